@@ -29,27 +29,27 @@ async function plantFailed({ deps: { db } }: Harness, id: string): Promise<void>
 type Retried = { clock: number; processor: number };
 
 /** Milliseconds for each run, by the clock and of processor time of this process and PostgreSQL. */
-async function round(house: Harness): Promise<Retried> {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home);
-  await plantFailed(house, id);
-  const { status, text } = await house.request('POST', `${projectBase(home)}${id}/runs/bulk/`, {
+async function round(harness: Harness): Promise<Retried> {
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home);
+  await plantFailed(harness, id);
+  const { status, text } = await harness.request('POST', `${projectBase(home)}${id}/runs/bulk/`, {
     key: home.key,
     body: { action: 'retry_runs', filter: { error_code: 'down' } },
   });
   if (status !== 201) throw new Error(text);
   const before = processorTime(process.pid, 'with children');
   const began_at = performance.now();
-  const done = await workBulkActions(house.deps);
+  const done = await workBulkActions(harness.deps);
   const clock = (performance.now() - began_at) / done;
   const processor = (processorTime(process.pid, 'with children') - before) / done / 1_000;
   return { clock, processor };
 }
 
-const house = await openHarness({ clickhouse: false });
+const harness = await openHarness({ clickhouse: false });
 try {
   const found: Retried[] = [];
-  for (let count = 0; count < Number(options.rounds); count += 1) found.push(await round(house));
+  for (let count = 0; count < Number(options.rounds); count += 1) found.push(await round(harness));
   for (const part of ['clock', 'processor'] as const)
     tell({
       what: `${runs} failed runs retried by a bulk action, each, by the ${part}`,
@@ -58,5 +58,5 @@ try {
       ours: found.map((one) => one[part]),
     });
 } finally {
-  await house.close();
+  await harness.close();
 }

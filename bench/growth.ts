@@ -66,19 +66,19 @@ async function showPlans(way: string, ways: Record<string, Way>, place: Place): 
 
 async function grow(name: Name): Promise<void> {
   const { plant, ways } = dimensions[name];
-  const house = await openHarness({ clickhouse: false, watch: false, build: buildApp });
+  const harness = await openHarness({ clickhouse: false, watch: false, build: buildApp });
   try {
-    if (options.plans !== '') await tellPlans(house.deps.db);
-    const home = await house.newOrganization();
-    const { id } = await newExport(house, home, { interval: 'every 5 minutes', paused: true });
-    const place = { house, home, id, cookie: await house.newSession(home.user) };
+    if (options.plans !== '') await tellPlans(harness.deps.db);
+    const home = await harness.newOrganization();
+    const { id } = await newExport(harness, home, { interval: 'every 5 minutes', paused: true });
+    const place = { harness, home, id, cookie: await harness.newSession(home.user) };
     const sizes = numbersOf(options[name]);
     const found = new Map(Object.keys(ways).map((way) => [way, [] as number[][]]));
     let before = 0;
     for (const size of sizes) {
       const began = performance.now();
       await plant(place, size, before);
-      await house.deps.db.text('VACUUM ANALYZE');
+      await harness.deps.db.text('VACUUM ANALYZE');
       console.log(`${size} ${name}: planted in ${Math.ceil((performance.now() - began) / 1e3)} s`);
       before = size;
       for (const [way, costs] of found)
@@ -88,8 +88,8 @@ async function grow(name: Name): Promise<void> {
     if (options.plans === '') show(name, sizes, found);
   } finally {
     // Who closes looks through all that is stored for secrets.
-    await house.deps.db.text('TRUNCATE organizations, users CASCADE');
-    await house.close();
+    await harness.deps.db.text('TRUNCATE organizations, users CASCADE');
+    await harness.close();
   }
 }
 

@@ -22,14 +22,14 @@ const hold_ms_max = 50;
  */
 const tries_max = 5;
 const wanted = readOptions({ route: '', shape: '' });
-const house = await openHarness({
+const harness = await openHarness({
   config: { capture_limit_per_key: 0, capture_limit_per_address: 0 },
   deps: { log: openLog('error') },
 });
-const document = house.app.swagger() as unknown as FuzzedDocument;
-const era = await openEra(house);
+const document = harness.app.swagger() as unknown as FuzzedDocument;
+const era = await openEra(harness);
 // Not the harness's own app, which checks every answer against its schema.
-const app = buildApp(house.deps);
+const app = buildApp(harness.deps);
 const address = await app.listen({ host: '127.0.0.1', port: 0 });
 const sender = new Worker(new URL('./hostile/sender.ts', import.meta.url));
 const turns = watchTurns();
@@ -128,5 +128,5 @@ console.log(`At most ${memory_mb} MB of memory, with the sender and its bodies.`
 turns.end();
 await sender.terminate();
 await app.close();
-await house.close();
+await harness.close();
 if (isLong) process.exitCode = 1;

@@ -12,13 +12,13 @@ import { watchTurns } from './measure/turn_watch.ts';
 
 const options = readBenchOptions({ limit: '100', rounds: '3' });
 const text = (length: number) => 'a "quoted" text, '.repeat(length / 17);
-const house = await openHarness({ deps: { log: openLog('error') } });
-const era = await openEra(house);
+const harness = await openHarness({ deps: { log: openLog('error') } });
+const era = await openEra(harness);
 const { organization, project } = era.home;
-const app = buildApp(house.deps);
+const app = buildApp(harness.deps);
 const address = await app.listen({ host: '127.0.0.1', port: 0 });
 const plugin = Number(era.idOf('pipeline_destinations', openRandom(1, 1)));
-await house.deps.db.run(sql`
+await harness.deps.db.run(sql`
   INSERT INTO plugin_configs (team_id, plugin_id, config)
   VALUES (${project.id}, ${plugin}, ${JSON.stringify({ a: text(900_000) })})`);
 /** Lists, the rows behind them, and what those become before each is there so often. */
@@ -51,7 +51,7 @@ const lists: { path: string; table: string; large: object; fresh: string }[] = [
 ];
 const turns = watchTurns();
 for (const { path, table, large, fresh } of lists) {
-  await house.deps.db.text(
+  await harness.deps.db.text(
     `INSERT INTO ${table} OVERRIDING SYSTEM VALUE
      SELECT (jsonb_populate_record(NULL::${table},
        to_jsonb(one) || $1::jsonb || jsonb_build_object(${fresh}))).*
@@ -84,4 +84,4 @@ for (const { path, table, large, fresh } of lists) {
 }
 turns.end();
 await app.close();
-await house.close();
+await harness.close();

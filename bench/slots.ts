@@ -12,14 +12,14 @@ const slots = Number(options.slots);
 const backfill_runs = Number(options.backfill_runs);
 
 async function main(): Promise<void> {
-  const house = await openHarness({ clickhouse: false });
+  const harness = await openHarness({ clickhouse: false });
   try {
-    const home = await house.newOrganization();
-    const { id } = await newExport(house, home, { interval: 'every 5 minutes' });
-    await plantHistory(house, id, { slots, backfill_runs });
-    await house.deps.db.text('VACUUM ANALYZE batch_export_runs');
+    const home = await harness.newOrganization();
+    const { id } = await newExport(harness, home, { interval: 'every 5 minutes' });
+    await plantHistory(harness, id, { slots, backfill_runs });
+    await harness.deps.db.text('VACUUM ANALYZE batch_export_runs');
     // Not the harness's own app, which checks every answer against its schema.
-    const app = buildApp(house.deps);
+    const app = buildApp(harness.deps);
     const to = new Date(Date.parse(history_start) + slots * 300_000).toISOString();
     const took: number[] = [];
     let what = '';
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
     tell({ what, unit: 'ms', better: 'less', ours: took });
     await app.close();
   } finally {
-    await house.close();
+    await harness.close();
   }
 }
 

@@ -13,14 +13,14 @@ import { plantMembers, plantRectangles, plantRuns } from '../plant/sizes.ts';
 const hour_ms = 3_600_000;
 
 /** Where a way is gone: a server with something planted, and who asks. */
-export type Place = { house: Harness; home: TestOrganization; id: string; cookie: string };
+export type Place = { harness: Harness; home: TestOrganization; id: string; cookie: string };
 /** One request, or what a worker does without one. */
 export type Way = (place: Place) => Promise<unknown>;
 
 const get =
   (path: (place: Place) => string): Way =>
   async (place) => {
-    const answer = await place.house.app.inject({
+    const answer = await place.harness.app.inject({
       method: 'GET',
       url: path(place),
       headers: { cookie: place.cookie },
@@ -41,10 +41,10 @@ const slots = (hours: number) =>
   });
 
 const worker_ways: Record<string, Way> = {
-  'planner, nothing due': ({ house }) => planDueExports(house.deps.engine),
-  'claim, nothing waits': ({ house }) =>
+  'planner, nothing due': ({ harness }) => planDueExports(harness.deps.engine),
+  'claim, nothing waits': ({ harness }) =>
     claimRuns(
-      house.deps.db,
+      harness.deps.db,
       {
         worker_id: '00000000-0000-4000-8000-000000000000',
         run_ids: [],
@@ -54,8 +54,8 @@ const worker_ways: Record<string, Way> = {
       { project_runs_max: 4, host_runs_max: 4 },
       4,
     ),
-  'freshness of all exports': ({ house }) =>
-    judgeFreshness({ ...house.deps, settle_seconds: house.deps.config.settle_seconds }),
+  'freshness of all exports': ({ harness }) =>
+    judgeFreshness({ ...harness.deps, settle_seconds: harness.deps.config.settle_seconds }),
 };
 
 /**
@@ -64,8 +64,8 @@ const worker_ways: Record<string, Way> = {
  */
 const planAndComplete =
   (share: number): Way =>
-  async ({ house, id }) => {
-    const row = await house.deps.db.row<{ from: string }>(
+  async ({ harness, id }) => {
+    const row = await harness.deps.db.row<{ from: string }>(
       sql`SELECT created_at AS from FROM batch_exports WHERE id = ${id}`,
     );
     const hours = Math.floor((Date.now() - Date.parse(row!.from)) / hour_ms);
@@ -77,7 +77,7 @@ const planAndComplete =
       inserted_to: from + hour_ms,
     };
     const nothing_is_kept = new Error('rolled back');
-    await house.deps.db
+    await harness.deps.db
       .transaction(async (tx) => {
         const selection = await undelivered(tx, id, 1, [base]);
         await addDelivered(tx, [{ batch_export_id: id, revision: 1, selection }]);
@@ -89,8 +89,8 @@ const planAndComplete =
   };
 
 /** What a run that has ended is compared with. */
-const compare: Way = async ({ house, id }) => {
-  const row = await house.deps.db.row<{ at: string }>(
+const compare: Way = async ({ harness, id }) => {
+  const row = await harness.deps.db.row<{ at: string }>(
     sql`SELECT date_trunc('hour', now()) AS at FROM batch_exports WHERE id = ${id}`,
   );
   const run = {
@@ -100,7 +100,7 @@ const compare: Way = async ({ house, id }) => {
     interval: 'hour' as const,
     timezone: 'UTC',
   };
-  return listComparableRows(house.deps.db, [run]);
+  return listComparableRows(harness.deps.db, [run]);
 };
 
 type Dimension = {
@@ -110,8 +110,8 @@ type Dimension = {
 /** The ways of each dimension, and how it grows from `before` to `size`. */
 export const dimensions: Record<'exports' | 'runs' | 'members' | 'rectangles', Dimension> = {
   exports: {
-    plant: ({ house, id }, size, before) =>
-      plantExports(house, id, { exports: size, from: before + 1, runs_each: 3 }),
+    plant: ({ harness, id }, size, before) =>
+      plantExports(harness, id, { exports: size, from: before + 1, runs_each: 3 }),
     ways: {
       'an export': of_export(''),
       'list, first 10': of_project('?limit=10'),
@@ -123,7 +123,7 @@ export const dimensions: Record<'exports' | 'runs' | 'members' | 'rectangles', D
     },
   },
   runs: {
-    plant: ({ house, id }, size, before) => plantRuns(house.deps.db, id, before, size),
+    plant: ({ harness, id }, size, before) => plantRuns(harness.deps.db, id, before, size),
     ways: {
       'an export': of_export(''),
       list: of_project(''),
@@ -141,7 +141,7 @@ export const dimensions: Record<'exports' | 'runs' | 'members' | 'rectangles', D
     },
   },
   members: {
-    plant: ({ house, home }, size, before) => plantMembers(house.deps.db, home, before, size),
+    plant: ({ harness, home }, size, before) => plantMembers(harness.deps.db, home, before, size),
     ways: {
       organization: of_organization(''),
       'members, first 10': of_organization('members/?limit=10'),
@@ -150,7 +150,7 @@ export const dimensions: Record<'exports' | 'runs' | 'members' | 'rectangles', D
     },
   },
   rectangles: {
-    plant: ({ house, id }, size) => plantRectangles(house.deps.db, id, size),
+    plant: ({ harness, id }, size) => plantRectangles(harness.deps.db, id, size),
     ways: {
       'an export': of_export(''),
       'a run planned and completed': planAndComplete(1),

@@ -20,7 +20,7 @@ import {
   insertAt,
   insertEvents,
   until,
-} from '../../test/factories/delivering_house.ts';
+} from '../../test/factories/delivering_harness.ts';
 import type { TestOrganization } from '../../test/harness.ts';
 import { startWorker } from '../../server/engine/workers/worker.ts';
 import type { Worker } from '../../server/engine/workers/worker.ts';

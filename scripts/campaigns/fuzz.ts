@@ -30,7 +30,7 @@ const to = only === undefined ? from + requests : only + 1;
 const at_once = only === undefined ? options['at-once'] : 1;
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-fuzz-'));
-const house = await openHarness({
+const harness = await openHarness({
   config: {
     export_dir: join(folder, 'exports'),
     capture_limit_per_key: 0,
@@ -41,8 +41,8 @@ const house = await openHarness({
   watch: false,
 });
 // As a server that was started: /readyz says so.
-await firstStart(house.deps);
-const address = await house.app.listen({ host: '127.0.0.1', port: 0 });
+await firstStart(harness.deps);
+const address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
 // Some destinations are tried for a minute before they count as away.
 const agent = new Agent({ connections: 16, headersTimeout: 120_000, bodyTimeout: 120_000 });
 const began = performance.now();
@@ -50,7 +50,7 @@ let eras = 0;
 let told = 0;
 try {
   console.log(`seed ${seed}, requests ${from} to ${to}, ${at_once} at a time`);
-  const progress = await runCampaign(house, address, agent, {
+  const progress = await runCampaign(harness, address, agent, {
     seed,
     from,
     to,
@@ -69,7 +69,7 @@ try {
   process.exitCode = progress.faults.length === 0 ? 0 : 1;
 } finally {
   await agent.close();
-  await house.close();
+  await harness.close();
   await rm(folder, { recursive: true, force: true });
 }
 

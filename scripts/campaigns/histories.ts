@@ -43,20 +43,20 @@ async function openCluster() {
 
 const cluster = options.cluster ? await openCluster() : undefined;
 const deps = cluster === undefined ? {} : { deps: { clickhouse: cluster.clickhouse } };
-const house = await openHarness({ clickhouse: false, ...deps });
+const harness = await openHarness({ clickhouse: false, ...deps });
 try {
   console.log(
     `${histories} histories, seed ${seed}${cluster === undefined ? '' : ', on a cluster'}`,
   );
   const began = performance.now();
   const source = cluster === undefined ? {} : { source: openClusterSource(cluster.clickhouse) };
-  const runs = await checkHistories(house, histories, { seed, ...source });
+  const runs = await checkHistories(harness, histories, { seed, ...source });
   const seconds = Math.round((performance.now() - began) / 1000);
   console.log(
     `seed ${seed}: what was delivered is the source in all ${histories} histories; runs ` +
       `${JSON.stringify(runs)}; ${seconds} s`,
   );
 } finally {
-  await house.close();
+  await harness.close();
   await cluster?.close();
 }

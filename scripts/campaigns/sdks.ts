@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDeliveringHouse } from '../../test/factories/delivering_house.ts';
+import { openDeliveringHarness } from '../../test/factories/delivering_harness.ts';
 import { startChromium } from '../../test/processes/chromium.ts';
 import { faults as every_fault } from '../../test/sdks/fault_proxy.ts';
 import { runKills } from '../../test/sdks/kill_campaign.ts';
@@ -52,8 +52,8 @@ async function kills(): Promise<boolean> {
 
 /** Every fault to every client that comes again after it; those that do not are named. */
 async function faults(): Promise<boolean> {
-  const house = await openDeliveringHouse();
-  const address = await house.house.app.listen({ host: '127.0.0.1', port: 0 });
+  const harness = await openDeliveringHarness();
+  const address = await harness.harness.app.listen({ host: '127.0.0.1', port: 0 });
   const browser = await startChromium();
   const shop = await openShop(browser);
   let all = true;
@@ -66,7 +66,7 @@ async function faults(): Promise<boolean> {
   for (const fault of every_fault) {
     const passed = await Promise.all(
       clients.map(async (client) => {
-        const passage = await sendThroughFaults(house, address, client, [fault, 'repeat']);
+        const passage = await sendThroughFaults(harness, address, client, [fault, 'repeat']);
         const gives_up = client.gives_up_after?.includes(fault) === true;
         const is_right = passage.happened.includes(fault) && isEachOnce(passage, gives_up);
         const word = gives_up ? 'at most once, and its program is told' : 'each once';
@@ -78,6 +78,6 @@ async function faults(): Promise<boolean> {
   }
   await shop.close();
   await browser.close();
-  await house.close();
+  await harness.close();
   return all;
 }

@@ -19,15 +19,15 @@ import { UserError } from './user_error.ts';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 
-let house: Harness;
+let harness: Harness;
 let home: TestOrganization;
 let address: string;
 before(async () => {
-  house = await openHarness({ clickhouse: false });
-  home = await house.newOrganization();
-  address = await house.app.listen({ port: 0, host: '127.0.0.1' });
+  harness = await openHarness({ clickhouse: false });
+  home = await harness.newOrganization();
+  address = await harness.app.listen({ port: 0, host: '127.0.0.1' });
 });
-after(() => house.close());
+after(() => harness.close());
 
 const environment = (key: string) => ({ ...leastEnvironment(), SLUICE_OWNER_API_KEY: key });
 
@@ -64,8 +64,8 @@ async function served(
 }
 
 test('it serves what /mcp serves, to the official client in both revisions', async () => {
-  const { id } = await newExport(house, home, { name: 'By stdio' });
-  const web = await agentOf(house, home.key);
+  const { id } = await newExport(harness, home, { name: 'By stdio' });
+  const web = await agentOf(harness, home.key);
   const [tools, found] = [
     await web.client.listTools(),
     await web.call('get_export', { export: id }),
@@ -85,11 +85,11 @@ test('it serves what /mcp serves, to the official client in both revisions', asy
 });
 
 test('an organization that forbids writes by agents forbids them here too', async () => {
-  const closed = await house.newOrganization();
+  const closed = await harness.newOrganization();
   const path = `/api/organizations/${closed.organization.id}/`;
   const forbid = async (forbids_agent_writes: boolean) => {
     const body = { forbids_agent_writes };
-    const answer = await house.request('PATCH', path, { key: closed.key, body });
+    const answer = await harness.request('PATCH', path, { key: closed.key, body });
     assert.equal(answer.status, 200, answer.text);
   };
   const agent = await served(closed.key);
@@ -107,7 +107,7 @@ test('an organization that forbids writes by agents forbids them here too', asyn
   const allowed = await apply();
   assert.equal(allowed.is_error, false, allowed.text);
   await agent.close();
-  const named = await house.request('GET', path, { key: closed.key });
+  const named = await harness.request('GET', path, { key: closed.key });
   assert.equal(named.body.name, 'By an agent');
 });
 

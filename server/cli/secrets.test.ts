@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test';
 import sql, { raw } from 'sql-template-tag';
 import { insertRunRow, newExport } from '../../test/factories/batch_exports.ts';
 import type { TestOrganization } from '../../test/harness.ts';
-import { openQueryHouse } from '../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../test/factories/query_exports.ts';
 import { loadConfig } from '../engine/destination/stored_config.ts';
 import { readReceipt } from '../engine/runs/receipt.ts';
 import { verifyActivity } from '../platform/activity/verify.ts';
@@ -22,21 +22,21 @@ const [first, second] = [
 ];
 const password = 'hunter2 of the table of exports';
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 let home: TestOrganization;
 let db: Database;
 before(async () => {
-  exporting = await openQueryHouse();
-  db = exporting.house.deps.db;
+  exporting = await openQueryHarness();
+  db = exporting.harness.deps.db;
   await startWith([first]);
-  home = await exporting.house.newOrganization();
+  home = await exporting.harness.newOrganization();
   await exporting.insert(home, [{ event: 'a', at: '2026-01-01T00:10:00Z' }]);
 });
 after(() => exporting.close());
 
 /** Makes the running server one that was started with these secret keys. */
 async function startWith(keys: SecretKeys): Promise<void> {
-  Object.assign(exporting.house.deps.secrets, await openServerSecrets(db, () => keys));
+  Object.assign(exporting.harness.deps.secrets, await openServerSecrets(db, () => keys));
 }
 
 /**
@@ -44,18 +44,18 @@ async function startWith(keys: SecretKeys): Promise<void> {
  * all of it holds.
  */
 async function somethingOfEverything(): Promise<(phase: string) => Promise<void>> {
-  const { house } = exporting;
-  const { secrets } = house.deps;
-  const session = await house.newSession(home.user);
+  const { harness } = exporting;
+  const { secrets } = harness.deps;
+  const session = await harness.newSession(home.user);
   const files = await scheduled('before');
   const [delivered] = await exporting.runAll(files.id);
-  const postgres = await newExport(house, home, {
+  const postgres = await newExport(harness, home, {
     destination: {
       type: 'Postgres',
       config: { user: 'u', password, host: 'h.example', database: 'd' },
     },
   });
-  const run = await insertRunRow(house, postgres.id, { status: 'Completed' });
+  const run = await insertRunRow(harness, postgres.id, { status: 'Completed' });
   await db.run(
     sql`UPDATE batch_export_runs SET destination_secrets = (SELECT destination_secrets
       FROM batch_exports WHERE id = ${postgres.id}) WHERE id = ${run}`,
@@ -67,19 +67,19 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
     SELECT gen_random_uuid(), id, team_id, gen_random_uuid(), revision, 1, now(), now(), '[]',
       model, destination_type, destination_secrets FROM batch_exports WHERE id = ${postgres.id}`);
   const target = { name: 't', type: 'webhook', url: 'https://hooks.example.com/x' };
-  const targeted = await house.request(
+  const targeted = await harness.request(
     'POST',
     `/api/organizations/${home.organization.id}/notice_targets/`,
     { key: home.key, body: target },
   );
   assert.equal(targeted.status, 201, targeted.text);
-  const planned = await house.request(
+  const planned = await harness.request(
     'POST',
     `/api/organizations/${home.organization.id}/configuration/plan/`,
     { key: home.key, body: { configuration: { projects: {} } } },
   );
   assert.equal(planned.status, 201, planned.text);
-  const erasure = await house.request('POST', `/api/projects/${home.project.id}/erasures/`, {
+  const erasure = await harness.request('POST', `/api/projects/${home.project.id}/erasures/`, {
     key: home.key,
     body: { distinct_ids: ['nobody'] },
   });
@@ -102,12 +102,12 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
     VALUES (${mail_id}, ${secrets.seal('{}', mailContext(mail_id))}, now(), now())`);
   return async (phase) => {
     assert.equal(
-      (await house.request('GET', '/api/users/@me/', { key: home.key })).status,
+      (await harness.request('GET', '/api/users/@me/', { key: home.key })).status,
       200,
       `${phase}: key`,
     );
     assert.equal(
-      (await house.request('GET', '/api/users/@me/', { headers: { cookie: session } })).status,
+      (await harness.request('GET', '/api/users/@me/', { headers: { cookie: session } })).status,
       200,
       `${phase}: session`,
     );
@@ -156,7 +156,7 @@ const scheduled = (prefix: string) =>
 /** The same export each time, from an answer that is kept. */
 async function newExportOnce() {
   const body = { name: 'once', interval: 'hour', destination: { type: 'NoOp', config: {} } };
-  const made = await exporting.house.request(
+  const made = await exporting.harness.request(
     'POST',
     `/api/projects/${home.project.id}/batch_exports/`,
     {
@@ -171,7 +171,7 @@ async function newExportOnce() {
 
 async function sealIn(table: string, field: string, id: number, plain: string): Promise<void> {
   const { context } = sealed_fields.find((one) => one.table === table && one.field === field)!;
-  const envelope = exporting.house.deps.secrets.seal(plain, context(String(id)));
+  const envelope = exporting.harness.deps.secrets.seal(plain, context(String(id)));
   await db.run(sql`UPDATE ${raw(table)} SET ${raw(field)} = ${envelope} WHERE id = ${id}`);
 }
 
@@ -199,7 +199,7 @@ test(
     await check('the new one is in use');
     let kills = 0;
     for (let isOver = false; !isOver; kills += 1) {
-      isOver = await rewrapAll(breaksAt(2), exporting.house.deps.secrets).then(
+      isOver = await rewrapAll(breaksAt(2), exporting.harness.deps.secrets).then(
         () => true,
         () => false,
       );
@@ -207,7 +207,7 @@ test(
     }
     assert.ok(kills > 4, 'it was hardly ever killed');
     await check('between');
-    const found = await rewrapAll(db, exporting.house.deps.secrets);
+    const found = await rewrapAll(db, exporting.harness.deps.secrets);
     assert.deepEqual(found.flatMap(({ unreadable }) => unreadable), []); // prettier-ignore
     await startWith([second]);
     await check('after');

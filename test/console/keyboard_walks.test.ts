@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, test } from 'node:test';
 import { projectBase } from '../factories/batch_exports.ts';
-import { insertEvents } from '../factories/delivering_house.ts';
+import { insertEvents } from '../factories/delivering_harness.ts';
 import { newPerson, password } from '../factories/people.ts';
 import type { TestOrganization } from '../harness.ts';
 import { goTo } from './go_to.ts';

@@ -18,7 +18,7 @@ export const container_name = 'test-container';
 /** The guard; closed after the tests of the files that import it. */
 export const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 
-/** What the house gives to the destination. */
+/** What the server gives to the destination. */
 export const deps = {
   log: silentLog(),
   outbound,

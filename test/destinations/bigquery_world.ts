@@ -28,7 +28,7 @@ let places = 0;
 
 /** The warehouse. */
 export let server: BigQueryServer;
-/** What the house gives to the destination. */
+/** What the server gives to the destination. */
 export let deps: DestinationDeps;
 
 /**

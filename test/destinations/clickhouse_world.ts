@@ -14,7 +14,7 @@ import type { ClickHouseConfig } from '../../server/engine/destinations/clickhou
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 
-/** What the house gives to the destination. */
+/** What the server gives to the destination. */
 export const deps = {
   log: silentLog(),
   outbound,

@@ -7,7 +7,7 @@ import type { HttpConfig } from '../../server/engine/destinations/http/config.ts
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 
-/** What the house gives to the destination. */
+/** What the server gives to the destination. */
 export const deps = {
   log: silentLog(),
   outbound,

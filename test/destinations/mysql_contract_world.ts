@@ -13,7 +13,7 @@ import type { MySqlConfig } from '../../server/engine/destinations/mysql/config.
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 
-/** What the house gives to the destination. */
+/** What the server gives to the destination. */
 export const deps = {
   log: silentLog(),
   outbound,

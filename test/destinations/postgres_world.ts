@@ -11,7 +11,7 @@ import type { PostgresConfig } from '../../server/engine/destinations/postgres/c
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 
-/** What the house gives to the destination. */
+/** What the server gives to the destination. */
 export const deps = {
   log: silentLog(),
   outbound,

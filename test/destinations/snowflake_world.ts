@@ -21,7 +21,7 @@ let stores: TestStores;
 let outbound: Outbound;
 
 /**
- * What the house gives to the destination; opened before the tests of the files that import it,
+ * What the server gives to the destination; opened before the tests of the files that import it,
  * closed after them; so is all below.
  */
 export let deps: DestinationDeps;

@@ -42,9 +42,9 @@ export async function openAgent(
   };
 }
 
-/** An agent with the key at `/mcp` of the house, whose every request goes through the harness. */
+/** An agent with the key at `/mcp` of the server, whose every request goes through the harness. */
 export function agentOf(
-  house: Harness,
+  harness: Harness,
   key: string,
   mode: (typeof protocol_modes)[number] = 'legacy',
 ): Promise<Agent> {
@@ -53,7 +53,7 @@ export function agentOf(
     requestInit: { headers: { authorization: `Bearer ${key}` } },
     fetch: async (_url, init = {}) => {
       const body = typeof init.body === 'string' ? init.body : undefined;
-      const answer = await house.request(init.method ?? 'GET', '/mcp', {
+      const answer = await harness.request(init.method ?? 'GET', '/mcp', {
         headers: Object.fromEntries(new Headers(init.headers)),
         ...(body === undefined ? {} : { body }),
       });

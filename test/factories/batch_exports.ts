@@ -25,11 +25,11 @@ export const attrsOf = (answer: Answer): string[] =>
 
 /** Makes an export through the API and gives its body. */
 export async function newExport(
-  house: Harness,
+  harness: Harness,
   home: TestOrganization,
   body: Record<string, unknown> = {},
 ) {
-  const made = await house.request('POST', projectBase(home), {
+  const made = await harness.request('POST', projectBase(home), {
     key: home.key,
     body: { ...noop_export, ...body },
   });
@@ -54,7 +54,7 @@ export type RunWanted = {
  * gives its id.
  */
 export async function insertRunRow(
-  house: Harness,
+  harness: Harness,
   exportId: string,
   wanted: RunWanted = {},
 ): Promise<string> {
@@ -64,7 +64,7 @@ export async function insertRunRow(
     { event_from: null, event_to: null, inserted_from: from, inserted_to: to },
   ];
   const isOver = wanted.status !== undefined && !['Starting', 'Running'].includes(wanted.status);
-  const row = await house.deps.db.row<{ id: string }>(sql`
+  const row = await harness.deps.db.row<{ id: string }>(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, is_make_up,
       status, data_interval_start, data_interval_end, selection, created_at, finished_at,
       committing_at, records_total_count, records_completed)

@@ -43,20 +43,20 @@ export type ClaimWorld = {
 const wide: RunBounds = { project_runs_max: 100, host_runs_max: 100 };
 
 /** Makes the projects and their exports in the stores of a test file. */
-export async function openClaimWorld(house: Harness): Promise<ClaimWorld> {
-  const { db } = house.deps;
+export async function openClaimWorld(harness: Harness): Promise<ClaimWorld> {
+  const { db } = harness.deps;
   const exports: ClaimWorld['exports'] = [];
   for (let count = 0; count < 3; count += 1) {
-    const home = await house.newOrganization();
+    const home = await harness.newOrganization();
     exports.push({
-      id: ((await newExport(house, home)) as { id: string }).id,
+      id: ((await newExport(harness, home)) as { id: string }).id,
       team_id: home.project.id,
     });
   }
   return {
     exports,
     newRun: async (project, wanted = {}) => {
-      const id = await insertRunRow(house, exports[project]!.id, { hour: wanted.hour ?? 0 });
+      const id = await insertRunRow(harness, exports[project]!.id, { hour: wanted.hour ?? 0 });
       await db.run(sql`
         UPDATE batch_export_runs SET delivery_id = gen_random_uuid(), host = ${wanted.host ?? null},
           due_at = now() - interval '1 day' + make_interval(hours => ${wanted.hour ?? 0})
@@ -68,7 +68,7 @@ export async function openClaimWorld(house: Harness): Promise<ClaimWorld> {
         sql`UPDATE batch_export_runs SET status = 'Completed', finished_at = now()
           WHERE id = ${id}`,
       ),
-    openClaimant: (bounds = wide) => openClaimant(house, bounds),
+    openClaimant: (bounds = wide) => openClaimant(harness, bounds),
     fallSilent: ({ worker_id }) =>
       db.run(
         sql`UPDATE workers SET heartbeat_at = now() - interval '9 seconds' WHERE id = ${worker_id}`,

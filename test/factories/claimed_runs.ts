@@ -6,7 +6,7 @@ import { openHarness } from '../harness.ts';
 import type { Harness } from '../harness.ts';
 
 /** Opened before the tests of the files that import it, and closed after them. */
-export let house: Harness;
+export let harness: Harness;
 
 /** Cleared before each test. */
 export let world: ClaimWorld;
@@ -21,10 +21,10 @@ export async function newRuns(project: number, count: number, host?: string): Pr
 
 const openWorld = betweenFiles(
   async () => {
-    house = await openHarness({ clickhouse: false });
-    world = await openClaimWorld(house);
+    harness = await openHarness({ clickhouse: false });
+    world = await openClaimWorld(harness);
   },
-  () => house.close(),
+  () => harness.close(),
 );
 
 /** Opens what this file exports; for files that need it, one after the other. */

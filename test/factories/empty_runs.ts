@@ -14,9 +14,9 @@ export const first_hour = Date.parse('2026-01-01T00:00:00Z');
 export const hour_ms = 3_600_000;
 
 /** Opened before the tests of the files that import it, and closed after them. */
-export let house: Harness;
+export let harness: Harness;
 
-/** The engine of the house. */
+/** The engine of the server. */
 export let engine: Engine;
 
 /** Has one event in each of the first two hours. */
@@ -32,11 +32,11 @@ export type Run = Record<string, unknown> & {
 
 /** The row of a run. */
 export const runOf = async (id: string): Promise<Run> =>
-  (await house.deps.db.row<Run>(sql`SELECT * FROM batch_export_runs WHERE id = ${id}`))!;
+  (await harness.deps.db.row<Run>(sql`SELECT * FROM batch_export_runs WHERE id = ${id}`))!;
 
 /** The id of a new export. */
 export const exportOf = async (home: TestOrganization, body: Record<string, unknown> = {}) =>
-  ((await newExport(house, home, body)) as { id: string }).id;
+  ((await newExport(harness, home, body)) as { id: string }).id;
 
 /** Status of a run, and whether it is for a worker. */
 export const statusOf = async (id: string) =>
@@ -53,16 +53,16 @@ export async function lookAtAll(): Promise<number> {
 /** Opens what this file exports; for files that need it, one after the other. */
 export const openAroundTests = betweenFiles(
   async () => {
-    house = await openHarness();
-    engine = house.deps.engine;
-    busy = await house.newOrganization();
+    harness = await openHarness();
+    engine = harness.deps.engine;
+    busy = await harness.newOrganization();
     for (const from of [first_hour, first_hour + hour_ms])
-      await fillEvents(house.deps.clickhouse, {
+      await fillEvents(harness.deps.clickhouse, {
         team_id: busy.project.id,
         events: 1,
         from,
         to: from + hour_ms,
       });
   },
-  () => house.close(),
+  () => harness.close(),
 );

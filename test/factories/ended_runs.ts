@@ -26,26 +26,26 @@ let hours = 10_000;
  * it completes.
  */
 export async function endedRun(
-  house: Harness,
+  harness: Harness,
   exportId: string,
   end: RunEnd,
   wanted: Omit<RunWanted, 'status'> & { rows?: number; backfill_id?: string } = {},
 ) {
   const { rows = end.status === 'Completed' ? 1 : 0, backfill_id = null, ...row } = wanted;
-  const id = await insertRunRow(house, exportId, { hour: (hours += 1), ...row });
-  await house.deps.db.run(
+  const id = await insertRunRow(harness, exportId, { hour: (hours += 1), ...row });
+  await harness.deps.db.run(
     sql`UPDATE batch_export_runs SET backfill_id = ${backfill_id}, records_completed = ${rows},
       records_total_count = ${rows} WHERE id = ${id}`,
   );
-  const run = await claimRun(house.deps.db, id, randomUUID());
+  const run = await claimRun(harness.deps.db, id, randomUUID());
   assert.ok(run !== undefined);
-  await endRun(house.deps.engine, run, end);
+  await endRun(harness.deps.engine, run, end);
   return id;
 }
 
 /** What was told of an export so far, oldest first: the event, and of what it has recovered. */
-export async function toldOf(house: Harness, exportId: string): Promise<string[]> {
-  const rows = await house.deps.db.rows<{ body: string }>(
+export async function toldOf(harness: Harness, exportId: string): Promise<string[]> {
+  const rows = await harness.deps.db.rows<{ body: string }>(
     sql`SELECT body FROM notices WHERE batch_export_id = ${exportId} ORDER BY id`,
   );
   return rows.map(({ body }) => {

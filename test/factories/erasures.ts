@@ -4,13 +4,13 @@ import sql from 'sql-template-tag';
 import { workOneStep } from '../../server/engine/erasures/work.ts';
 import type { TestOrganization } from '../harness.ts';
 import { newExport, projectBase } from './batch_exports.ts';
-import { until } from './delivering_house.ts';
-import type { DeliveringHouse } from './delivering_house.ts';
+import { until } from './delivering_harness.ts';
+import type { DeliveringHarness } from './delivering_harness.ts';
 
-/** What tests of erasures ask a delivering house for. */
-export function erasing(opened: () => DeliveringHouse) {
+/** What tests of erasures ask a delivering harness for. */
+export function erasing(opened: () => DeliveringHarness) {
   const ask = (home: TestOrganization, method: string, path: string, body?: object) =>
-    opened().house.request(method, `/api/projects/${home.project.id}/${path}`, {
+    opened().harness.request(method, `/api/projects/${home.project.id}/${path}`, {
       key: home.key,
       ...(body === undefined ? {} : { body }),
     });
@@ -28,7 +28,7 @@ export function erasing(opened: () => DeliveringHouse) {
     prefix: string,
     { model = 'events', range = lately(), include_events = [] as string[] } = {},
   ) {
-    const { id } = await newExport(opened().house, home, {
+    const { id } = await newExport(opened().harness, home, {
       model,
       destination: { type: 'File', config: { prefix, include_events } },
     });
@@ -46,7 +46,7 @@ export function erasing(opened: () => DeliveringHouse) {
 
   /** Works until it is over, or at the step. What waits for runs is asked again a little later. */
   async function work(home: TestOrganization, id: string, at = 'done') {
-    const { db, engine } = opened().house.deps;
+    const { db, engine } = opened().harness.deps;
     const look = async () => (await ask(home, 'GET', `erasures/${id}/`)).body;
     const began = performance.now();
     for (let { step } = await look(); step !== at;) {

@@ -18,17 +18,17 @@ let paths = 0;
  * path of its own at the receiver.
  */
 export async function openWebhook(
-  house: Harness,
+  harness: Harness,
   receiver: HttpReceiver,
   fields: Record<string, unknown> = {},
   of?: TestOrganization,
 ) {
-  const home = of ?? (await house.newOrganization());
-  const exported = await newExport(house, home, { name: 'Lake' });
+  const home = of ?? (await harness.newOrganization());
+  const exported = await newExport(harness, home, { name: 'Lake' });
   const list = `/api/projects/${home.project.id}/notice_targets/`;
   const path = `/hook/${(paths += 1)}`;
   const make = async (body: Record<string, unknown>) => {
-    const made = await house.request('POST', list, { key: home.key, body });
+    const made = await harness.request('POST', list, { key: home.key, body });
     assert.equal(made.status, 201, made.text);
     return made.body;
   };
@@ -41,27 +41,28 @@ export async function openWebhook(
     target,
     url,
     received: () => receiver.requests.filter((request) => request.path === path),
-    state: async () => (await house.request('GET', `${list}${target.id}/`, { key: home.key })).body,
+    state: async () =>
+      (await harness.request('GET', `${list}${target.id}/`, { key: home.key })).body,
     change: (body: Record<string, unknown>) =>
-      house.request('PATCH', `${list}${target.id}/`, { key: home.key, body }),
+      harness.request('PATCH', `${list}${target.id}/`, { key: home.key, body }),
   };
 }
 
 /** What became of the deliveries of an export's notices, oldest first. */
 export function deliveriesOf(
-  house: Harness,
+  harness: Harness,
   exportId: string,
 ): Promise<{ outcome: string; attempts: number; next_attempt_at: string | null }[]> {
-  return house.deps.db.rows(
+  return harness.deps.db.rows(
     sql`SELECT outcome, attempts, next_attempt_at FROM notice_deliveries
       WHERE batch_export_id = ${exportId} ORDER BY id`,
   );
 }
 
 /** Takes the one delivery that is due, as a process does that then dies. */
-export async function claimOne(house: Harness, now: number): Promise<DueDelivery> {
+export async function claimOne(harness: Harness, now: number): Promise<DueDelivery> {
   const claimed = await claimDueDeliveries(
-    house.deps.db,
+    harness.deps.db,
     { now, leased_until: now + 60_000, last_team_id: 0 },
     100,
   );

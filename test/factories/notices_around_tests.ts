@@ -9,17 +9,17 @@ import { openMailServer } from '../servers/mail_server.ts';
 import type { MailServer } from '../servers/mail_server.ts';
 
 /** Opened before the tests of the file that imports it, and closed after them. */
-export let house: Harness;
+export let harness: Harness;
 
 /** Takes what webhooks get. */
 export let receiver: HttpReceiver;
 
-/** Takes the mails of the house. */
+/** Takes the mails of the server. */
 export let relay: MailServer;
 
 /**
  * Opens what this file exports before the tests of the file that calls it, and closes it after
- * them; `now` is the clock of the house. Called by each test file itself: hooks of an imported
+ * them; `now` is the clock of the server. Called by each test file itself: hooks of an imported
  * module may run before its tests.
  */
 export function openAroundTests(now: () => number): void {
@@ -28,10 +28,10 @@ export function openAroundTests(now: () => number): void {
     const clock = { now };
     const from = 'Sluice <sluice@example.com>';
     const mail = openMail({ url: relay.url, from, log: silentLog(), clock });
-    house = await openHarness({ clickhouse: false, deps: { clock, mail } });
+    harness = await openHarness({ clickhouse: false, deps: { clock, mail } });
   });
   after(async () => {
-    await house.close();
+    await harness.close();
     await Promise.all([relay.close(), receiver.close()]);
   });
 }

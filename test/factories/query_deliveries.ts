@@ -1,4 +1,4 @@
-import type { QueryHouse, TestEvent, TestRun } from './query_exports.ts';
+import type { QueryHarness, TestEvent, TestRun } from './query_exports.ts';
 
 /** Two events in each of the first three hours of 2026. */
 export const six_events: TestEvent[] = Array.from({ length: 6 }, (_, n) => ({
@@ -30,13 +30,13 @@ export const statuses = (runs: TestRun[]) =>
  * hours or of fewer; `hours` are its files.
  */
 export async function deliver(
-  exporting: QueryHouse,
+  exporting: QueryHarness,
   prefix: string,
   custom_query: string | null,
   more: object = {},
   hours = 3,
 ) {
-  const home = await exporting.house.newOrganization();
+  const home = await exporting.harness.newOrganization();
   await exporting.insert(home, six_events, [
     { distinct_id: 'd0', at: '2025-12-01T00:00:00Z', version: 1, properties: { plan: 'free' } },
     { distinct_id: 'd0', at: '2026-01-01T01:30:00Z', version: 2, properties: { plan: 'pro' } },

@@ -19,8 +19,8 @@ export type TestEvent = { event: string; at: string; distinct_id?: string; prope
 export type TestPerson = { distinct_id: string; at: string; version: number; properties?: object };
 
 /** A server whose exports run when a test says so, and the folder that its files go to. */
-export type QueryHouse = {
-  house: Harness;
+export type QueryHarness = {
+  harness: Harness;
   folder: string;
   insert(home: TestOrganization, events: TestEvent[], persons?: TestPerson[]): Promise<void>;
   /**
@@ -60,21 +60,21 @@ export type TestRun = {
   custom_query: string | null;
 };
 
-/** Opens the house on real stores. */
-export async function openQueryHouse(options: HarnessOptions = {}): Promise<QueryHouse> {
+/** Opens a harness on real stores. */
+export async function openQueryHarness(options: HarnessOptions = {}): Promise<QueryHarness> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-query-'));
-  const house = await openHarness({
+  const harness = await openHarness({
     ...options,
     config: { export_dir: folder, settle_seconds: 1, ...options.config },
   });
   return {
-    house,
+    harness,
     folder,
-    insert: (home, events, persons) => insert(house, home, events, persons),
-    scheduled: (home, body, hours = 3) => scheduled(house, { home, body, hours }),
-    runAll: (id) => runAll(house, id),
-    plan: (id) => plan(house, id),
-    advance: (id, backfillId) => advance(house, id, backfillId),
+    insert: (home, events, persons) => insert(harness, home, events, persons),
+    scheduled: (home, body, hours = 3) => scheduled(harness, { home, body, hours }),
+    runAll: (id) => runAll(harness, id),
+    plan: (id) => plan(harness, id),
+    advance: (id, backfillId) => advance(harness, id, backfillId),
     filesIn: async (prefix, end) => {
       const names = (await readdir(join(folder, prefix)).catch(() => []))
         .filter((name) => name.endsWith(end))
@@ -82,7 +82,7 @@ export async function openQueryHouse(options: HarnessOptions = {}): Promise<Quer
       return Promise.all(names.map((name) => readFile(join(folder, prefix, name))));
     },
     close: async () => {
-      await house.close();
+      await harness.close();
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -128,59 +128,59 @@ async function insert(
 }
 
 async function scheduled(
-  house: Harness,
+  harness: Harness,
   { home, body, hours }: { home: TestOrganization; body: Record<string, unknown>; hours: number },
 ) {
-  const { id } = await newExport(house, home, body);
+  const { id } = await newExport(harness, home, body);
   const end_at = `2026-01-01T0${hours}:00:00Z`;
-  await house.deps.db.run(sql`
+  await harness.deps.db.run(sql`
     UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00Z',
       next_run_at = '2026-01-01T01:00:00Z', end_at = ${end_at} WHERE id = ${id}`);
   const url = `${projectBase(home)}${id}/`;
   return {
     id: id as string,
-    get: (path: string) => house.request('GET', `${url}${path}`, { key: home.key }),
+    get: (path: string) => harness.request('GET', `${url}${path}`, { key: home.key }),
     send: (method: string, path: string, sent?: unknown) =>
-      house.request(method, `${url}${path}`, {
+      harness.request(method, `${url}${path}`, {
         key: home.key,
         ...(sent === undefined ? {} : { body: sent }),
       }),
   };
 }
 
-async function plan(house: Harness, id: string): Promise<{ id: string }[]> {
+async function plan(harness: Harness, id: string): Promise<{ id: string }[]> {
   // Somebody else may be planning it, beside exports of other projects, and is waited for.
   await eventually('The export is still due.', async () => {
-    const { db, engine } = house.deps;
+    const { db, engine } = harness.deps;
     while ((await planDueExports(engine)) > 0);
     const due = await db.row(sql`
       SELECT 1 FROM batch_exports WHERE id = ${id} AND NOT paused
         AND next_run_at < now() - make_interval(secs => ${engine.settle_seconds})`);
     return due === undefined;
   });
-  return house.deps.db.rows(sql`
+  return harness.deps.db.rows(sql`
     SELECT id FROM batch_export_runs WHERE batch_export_id = ${id}
       AND status IN ('Starting', 'Running') ORDER BY data_interval_start, created_at`);
 }
 
-async function advance(house: Harness, id: string, backfillId: string): Promise<void> {
-  const engine = { ...house.deps.engine, settle_seconds: 0 };
+async function advance(harness: Harness, id: string, backfillId: string): Promise<void> {
+  const engine = { ...harness.deps.engine, settle_seconds: 0 };
   for (;;) {
     await advanceBackfills(engine);
-    await runAll(house, id);
-    const open = await house.deps.db.row(
+    await runAll(harness, id);
+    const open = await harness.deps.db.row(
       sql`SELECT 1 FROM batch_export_backfills WHERE id = ${backfillId} AND finished_at IS NULL`,
     );
     if (open === undefined) return;
   }
 }
 
-async function runAll(house: Harness, id: string): Promise<TestRun[]> {
-  for (const { id: run_id } of await plan(house, id)) {
-    const run = await claimRun(house.deps.db, run_id, randomUUID());
-    if (run !== undefined) await executeRun(house.deps.engine, run, new AbortController().signal);
+async function runAll(harness: Harness, id: string): Promise<TestRun[]> {
+  for (const { id: run_id } of await plan(harness, id)) {
+    const run = await claimRun(harness.deps.db, run_id, randomUUID());
+    if (run !== undefined) await executeRun(harness.deps.engine, run, new AbortController().signal);
   }
-  const runs = await house.deps.db.rows<TestRun>(sql`
+  const runs = await harness.deps.db.rows<TestRun>(sql`
     SELECT id, status, error_code, latest_error, records_completed, attempt, custom_query
       FROM batch_export_runs WHERE batch_export_id = ${id}
       ORDER BY data_interval_start, created_at`);

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
-import type { QueryHouse } from '../factories/query_exports.ts';
+import type { QueryHarness } from '../factories/query_exports.ts';
 import { linesIn } from './file_faults.ts';
 import type { FaultCase, Scene } from './matrix.ts';
 
@@ -21,7 +21,7 @@ let places = 0;
  * Faults of our own stores and of the run itself; they are the same whatever the destination, here
  * files.
  */
-export function engineFaults({ house, folder }: QueryHouse): FaultCase[] {
+export function engineFaults({ harness, folder }: QueryHarness): FaultCase[] {
   const files: Maker = (fault, code, ending, changes) => ({
     destination: 'File',
     fault,
@@ -32,7 +32,7 @@ export function engineFaults({ house, folder }: QueryHouse): FaultCase[] {
       return { config: { prefix }, visible: () => linesIn(join(folder, prefix)), ...changes };
     },
   });
-  return [...storeFaults(house.deps.db, files), ...runFaults(house.deps.db, files)];
+  return [...storeFaults(harness.deps.db, files), ...runFaults(harness.deps.db, files)];
 }
 
 function storeFaults(db: Database, files: Maker): FaultCase[] {

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { is_deep } from '../depth.ts';
 import { mariaDbMissing } from '../servers/mariadb_server.ts';
-import { openQueryHouse } from '../factories/query_exports.ts';
-import type { QueryHouse } from '../factories/query_exports.ts';
+import { openQueryHarness } from '../factories/query_exports.ts';
+import type { QueryHarness } from '../factories/query_exports.ts';
 import { mySqlFaults, openClickHouseFaults, openRedshiftFaults } from './database_faults.ts';
 import { openEndpointFaults } from './endpoint_faults.ts';
 import { engineFaults } from './engine_faults.ts';
@@ -36,11 +36,11 @@ function inTurn(all: FaultCase[]): FaultCase[] {
   });
 }
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 let cases: FaultCase[];
 const closing: (() => Promise<void>)[] = [];
 before(async () => {
-  exporting = await openQueryHouse();
+  exporting = await openQueryHarness();
   const opened = await Promise.allSettled([
     openObjectFaults(),
     openPostgresFaults(),

@@ -8,7 +8,7 @@ import { executeRun } from '../../server/engine/delivery/execute.ts';
 import type { StopReason } from '../../server/engine/delivery/attempt.ts';
 import { projectBase } from '../factories/batch_exports.ts';
 import type { TestOrganization } from '../harness.ts';
-import type { QueryHouse } from '../factories/query_exports.ts';
+import type { QueryHarness } from '../factories/query_exports.ts';
 
 /**
  * How a faulty attempt leaves its run: given up at once, waiting for another attempt, given up
@@ -90,18 +90,18 @@ const columns = sql`id, batch_export_id, status, error_code, latest_error, failu
 
 /** The test bed of all cases: one project with three events, whose exports run when told to. */
 export class Matrix {
-  readonly exporting: QueryHouse;
+  readonly exporting: QueryHarness;
   readonly home: TestOrganization;
   private readonly hints: Map<string, string>;
 
-  private constructor(exporting: QueryHouse, home: TestOrganization, hints: Map<string, string>) {
+  private constructor(exporting: QueryHarness, home: TestOrganization, hints: Map<string, string>) {
     this.exporting = exporting;
     this.home = home;
     this.hints = hints;
   }
 
-  static async open(exporting: QueryHouse): Promise<Matrix> {
-    const home = await exporting.house.newOrganization();
+  static async open(exporting: QueryHarness): Promise<Matrix> {
+    const home = await exporting.harness.newOrganization();
     await exporting.insert(
       home,
       Array.from({ length: records }, (_, index) => ({
@@ -172,7 +172,7 @@ export class Matrix {
   ): Promise<void> {
     let { id } = run;
     if (ending !== 'tried again') {
-      const retried = await this.exporting.house.request(
+      const retried = await this.exporting.harness.request(
         'POST',
         `${projectBase(this.home)}${run.batch_export_id}/runs/${id}/retry/`,
         { key: this.home.key },
@@ -208,11 +208,11 @@ export class Matrix {
   }
 
   private get db() {
-    return this.exporting.house.deps.db;
+    return this.exporting.harness.deps.db;
   }
 
   private get engine(): Engine {
-    return this.exporting.house.deps.engine;
+    return this.exporting.harness.deps.engine;
   }
 }
 

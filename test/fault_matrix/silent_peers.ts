@@ -10,26 +10,26 @@ import { startWorker } from '../../server/engine/workers/worker.ts';
 import type { TestOrganization } from '../harness.ts';
 import { openHttpReceiver } from '../servers/http_receiver.ts';
 import type { Answer } from '../servers/http_receiver.ts';
-import type { QueryHouse } from '../factories/query_exports.ts';
+import type { QueryHarness } from '../factories/query_exports.ts';
 import { withMethod } from './engine_faults.ts';
 import { records } from './matrix.ts';
 
 /** An export of the project's first hour to a destination; gives its id. */
 async function firstHour(
-  exporting: QueryHouse,
+  exporting: QueryHarness,
   home: TestOrganization,
   type: string,
   config: Record<string, unknown>,
 ): Promise<string> {
   const { id } = await exporting.scheduled(home, { destination: { type, config } });
-  await exporting.house.deps.db.run(
+  await exporting.harness.deps.db.run(
     sql`UPDATE batch_exports SET end_at = '2026-01-01T01:00:00Z' WHERE id = ${id}`,
   );
   return id;
 }
 
-async function newHome(exporting: QueryHouse): Promise<TestOrganization> {
-  const home = await exporting.house.newOrganization();
+async function newHome(exporting: QueryHarness): Promise<TestOrganization> {
+  const home = await exporting.harness.newOrganization();
   await exporting.insert(
     home,
     Array.from({ length: records }, (_, index) => ({
@@ -44,8 +44,8 @@ async function newHome(exporting: QueryHouse): Promise<TestOrganization> {
  * The destination lets us wait three times, together for longer than the limit and each time for
  * longer than the log is silent.
  */
-export async function slowPeer(exporting: QueryHouse): Promise<void> {
-  const { db } = exporting.house.deps;
+export async function slowPeer(exporting: QueryHarness): Promise<void> {
+  const { db } = exporting.harness.deps;
   const receiver = await openHttpReceiver({});
   try {
     const id = await firstHour(exporting, await newHome(exporting), 'HTTP', {
@@ -57,7 +57,7 @@ export async function slowPeer(exporting: QueryHouse): Promise<void> {
     const [planned] = await exporting.plan(id);
     const run = await claimRun(db, planned!.id, randomUUID());
     const told: boolean[] = [];
-    const engine = { ...exporting.house.deps.engine, destination_silence_seconds_max: 1 };
+    const engine = { ...exporting.harness.deps.engine, destination_silence_seconds_max: 1 };
     await executeRun(engine, run!, new AbortController().signal, (isSilent) => told.push(isSilent));
     const ended = await db.row(
       sql`SELECT status, failures, latest_error FROM batch_export_runs WHERE id = ${run!.id}`,
@@ -86,14 +86,14 @@ export async function slowPeer(exporting: QueryHouse): Promise<void> {
 }
 
 /** The rows come later than the destination may be silent: that is not its fault. */
-export async function slowSource(exporting: QueryHouse): Promise<void> {
-  const { db } = exporting.house.deps;
+export async function slowSource(exporting: QueryHarness): Promise<void> {
+  const { db } = exporting.harness.deps;
   const id = await firstHour(exporting, await newHome(exporting), 'File', {
     prefix: 'slow-source',
   });
   const [planned] = await exporting.plan(id);
   const run = await claimRun(db, planned!.id, randomUUID());
-  const given = exporting.house.deps.engine;
+  const given = exporting.harness.deps.engine;
   const clickhouse = withMethod(
     given.clickhouse,
     'exec',
@@ -125,11 +125,11 @@ export async function slowSource(exporting: QueryHouse): Promise<void> {
 }
 
 /** Not even closing is waited for without end. */
-export async function deafDestination(exporting: QueryHouse): Promise<void> {
+export async function deafDestination(exporting: QueryHarness): Promise<void> {
   const id = await firstHour(exporting, await newHome(exporting), 'NoOp', {});
   const [planned] = await exporting.plan(id);
-  const run = await claimRun(exporting.house.deps.db, planned!.id, randomUUID());
-  const engine = { ...exporting.house.deps.engine, destination_silence_seconds_max: 0.2 };
+  const run = await claimRun(exporting.harness.deps.db, planned!.id, randomUUID());
+  const engine = { ...exporting.harness.deps.engine, destination_silence_seconds_max: 0.2 };
   const watch = new StallWatch(engine, run!, new AbortController().signal, () => undefined);
   for (const doing of ['showing the delivery', 'closing the delivery']) {
     await assert.rejects(
@@ -146,8 +146,8 @@ export async function deafDestination(exporting: QueryHouse): Promise<void> {
 }
 
 /** The worker has four places, and so has the project: the four that hang give theirs up. */
-export async function hangingAndOthers(exporting: QueryHouse): Promise<void> {
-  const { db } = exporting.house.deps;
+export async function hangingAndOthers(exporting: QueryHarness): Promise<void> {
+  const { db } = exporting.harness.deps;
   const receiver = await openHttpReceiver({});
   const home = await newHome(exporting);
   const statuses = async (ids: string[]) =>
@@ -159,7 +159,7 @@ export async function hangingAndOthers(exporting: QueryHouse): Promise<void> {
   const hanging: string[] = [];
   for (let count = 0; count < 4; count += 1)
     hanging.push(await firstHour(exporting, home, 'HTTP', { url: `${receiver.url}/hang` }));
-  const engine = { ...exporting.house.deps.engine, destination_silence_seconds_max: 24 };
+  const engine = { ...exporting.harness.deps.engine, destination_silence_seconds_max: 24 };
   const worker = await startWorker(engine, { runs_max: 4, project_runs_max: 4, host_runs_max: 8 });
   try {
     await eventually('it has never come to the fault', () => receiver.requests.length === 4);

@@ -47,17 +47,17 @@ export type Progress = {
 export type Fault = { number: number; what: string[]; request: FuzzedRequest; answer: string };
 
 /**
- * Asks all requests of a campaign at the address where the house listens, and checks each answer:
+ * Asks all requests of a campaign at the address where the server listens, and checks each answer:
  * no 5xx, nothing that the document does not declare.
  */
 export async function runCampaign(
-  house: Harness,
+  harness: Harness,
   address: string,
   agent: Agent,
   campaign: Campaign,
 ): Promise<Progress> {
-  const document = house.app.swagger() as unknown as FuzzedDocument;
-  const whole = withHiddenRoutes(document, house.hiddenRoutes());
+  const document = harness.app.swagger() as unknown as FuzzedDocument;
+  const whole = withHiddenRoutes(document, harness.hiddenRoutes());
   const operations = listOperations(document);
   const declared = new Set(operations.map(nameOf));
   const hidden = listOperations(whole).filter((one) => !declared.has(nameOf(one)));
@@ -77,10 +77,10 @@ export async function runCampaign(
   };
   const first_era = Math.floor(campaign.from / era_requests);
   for (let start = first_era * era_requests; start < campaign.to; start += era_requests) {
-    const era = await openEra(house).catch((error: unknown) => {
+    const era = await openEra(harness).catch((error: unknown) => {
       // On a busy machine a plugin of the set-up can need more than its second.
       campaign.warn(`the set-up before request ${start} is tried again`, error);
-      return openEra(house);
+      return openEra(harness);
     });
     let next = start;
     const end = Math.min(start + era_requests, campaign.to);

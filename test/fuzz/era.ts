@@ -28,10 +28,10 @@ export type Era = {
 };
 
 /** Makes the people and one object of each kind, always the same. */
-export async function openEra(house: Harness): Promise<Era> {
-  const home = await house.newOrganization();
-  const member = await house.newMember(home.organization.id, 1);
-  await setPluginsLevel(house, home, 9);
+export async function openEra(harness: Harness): Promise<Era> {
+  const home = await harness.newOrganization();
+  const member = await harness.newMember(home.organization.id, 1);
+  await setPluginsLevel(harness, home, 9);
   const ids = new Map<string, string[]>();
   const tags: string[] = [];
   const add = (segment: string, id: unknown) => {
@@ -55,9 +55,9 @@ export async function openEra(house: Harness): Promise<Era> {
       add(segment, one?.id ?? undefined);
     if (path.endsWith(`/${segment}/`) && results === undefined) add(segment, id);
   };
-  const cookie = await house.newSession(home.user);
-  await furnish(house, home, cookie, learn);
-  for (const [segment, id] of await findFiles(house, home)) add(segment, id);
+  const cookie = await harness.newSession(home.user);
+  await furnish(harness, home, cookie, learn);
+  for (const [segment, id] of await findFiles(harness, home)) add(segment, id);
   return {
     home,
     credentials: [
@@ -78,10 +78,10 @@ export async function openEra(house: Harness): Promise<Era> {
 }
 
 /** Names of files that the server has: a script of site apps, and what the console loads. */
-async function findFiles(house: Harness, home: TestOrganization): Promise<[string, unknown][]> {
+async function findFiles(harness: Harness, home: TestOrganization): Promise<[string, unknown][]> {
   const site_apps = `/api/projects/${home.project.id}/site_apps/`;
-  const { body } = await house.request('GET', site_apps, { key: home.key });
-  const page = await house.request('GET', '/', { headers: { accept: 'text/html' } });
+  const { body } = await harness.request('GET', site_apps, { key: home.key });
+  const page = await harness.request('GET', '/', { headers: { accept: 'text/html' } });
   const assets = [...page.text.matchAll(/assets\/([\w.-]+)/g)];
   return [
     ['site_apps', `${body.site_token}.js`],
@@ -90,7 +90,7 @@ async function findFiles(house: Harness, home: TestOrganization): Promise<[strin
 }
 
 async function furnish(
-  house: Harness,
+  harness: Harness,
   home: TestOrganization,
   cookie: string,
   learn: Era['learn'],
@@ -100,7 +100,7 @@ async function furnish(
     `/api/projects/${home.project.id}/`,
   ];
   const make = async (path: string, body: unknown) => {
-    const made = await house.request('POST', path, { headers: { cookie }, body });
+    const made = await harness.request('POST', path, { headers: { cookie }, body });
     assert.ok(made.status < 300, `${path} answered ${made.status}: ${made.text}`);
     learn(path, made.body, made.headers['etag']);
     return made.body;
@@ -109,7 +109,9 @@ async function furnish(
   const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T02:00:00Z' };
   const { backfill } = await make(`${project}batch_exports/${id}/backfill/`, range);
   learn('/backfills/', backfill, undefined);
-  const runs = await house.request('GET', `${project}batch_exports/${id}/runs/`, { key: home.key });
+  const runs = await harness.request('GET', `${project}batch_exports/${id}/runs/`, {
+    key: home.key,
+  });
   learn('/runs/', runs.body, undefined);
   await make(`${project}notice_targets/`, { type: 'webhook', url: 'https://hooks.example.com/x' });
   await make(`${organization}notice_targets/`, { type: 'email', address: 'a@example.com' });
@@ -117,5 +119,5 @@ async function furnish(
   await make(`${organization}invites/`, { target_email: `i${home.project.id}@example.com` });
   await make('/api/personal_api_keys/', { label: 'fuzz', scopes: ['*'] });
   for (const name of collection_names)
-    learn(`/${name}/`, await writtenPlugin(house, home, name), undefined);
+    learn(`/${name}/`, await writtenPlugin(harness, home, name), undefined);
 }

@@ -23,18 +23,18 @@ const reach = { before: 19_000_000, after: 700_000 };
  * many runs ended how. The rows of the source are in memory, or in `source`.
  */
 export async function checkHistories(
-  house: Harness,
+  harness: Harness,
   histories: number,
   { seed, source }: { seed?: number; source?: Source } = {},
 ): Promise<Record<string, number>> {
-  const one_home = await house.newOrganization();
+  const one_home = await harness.newOrganization();
   const counts: Record<string, number> = {};
-  await commitInMemory(house);
+  await commitInMemory(harness);
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 40 }), async (steps) => {
       // A store keeps what earlier histories of a project have inserted.
-      const home = source === undefined ? one_home : await house.newOrganization();
-      const world = await openWorld(house, home, source);
+      const home = source === undefined ? one_home : await harness.newOrganization();
+      const world = await openWorld(harness, home, source);
       await play(world, steps);
       await count(world, counts);
     }),

@@ -138,7 +138,7 @@ export async function schedule(world: World, looks_ahead = true): Promise<void> 
 export async function post(world: World, path: string, body: object): Promise<void> {
   // Nothing to pick.
   if (path.includes('/undefined/')) return;
-  const { status, text } = await world.house.request('POST', `${world.path}${path}`, {
+  const { status, text } = await world.harness.request('POST', `${world.path}${path}`, {
     key: world.home.key,
     body,
   });
@@ -185,9 +185,9 @@ async function unpause(world: World, isBackfilled: boolean): Promise<void> {
 let places = 0;
 
 /** Another place: what was delivered so far does not count there. */
-async function change({ house, home, path }: World): Promise<void> {
+async function change({ harness, home, path }: World): Promise<void> {
   const destination = { type: 'NoOp', config: { arg: `place ${(places += 1)}` } };
-  const { status, text } = await house.request('PATCH', path, {
+  const { status, text } = await harness.request('PATCH', path, {
     key: home.key,
     body: { destination },
   });

@@ -53,7 +53,7 @@ export type Source = {
  * takes the steps of execute.ts, and a fault can come between any two of them.
  */
 export type World = {
-  house: Harness;
+  harness: Harness;
   home: TestOrganization;
   engine: Engine;
   export_id: string;
@@ -79,11 +79,11 @@ const wide = { project_runs_max: 100, host_runs_max: 100 };
 
 /** An export of its own; whatever an earlier world left open is closed. */
 export async function openWorld(
-  house: Harness,
+  harness: Harness,
   home: TestOrganization,
   store?: Source,
 ): Promise<World> {
-  const { db } = house.deps;
+  const { db } = harness.deps;
   await db.run(
     sql`UPDATE batch_exports SET deleted_at = now(), paused = true WHERE deleted_at IS NULL`,
   );
@@ -95,11 +95,11 @@ export async function openWorld(
     sql`UPDATE batch_export_runs SET status = 'Cancelled', finished_at = now()
       WHERE status IN ('Starting', 'Running')`,
   );
-  const { id } = (await newExport(house, home, { interval: 'hour' })) as { id: string };
+  const { id } = (await newExport(harness, home, { interval: 'hour' })) as { id: string };
   const world: World = {
-    house,
+    harness,
     home,
-    engine: { ...house.deps.engine, settle_seconds: 0, pause_after_failures: 0 },
+    engine: { ...harness.deps.engine, settle_seconds: 0, pause_after_failures: 0 },
     export_id: id,
     path: `${projectBase(home)}${id}/`,
     made_at: await databaseInstant(db),

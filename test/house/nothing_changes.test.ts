@@ -10,14 +10,14 @@ import { packageFiles, writtenPlugin } from '../factories/plugins.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 import { everyRoute } from './every_route.ts';
 
-const house = shareHarness({
+const harness = shareHarness({
   clickhouse: false,
   opened: async () => {
-    routes = (await everyRoute(house.deps)).filter(
+    routes = (await everyRoute(harness.deps)).filter(
       ({ method }) => method === 'PATCH' || method === 'PUT',
     );
-    home = await house.newOrganization();
-    cookie = await house.newSession(home.user);
+    home = await harness.newOrganization();
+    cookie = await harness.newSession(home.user);
   },
 });
 let home: TestOrganization;
@@ -25,7 +25,7 @@ let cookie: string;
 let routes: RegisteredRoute[];
 
 const send = (method: string, path: string, body?: unknown) =>
-  house.request(method, path, { headers: { cookie }, ...(body === undefined ? {} : { body }) });
+  harness.request(method, path, { headers: { cookie }, ...(body === undefined ? {} : { body }) });
 const made = async (path: string, body: object) => {
   const answer = await send('POST', path, body);
   assert.equal(answer.status, 201, answer.text);
@@ -54,7 +54,7 @@ async function records(): Promise<[route: string, path: string, ...more: object[
   const within = ['/api/organizations/:organization_id/', '/api/projects/:project_id/'];
   const password = 'pl4nted-word';
   const config = { user: 'u', password, host: 'h', database: 'd' };
-  const exported = await newExport(house, home, { destination: { type: 'Postgres', config } });
+  const exported = await newExport(harness, home, { destination: { type: 'Postgres', config } });
   const target = await made(`${project}notice_targets/`, {
     type: 'webhook',
     url: 'https://hooks.example.com/a/b',
@@ -62,7 +62,7 @@ async function records(): Promise<[route: string, path: string, ...more: object[
   });
   const fields = [{ key: 'token', type: 'string', secret: true }];
   const files = packageFiles('pipeline_destinations', { config: fields });
-  const plugin = await writtenPlugin(house, home, 'pipeline_destinations', files);
+  const plugin = await writtenPlugin(harness, home, 'pipeline_destinations', files);
   const list = `${project}plugin_configs/`;
   const set = await made(list, { plugin: plugin.id, config: { token: 'pl4nted-word' } });
   const collections = ['pipeline_destinations', 'pipeline_frontend_apps', 'pipeline_import_apps'];
@@ -113,7 +113,7 @@ async function records(): Promise<[route: string, path: string, ...more: object[
 test('a PATCH or PUT that changes nothing leaves entries, ETags and instants alone', async () => {
   const known = await records();
   const entries = async () =>
-    (await house.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM activity`))!
+    (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM activity`))!
       .count;
   for (const [route, path, ...more] of known) {
     const isSource = route.endsWith('update_source/');
@@ -149,14 +149,14 @@ test('a PATCH or PUT that changes nothing leaves entries, ETags and instants alo
 
 test('what changes a secret alone leaves an entry and another ETag', async () => {
   const config = { user: 'u', password: 'pl4nted-word', host: 'h', database: 'd' };
-  const { id } = await newExport(house, home, { destination: { type: 'Postgres', config } });
+  const { id } = await newExport(harness, home, { destination: { type: 'Postgres', config } });
   const path = `/api/projects/${home.project.id}/batch_exports/${id}/`;
   const read = await send('GET', path);
   const body = { destination: { config: { password: 'another-word' } } };
   const changed = await send('PATCH', path, body);
   assert.equal(changed.status, 200);
   assert.notEqual(changed.headers['etag'], read.headers['etag']);
-  const found = await house.deps.db.rows(
+  const found = await harness.deps.db.rows(
     sql`SELECT 1 FROM activity WHERE item_id = ${id} AND activity = 'updated'`,
   );
   assert.equal(found.length, 1);

@@ -7,12 +7,12 @@ import type { TestOrganization } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 import { everyRoute } from './every_route.ts';
 
-const house = shareHarness({
+const harness = shareHarness({
   clickhouse: false,
   opened: async () => {
-    routes = await everyRoute(house.deps);
-    own = await house.newOrganization();
-    id = (await newExport(house, own, {})).id;
+    routes = await everyRoute(harness.deps);
+    own = await harness.newOrganization();
+    id = (await newExport(harness, own, {})).id;
   },
 });
 let own: TestOrganization;
@@ -37,7 +37,7 @@ test('an instant beyond the bounds is 400 under its name; the bounds are taken',
   for (const path of [`${base}metrics/`, `${base}logs/`, '/api/users/@me/activity/'])
     for (const name of ['before', 'after']) {
       const ask = (at: string) =>
-        house.request('GET', `${path}?${name}=${encodeURIComponent(at)}`, { key });
+        harness.request('GET', `${path}?${name}=${encodeURIComponent(at)}`, { key });
       for (const [at, code] of [
         ['0001-01-01T00:00:00Z', 'min_value'],
         ['0001-02-01T00:00:00+00:01', 'min_value'],

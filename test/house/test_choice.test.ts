@@ -11,7 +11,7 @@ const reach = readReach();
 const isOfHouse = (file: string) => file.startsWith('test/house/');
 const reachedBy = (...changed: string[]) =>
   listTestsOfChange(reach, tests, changed).filter((file) => !isOfHouse(file));
-const house = tests.filter(isOfHouse);
+const harness = tests.filter(isOfHouse);
 
 /** A changed file, and a test that it reaches. */
 const reached: [changed: string, test: string, how: string][] = [
@@ -48,7 +48,7 @@ test('a change reaches what imports it and nothing else', () => {
 
 test('the tests of the house run after every change, and all after one of packages', () => {
   for (const changed of [[], ['LICENSE'], ['docs/api.md']])
-    assert.deepEqual(listTestsOfChange(reach, tests, changed).filter(isOfHouse), house);
+    assert.deepEqual(listTestsOfChange(reach, tests, changed).filter(isOfHouse), harness);
   for (const changed of ['package.json', 'package-lock.json', 'scripts/check/test_groups.ts'])
     assert.deepEqual(listTestsOfChange(reach, tests, [changed]), tests);
 });

@@ -8,17 +8,17 @@ import { model_names } from '../../server/engine/models/model.ts';
 import { isoInstant, systemClock } from '../../server/platform/clock.ts';
 import { newExport, projectBase } from '../factories/batch_exports.ts';
 import { inDepth, is_deep } from '../depth.ts';
-import { openDeliveringHouse, until } from '../factories/delivering_house.ts';
-import type { DeliveringHouse } from '../factories/delivering_house.ts';
+import { openDeliveringHarness, until } from '../factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../factories/delivering_harness.ts';
 import type { TestOrganization } from '../harness.ts';
 import { Model, compare } from './check.ts';
 import { eventsOf } from './sequences.ts';
 import { Warehouse } from './warehouse.ts';
 import type { DeliveredRow } from './warehouse.ts';
 
-let delivering: DeliveringHouse;
+let delivering: DeliveringHarness;
 before(async () => {
-  delivering = await openDeliveringHouse();
+  delivering = await openDeliveringHarness();
 });
 after(() => delivering.close());
 
@@ -27,7 +27,7 @@ const hour_ms = 3_600_000;
 /** Sends the events through the API, a hundred at a time. */
 async function send(home: TestOrganization, events: object[]): Promise<void> {
   for (let from = 0; from < events.length; from += 100) {
-    const { status, text } = await delivering.house.request(
+    const { status, text } = await delivering.harness.request(
       'POST',
       `/api/projects/${home.project.id}/events/`,
       { key: home.key, body: { events: events.slice(from, from + 100) } },
@@ -38,17 +38,17 @@ async function send(home: TestOrganization, events: object[]): Promise<void> {
 
 /** Has an export deliver what it has not delivered yet, and waits until it is there. */
 async function deliver(home: TestOrganization, id: string): Promise<void> {
-  const { house } = delivering;
+  const { harness } = delivering;
   const url = `${projectBase(home)}${id}/`;
   const hour = Math.floor(systemClock.now() / hour_ms) * hour_ms;
-  const asked = await house.request('POST', `${url}backfill/`, {
+  const asked = await harness.request('POST', `${url}backfill/`, {
     key: home.key,
     body: { start_at: isoInstant(hour - hour_ms), end_at: isoInstant(hour + hour_ms) },
   });
   assert.equal(asked.status, 200, asked.text);
   const backfill = `${url}backfills/${asked.body.backfill.id}/`;
   const ended = await until(
-    () => house.request('GET', backfill, { key: home.key }),
+    () => harness.request('GET', backfill, { key: home.key }),
     ({ status }) => !['Starting', 'Running'].includes(status),
   );
   assert.equal(ended.status, 'Completed');
@@ -83,8 +83,8 @@ test(
     'persons of the model',
   { timeout: 300_000 },
   async () => {
-    const { house } = delivering;
-    const home = await house.newOrganization();
+    const { harness } = delivering;
+    const home = await harness.newOrganization();
     // Each writes the same rows; that a format writes what it is given is shown where it is made.
     const formats = is_deep ? ['JSONLines', 'Parquet'] : ['JSONLines'];
     const exports = [];
@@ -92,7 +92,7 @@ test(
       for (const model of model_names) {
         const config = { prefix: `${file_format}/${model}`, file_format };
         const destination = { type: 'File', config };
-        exports.push((await newExport(house, home, { model, destination })).id as string);
+        exports.push((await newExport(harness, home, { model, destination })).id as string);
       }
     await delivering.startOnce();
     const events = eventsOf(7, 0, inDepth(10, 60));

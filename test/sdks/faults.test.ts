@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openDeliveringHouse } from '../factories/delivering_house.ts';
-import type { DeliveringHouse } from '../factories/delivering_house.ts';
+import { openDeliveringHarness } from '../factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../factories/delivering_harness.ts';
 import { is_deep } from '../depth.ts';
 import { faults } from './fault_proxy.ts';
 import type { Fault } from './fault_proxy.ts';
 import { node_clients } from './node_clients.ts';
 import { sendThroughFaults } from './through_faults.ts';
 
-let house: DeliveringHouse;
+let harness: DeliveringHarness;
 let address: string;
 before(async () => {
-  house = await openDeliveringHouse();
-  address = await house.house.app.listen({ host: '127.0.0.1', port: 0 });
+  harness = await openDeliveringHarness();
+  address = await harness.harness.app.listen({ host: '127.0.0.1', port: 0 });
 });
-after(() => house.close());
+after(() => harness.close());
 
 /**
  * What happens to the first request of each of `node_clients`. Of one vendor's several clients the
@@ -45,7 +45,7 @@ test('what programs sent is what is stored and exported, each once, whatever hap
     sending.map(async ({ client, fault }) => ({
       client,
       fault,
-      ...(await sendThroughFaults(house, address, client, [fault])),
+      ...(await sendThroughFaults(harness, address, client, [fault])),
     })),
   );
   for (const { client, fault, happened, wanted, stored, delivered } of passages) {

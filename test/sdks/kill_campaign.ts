@@ -58,12 +58,12 @@ async function killWhileSending(
   { kills, seed, say, signal, ...campaign }: Campaign,
   closing: (() => Promise<unknown>)[],
 ): Promise<Record<string, ClientOutcome>> {
-  const house = await openHouse(campaign.folder, closing);
+  const deployment = await openDeployment(campaign.folder, closing);
   const stop = new AbortController();
   const sending = sending_clients.map((client) => ({
     name: client.name,
     done: Promise.all(
-      Array.from({ length: senders_each }, () => keepSending(client, house, stop.signal)),
+      Array.from({ length: senders_each }, () => keepSending(client, deployment, stop.signal)),
     ),
   }));
   const random = openRandom(seed, 1);
@@ -73,7 +73,7 @@ async function killWhileSending(
       setTimeout(resume, random.between(sending_ms_min, sending_ms_max)),
     );
     const victim = random.one(victims);
-    const pid = house.pidOf(victim);
+    const pid = deployment.pidOf(victim);
     if (pid === undefined) {
       kill -= 1;
       continue;
@@ -82,16 +82,16 @@ async function killWhileSending(
     killed.set(victim, (killed.get(victim) ?? 0) + 1);
     const began = performance.now();
     await until('the end of what was killed', up_ms_max, 5, async () =>
-      house.pidOf(victim) === pid ? undefined : true,
+      deployment.pidOf(victim) === pid ? undefined : true,
     );
-    await house.up();
+    await deployment.up();
     say(`kill ${kill}: ${victim}, up again after ${Math.round(performance.now() - began)} ms`);
   }
   say(`killed: ${[...killed].map(([victim, times]) => `${victim} ${times} times`).join(', ')}`);
   stop.abort();
   const sent = await Promise.all(sending.map(({ done }) => done));
-  await house.up();
-  const stored = await storedTexts(house.clickhouse);
+  await deployment.up();
+  const stored = await storedTexts(deployment.clickhouse);
   return Object.fromEntries(
     sending.map(({ name }, index) => {
       const believed = sent[index]!.flatMap((one) => one.believed);
@@ -110,7 +110,7 @@ async function killWhileSending(
   );
 }
 
-type House = {
+type Deployment = {
   address: string;
   write_key: string;
   clickhouse: ClickHouse;
@@ -119,7 +119,10 @@ type House = {
 };
 
 /** The server and both of its stores, each a process of its own that is started again. */
-async function openHouse(folder: string, closing: (() => Promise<unknown>)[]): Promise<House> {
+async function openDeployment(
+  folder: string,
+  closing: (() => Promise<unknown>)[],
+): Promise<Deployment> {
   const log = silentLog();
   const postgres = await openEmbeddedPostgres({ folder: join(folder, 'postgres'), log });
   closing.push(() => postgres.stop());
@@ -159,7 +162,7 @@ async function openHouse(folder: string, closing: (() => Promise<unknown>)[]): P
 
 async function keepSending(
   client: SendingClient,
-  { address, write_key }: House,
+  { address, write_key }: Deployment,
   signal: AbortSignal,
 ): Promise<{ believed: string[]; given_up: string[] }> {
   const believed: string[] = [];

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { newExport, projectBase } from '../factories/batch_exports.ts';
-import { until } from '../factories/delivering_house.ts';
-import type { DeliveringHouse } from '../factories/delivering_house.ts';
+import { until } from '../factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../factories/delivering_harness.ts';
 import { storedEvents } from '../factories/stored_events.ts';
 import type { TestOrganization } from '../harness.ts';
 import { openFaultProxy } from './fault_proxy.ts';
@@ -43,12 +43,12 @@ const sorted = (events: readonly SeenEvent[]) =>
  * what came to a file.
  */
 export async function sendThroughFaults(
-  { house, folder, startOnce }: DeliveringHouse,
+  { harness, folder, startOnce }: DeliveringHarness,
   address: string,
   client: FaultedClient,
   series: readonly Fault[],
 ): Promise<Passage> {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const left = [...series];
   const proxy = await openFaultProxy(address, () => left.shift() ?? 'none');
   const { wanted, who = (distinct_id: string) => distinct_id } = client;
@@ -58,7 +58,7 @@ export async function sendThroughFaults(
   };
   const stored = async () =>
     named(
-      (await storedEvents(house.deps, home.project.id)).map((event) =>
+      (await storedEvents(harness.deps, home.project.id)).map((event) =>
         seen(event, JSON.parse(event.properties)),
       ),
     );
@@ -80,7 +80,7 @@ export async function sendThroughFaults(
     happened: proxy.happened,
     wanted: sorted(wanted),
     stored: await stored(),
-    delivered: named(await delivered(house, folder, home)),
+    delivered: named(await delivered(harness, folder, home)),
   };
   return passage;
 }
@@ -111,19 +111,19 @@ export function isEachOnce({ wanted, stored, delivered }: Passage, gives_up: boo
 
 /** The events of today and yesterday, as an export of them delivers them. */
 async function delivered(
-  house: DeliveringHouse['house'],
+  harness: DeliveringHarness['harness'],
   folder: string,
   home: TestOrganization,
 ): Promise<SeenEvent[]> {
   const prefix = `project_${home.project.id}`;
-  const { id } = await newExport(house, home, {
+  const { id } = await newExport(harness, home, {
     interval: 'day',
     destination: { type: 'File', config: { prefix } },
   });
   const url = `${projectBase(home)}${id}/`;
   const ask = (method: string, path: string, body?: unknown) =>
-    house.request(method, `${url}${path}`, { key: home.key, body });
-  const end = Math.ceil((house.deps.clock.now() + 1) / day_ms) * day_ms;
+    harness.request(method, `${url}${path}`, { key: home.key, body });
+  const end = Math.ceil((harness.deps.clock.now() + 1) / day_ms) * day_ms;
   await ask('POST', 'backfill/', {
     start_at: new Date(end - 2 * day_ms).toISOString(),
     end_at: new Date(end).toISOString(),

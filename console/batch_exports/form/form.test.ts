@@ -6,7 +6,7 @@ import { checkEverywhere } from '../../../test/console/visitor.ts';
 import type { Visitor } from '../../../test/console/visitor.ts';
 import { is_deep } from '../../../test/depth.ts';
 import { insertRunRow, newExport, projectBase } from '../../../test/factories/batch_exports.ts';
-import { insertEvents } from '../../../test/factories/delivering_house.ts';
+import { insertEvents } from '../../../test/factories/delivering_harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
 import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';

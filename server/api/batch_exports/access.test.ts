@@ -9,22 +9,22 @@ import {
 import { is_deep } from '../../../test/depth.ts';
 import { shareHarness } from '../../../test/harness.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 test(
   'strangers, other projects and unknown ids get 404, keys without the scope 403, and nothing ' +
     'changes',
   async () => {
-    const home = await house.newOrganization();
-    const stranger = await house.newOrganization();
-    const made = await newExport(house, home);
-    const run = await insertRunRow(house, made.id, { status: 'Failed' });
-    const second = await house.request('POST', '/api/projects/', {
+    const home = await harness.newOrganization();
+    const stranger = await harness.newOrganization();
+    const made = await newExport(harness, home);
+    const run = await insertRunRow(harness, made.id, { status: 'Failed' });
+    const second = await harness.request('POST', '/api/projects/', {
       key: home.key,
       body: { name: 'Second', organization: home.organization.id },
     });
-    const reader = await house.newMember(home.organization.id, 1, ['batch_export:read']);
-    const other = await house.newMember(home.organization.id, 1, [
+    const reader = await harness.newMember(home.organization.id, 1, ['batch_export:read']);
+    const other = await harness.newMember(home.organization.id, 1, [
       'organization:write',
       'plugin:write',
     ]);
@@ -61,7 +61,7 @@ test(
       for (const [column, [method, path, sent]] of routes.entries())
         if (is_deep || (row + column) % 3 === 0)
           assert.equal(
-            (await house.request(method, `${url}${path}`, { key, ...sent })).status,
+            (await harness.request(method, `${url}${path}`, { key, ...sent })).status,
             404,
             `${method} ${url}${path}`,
           );
@@ -69,25 +69,25 @@ test(
       const url = `${base}${made.id}/`;
       for (const path of reads) {
         assert.equal(
-          (await house.request('GET', `${url}${path}`, { key: reader.key })).status,
+          (await harness.request('GET', `${url}${path}`, { key: reader.key })).status,
           200,
           path,
         );
         assert.equal(
-          (await house.request('GET', `${url}${path}`, { key: other.key })).status,
+          (await harness.request('GET', `${url}${path}`, { key: other.key })).status,
           403,
           path,
         );
-        assert.equal((await house.request('GET', `${url}${path}`)).status, 401, path);
+        assert.equal((await harness.request('GET', `${url}${path}`)).status, 401, path);
       }
       for (const path of writes)
         assert.equal(
-          (await house.request('POST', `${url}${path}`, { key: reader.key })).status,
+          (await harness.request('POST', `${url}${path}`, { key: reader.key })).status,
           403,
           path,
         );
       for (const method of ['PATCH', 'PUT', 'DELETE'])
-        assert.equal((await house.request(method, url, { key: reader.key })).status, 403, method);
+        assert.equal((await harness.request(method, url, { key: reader.key })).status, 403, method);
       const ids = [backfill, 'nonsense', '7', '%00'];
       const parts = [
         ['GET', 'runs/:id/'],
@@ -104,7 +104,7 @@ test(
           if (is_deep || (row + column) % 2 === 0)
             assert.equal(
               (
-                await house.request(method, `${url}${path.replace(':id', id)}`, {
+                await harness.request(method, `${url}${path.replace(':id', id)}`, {
                   key: home.key,
                 })
               ).status,
@@ -114,7 +114,8 @@ test(
     }
     assert.deepEqual(
       {
-        ...(await house.request('GET', `${projectBase(home)}${made.id}/`, { key: home.key })).body,
+        ...(await harness.request('GET', `${projectBase(home)}${made.id}/`, { key: home.key }))
+          .body,
         latest_runs: [],
       },
       made,

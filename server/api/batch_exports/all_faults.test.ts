@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { attrsOf, organizationBase } from '../../../test/factories/batch_exports.ts';
 import { shareHarness } from '../../../test/harness.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 test('one answer names the faults of all checks: schema, destination, rules, project', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const config = { prefix: '/a', max_file_size_mb: 0, compression: 'lz4' };
   const body = {
     name: '',
@@ -14,7 +14,7 @@ test('one answer names the faults of all checks: schema, destination, rules, pro
     team_id: 999_999,
     destination: { type: 'File', config },
   };
-  const answer = await house.request('POST', organizationBase(home), { key: home.key, body });
+  const answer = await harness.request('POST', organizationBase(home), { key: home.key, body });
   assert.equal(answer.status, 400);
   const faults = [
     'destination__config__compression invalid_choice',
@@ -27,13 +27,13 @@ test('one answer names the faults of all checks: schema, destination, rules, pro
 });
 
 test('a project that no number can name is none, instead of the oldest', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const team_id = 1e300;
   for (const [path, body] of [
     ['batch_exports', { name: 'x', interval: 'hour', destination: { type: 'NoOp', config: {} } }],
     ['notice_targets', { type: 'email', address: 'a@example.com' }],
   ] as const) {
-    const answer = await house.request(
+    const answer = await harness.request(
       'POST',
       `/api/organizations/${home.organization.id}/${path}/`,
       {

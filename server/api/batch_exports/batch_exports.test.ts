@@ -13,13 +13,13 @@ import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { isLater } from '../../../test/watchers/instants.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 const make = (home: TestOrganization, body: Record<string, unknown> = {}) =>
-  newExport(house, home, body);
+  newExport(harness, home, body);
 
 test('an export is made with defaults, found under both mounts, listed newest first', async () => {
-  const home = await house.newOrganization({ level: 1 });
+  const home = await harness.newOrganization({ level: 1 });
   const first = await make(home);
   const { id, created_at, last_updated_at, next_run, ...rest } = first;
   assert.equal(
@@ -54,23 +54,26 @@ test('an export is made with defaults, found under both mounts, listed newest fi
   });
   assert.equal(second.start_at, '2029-12-31T22:00:00.000000Z');
   for (const base of [projectBase(home), organizationBase(home)]) {
-    const list = await house.request('GET', base, { key: home.key });
+    const list = await harness.request('GET', base, { key: home.key });
     assert.deepEqual(list.body, { count: 2, next: null, previous: null, results: [second, first] });
-    assert.deepEqual((await house.request('GET', `${base}${id}/`, { key: home.key })).body, first);
-    const page = await house.request('GET', `${base}?limit=1&offset=1`, { key: home.key });
+    assert.deepEqual(
+      (await harness.request('GET', `${base}${id}/`, { key: home.key })).body,
+      first,
+    );
+    const page = await harness.request('GET', `${base}?limit=1&offset=1`, { key: home.key });
     assert.deepEqual([page.body.count, page.body.next, page.body.results[0].id], [2, null, id]);
   }
 });
 
 test('under an organization a new export goes to team_id or the oldest project', async () => {
-  const home = await house.newOrganization();
-  const other = await house.newOrganization();
-  const project = await house.request('POST', '/api/projects/', {
+  const home = await harness.newOrganization();
+  const other = await harness.newOrganization();
+  const project = await harness.request('POST', '/api/projects/', {
     key: home.key,
     body: { name: 'Second', organization: home.organization.id },
   });
   const post = (body: Record<string, unknown>) =>
-    house.request('POST', organizationBase(home), {
+    harness.request('POST', organizationBase(home), {
       key: home.key,
       body: { ...noop_export, ...body },
     });
@@ -90,23 +93,23 @@ test('under an organization a new export goes to team_id or the oldest project',
     assert.equal(refused.status, 400, refused.text);
     assert.equal(refused.body.attr, 'team_id');
   }
-  const inProject = await house.request('POST', projectBase(home), {
+  const inProject = await harness.request('POST', projectBase(home), {
     key: home.key,
     body: { ...noop_export, team_id: other.project.id },
   });
   assert.equal(inProject.body.team_id, home.project.id);
-  const listed = await house.request('GET', organizationBase(home), { key: home.key });
+  const listed = await harness.request('GET', organizationBase(home), { key: home.key });
   assert.equal(listed.body.count, 3);
-  assert.equal((await house.request('GET', projectBase(home), { key: home.key })).body.count, 2);
+  assert.equal((await harness.request('GET', projectBase(home), { key: home.key })).body.count, 2);
 });
 
 test('PATCH changes what is sent, keeps the rest and is idempotent', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const made = await make(home, {
     destination: { type: 'File', config: { prefix: 'a', compression: 'gzip' } },
   });
   const url = `${projectBase(home)}${made.id}/`;
-  const patch = (body: unknown) => house.request('PATCH', url, { key: home.key, body });
+  const patch = (body: unknown) => harness.request('PATCH', url, { key: home.key, body });
   assert.deepEqual((await patch({})).body, made);
   assert.deepEqual(
     (
@@ -165,17 +168,17 @@ test('PATCH changes what is sent, keeps the rest and is idempotent', async () =>
 });
 
 test('PUT demands the required fields and replaces the config', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const made = await make(home, {
     destination: { type: 'File', config: { prefix: 'a', compression: 'gzip' } },
     end_at: '2040-01-01T00:00:00.000000Z',
   });
   const url = `${projectBase(home)}${made.id}/`;
   assert.deepEqual(
-    attrsOf(await house.request('PUT', url, { key: home.key, body: { name: 'x' } })),
+    attrsOf(await harness.request('PUT', url, { key: home.key, body: { name: 'x' } })),
     ['destination required', 'interval required'],
   );
-  const changed = await house.request('PUT', url, {
+  const changed = await harness.request('PUT', url, {
     key: home.key,
     body: { name: 'x', interval: 'day', destination: { type: 'File', config: { prefix: 'b' } } },
   });
@@ -193,15 +196,15 @@ test('PUT demands the required fields and replaces the config', async () => {
 });
 
 test('a deleted export is gone everywhere and its runs and backfills are cancelled', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const made = await make(home);
   const url = `${projectBase(home)}${made.id}/`;
-  const run = await insertRunRow(house, made.id, {});
-  const started = await house.request('POST', `${url}backfill/`, {
+  const run = await insertRunRow(harness, made.id, {});
+  const started = await harness.request('POST', `${url}backfill/`, {
     key: home.key,
     body: { start_at: '2026-01-01T00:00:00.000000Z', end_at: '2026-01-02T00:00:00.000000Z' },
   });
-  const gone = await house.request('DELETE', url, { key: home.key });
+  const gone = await harness.request('DELETE', url, { key: home.key });
   assert.deepEqual([gone.status, gone.text], [204, '']);
   for (const path of [
     '',
@@ -214,7 +217,7 @@ test('a deleted export is gone everywhere and its runs and backfills are cancell
     `backfills/${started.body.backfill.id}/`,
   ]) {
     assert.equal(
-      (await house.request('GET', `${url}${path}`, { key: home.key })).status,
+      (await harness.request('GET', `${url}${path}`, { key: home.key })).status,
       404,
       path,
     );
@@ -228,21 +231,21 @@ test('a deleted export is gone everywhere and its runs and backfills are cancell
     `backfills/${started.body.backfill.id}/cancel/`,
   ]) {
     assert.equal(
-      (await house.request('POST', `${url}${path}`, { key: home.key })).status,
+      (await harness.request('POST', `${url}${path}`, { key: home.key })).status,
       404,
       path,
     );
   }
-  assert.equal((await house.request('DELETE', url, { key: home.key })).status, 404);
+  assert.equal((await harness.request('DELETE', url, { key: home.key })).status, 404);
   assert.equal(
-    (await house.request('PATCH', url, { key: home.key, body: { name: 'x' } })).status,
+    (await harness.request('PATCH', url, { key: home.key, body: { name: 'x' } })).status,
     404,
   );
   assert.equal(
-    (await house.request('GET', organizationBase(home), { key: home.key })).body.count,
+    (await harness.request('GET', organizationBase(home), { key: home.key })).body.count,
     0,
   );
-  const state = await house.deps.db.row(sql`
+  const state = await harness.deps.db.row(sql`
     SELECT r.cancel_requested_at IS NOT NULL AS run, b.status AS backfill
       FROM batch_export_runs r, batch_export_backfills b WHERE r.id = ${run}
       AND b.batch_export_id = ${made.id}`);
@@ -250,15 +253,15 @@ test('a deleted export is gone everywhere and its runs and backfills are cancell
 });
 
 test('latest_runs are the ten newest of each export of a page, in one statement', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const [one, two] = [await make(home), await make(home)];
   const runs: string[] = [];
   for (let number = 0; number < 12; number += 1)
-    runs.unshift(await insertRunRow(house, one.id, { status: 'Completed', hour: number }));
-  const single = await insertRunRow(house, two.id, { status: 'Completed' });
-  const before = house.deps.db.statementCount();
-  const list = await house.request('GET', projectBase(home), { key: home.key });
-  assert.ok(house.deps.db.statementCount() - before <= 3);
+    runs.unshift(await insertRunRow(harness, one.id, { status: 'Completed', hour: number }));
+  const single = await insertRunRow(harness, two.id, { status: 'Completed' });
+  const before = harness.deps.db.statementCount();
+  const list = await harness.request('GET', projectBase(home), { key: home.key });
+  assert.ok(harness.deps.db.statementCount() - before <= 3);
   assert.deepEqual(
     list.body.results.map((row: { latest_runs: { id: string }[] }) =>
       row.latest_runs.map((run) => run.id),
@@ -268,7 +271,7 @@ test('latest_runs are the ten newest of each export of a page, in one statement'
   const [latest] = list.body.results[1].latest_runs;
   assert.deepEqual(
     (
-      await house.request('GET', `${projectBase(home)}${one.id}/runs/${latest.id}/`, {
+      await harness.request('GET', `${projectBase(home)}${one.id}/runs/${latest.id}/`, {
         key: home.key,
       })
     ).body,

@@ -2,30 +2,30 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import type { Harness } from '../../../test/harness.ts';
-import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
 import {
   all_events,
   eventsIn,
   insertAt,
-  openDeliveringHouse,
+  openDeliveringHarness,
   scheduleFrom,
   until,
   withEvents,
-} from '../../../test/factories/delivering_house.ts';
+} from '../../../test/factories/delivering_harness.ts';
 
 const hour_ms = 3_600_000;
-let delivering: DeliveringHouse;
-let house: Harness;
+let delivering: DeliveringHarness;
+let harness: Harness;
 before(async () => {
-  delivering = await openDeliveringHouse();
-  house = delivering.house;
+  delivering = await openDeliveringHarness();
+  harness = delivering.harness;
 });
 after(() => delivering.close());
 
 test('unpausing with backfill makes up for every interval that was missed', async () => {
   await delivering.startOnce();
-  const { made, get, send } = await withEvents(house, 'unpaused', { paused: true });
-  await scheduleFrom(house, made.id);
+  const { made, get, send } = await withEvents(harness, 'unpaused', { paused: true });
+  await scheduleFrom(harness, made.id);
   assert.equal((await send('POST', 'unpause/', { backfill: true })).body.paused, false);
   await until(
     () => get('runs/?status=Completed'),
@@ -36,16 +36,16 @@ test('unpausing with backfill makes up for every interval that was missed', asyn
 
 test('what a pause left out is delivered by the backfill that the log names', async () => {
   await delivering.startOnce();
-  const { home, made, get, send } = await withEvents(house, 'left_out', { paused: true });
-  const hour = Math.floor(house.deps.clock.now() / hour_ms) * hour_ms;
-  await house.deps.db.run(
+  const { home, made, get, send } = await withEvents(harness, 'left_out', { paused: true });
+  const hour = Math.floor(harness.deps.clock.now() / hour_ms) * hour_ms;
+  await harness.deps.db.run(
     sql`UPDATE batch_exports SET planned_until = ${new Date(hour - 3 * hour_ms).toISOString()}
       WHERE id = ${made.id}`,
   );
   const lateness = [0, 0, 0, 40 * hour_ms, 9_000 * hour_ms, -hour_ms * 30, 5 * hour_ms];
   const taken = (number: number) => hour - 3 * hour_ms + number * 25 * 60_000;
   await insertAt(
-    house,
+    harness,
     home,
     lateness.map((late, number) => ({
       event: `paused ${number}`,

@@ -11,16 +11,16 @@ import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { destinations } from '../../engine/destinations/index.ts';
 
-const house = shareHarness({
+const harness = shareHarness({
   clickhouse: false,
   opened: async () => {
-    home = await house.newOrganization();
+    home = await harness.newOrganization();
   },
 });
 let home: TestOrganization;
 
 const attempt = (type: string, config: object) =>
-  house.request('POST', `${projectBase(home)}?validate_only=true`, {
+  harness.request('POST', `${projectBase(home)}?validate_only=true`, {
     key: home.key,
     body: { ...noop_export, destination: { type, config } },
   });
@@ -74,13 +74,13 @@ test('an unknown format is told which takes what; other faults are told as well'
 });
 
 test('a change of the format is told what the stored compression is not for', async () => {
-  const { id } = await newExport(house, home, {
+  const { id } = await newExport(harness, home, {
     destination: {
       type: 'File',
       config: { prefix: '', file_format: 'Parquet', compression: 'lz4' },
     },
   });
-  const answer = await house.request('PATCH', `${projectBase(home)}${id}/`, {
+  const answer = await harness.request('PATCH', `${projectBase(home)}${id}/`, {
     key: home.key,
     body: { destination: { config: { file_format: 'CSV' } } },
   });

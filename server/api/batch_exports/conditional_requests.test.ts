@@ -3,41 +3,41 @@ import { test } from 'node:test';
 import { noop_export, projectBase } from '../../../test/factories/batch_exports.ts';
 import { shareHarness } from '../../../test/harness.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 test('ETag, If-Match, validate_only and Idempotency-Key work here', async () => {
-  const home = await house.newOrganization();
-  const dry = await house.request('POST', `${projectBase(home)}?validate_only=true`, {
+  const home = await harness.newOrganization();
+  const dry = await harness.request('POST', `${projectBase(home)}?validate_only=true`, {
     key: home.key,
     body: noop_export,
   });
   assert.equal(dry.status, 200);
-  assert.equal((await house.request('GET', projectBase(home), { key: home.key })).body.count, 0);
+  assert.equal((await harness.request('GET', projectBase(home), { key: home.key })).body.count, 0);
   const twice = await Promise.all(
     [0, 1].map(() =>
-      house.request('POST', projectBase(home), {
+      harness.request('POST', projectBase(home), {
         key: home.key,
         body: noop_export,
         headers: { 'idempotency-key': 'one' },
       }),
     ),
   );
-  const again = await house.request('POST', projectBase(home), {
+  const again = await harness.request('POST', projectBase(home), {
     key: home.key,
     body: noop_export,
     headers: { 'idempotency-key': 'one' },
   });
   assert.equal(again.headers['idempotent-replayed'], 'true');
   assert.equal(
-    (await house.request('GET', projectBase(home), { key: home.key })).body.count,
+    (await harness.request('GET', projectBase(home), { key: home.key })).body.count,
     1,
     JSON.stringify(twice.map((one) => one.status)),
   );
   const url = `${projectBase(home)}${again.body.id}/`;
-  const { etag } = (await house.request('GET', url, { key: home.key })).headers;
+  const { etag } = (await harness.request('GET', url, { key: home.key })).headers;
   assert.equal(
     (
-      await house.request('PATCH', url, {
+      await harness.request('PATCH', url, {
         key: home.key,
         body: { name: 'A' },
         headers: { 'if-match': etag! },
@@ -48,7 +48,7 @@ test('ETag, If-Match, validate_only and Idempotency-Key work here', async () => 
   for (const method of ['PATCH', 'DELETE'])
     assert.equal(
       (
-        await house.request(method, url, {
+        await harness.request(method, url, {
           key: home.key,
           body: {},
           headers: { 'if-match': etag! },
@@ -56,7 +56,7 @@ test('ETag, If-Match, validate_only and Idempotency-Key work here', async () => 
       ).status,
       412,
     );
-  const checked = await house.request('PATCH', `${url}?validate_only=true`, {
+  const checked = await harness.request('PATCH', `${url}?validate_only=true`, {
     key: home.key,
     body: { name: 'B' },
   });
@@ -64,7 +64,7 @@ test('ETag, If-Match, validate_only and Idempotency-Key work here', async () => 
     [
       checked.status,
       checked.body.name,
-      (await house.request('GET', url, { key: home.key })).body.name,
+      (await harness.request('GET', url, { key: home.key })).body.name,
     ],
     [200, 'B', 'A'],
   );

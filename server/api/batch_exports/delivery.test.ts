@@ -5,28 +5,28 @@ import { after, before, test } from 'node:test';
 import type { Harness } from '../../../test/harness.ts';
 import { planDueExports } from '../../engine/runs/plan_due_exports.ts';
 import { readReceipt } from '../../engine/runs/receipt.ts';
-import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
 import {
   all_events,
   eventsIn,
-  openDeliveringHouse,
+  openDeliveringHarness,
   scheduleFrom,
   until,
   withEvents,
-} from '../../../test/factories/delivering_house.ts';
+} from '../../../test/factories/delivering_harness.ts';
 
-let delivering: DeliveringHouse;
-let house: Harness;
+let delivering: DeliveringHarness;
+let harness: Harness;
 before(async () => {
-  delivering = await openDeliveringHouse();
-  house = delivering.house;
+  delivering = await openDeliveringHarness();
+  harness = delivering.harness;
 });
 after(() => delivering.close());
 
 test('a run cancelled before a worker takes it is Cancelled, and a retry delivers it', async () => {
-  const { made, get, send } = await withEvents(house, 'cancelled');
-  await scheduleFrom(house, made.id);
-  while ((await planDueExports(house.deps.engine)) > 0);
+  const { made, get, send } = await withEvents(harness, 'cancelled');
+  await scheduleFrom(harness, made.id);
+  while ((await planDueExports(harness.deps.engine)) > 0);
   const [run] = (await get('runs/?ordering=data_interval_start')).body.results;
   assert.equal(run.cancel_requested_at, null);
   const asked = (await send('POST', `runs/${run.id}/cancel/`)).body;
@@ -51,8 +51,8 @@ test(
     'there adds nothing',
   async () => {
     await delivering.startOnce();
-    const { made, get, send } = await withEvents(house, 'scheduled');
-    await scheduleFrom(house, made.id);
+    const { made, get, send } = await withEvents(harness, 'scheduled');
+    await scheduleFrom(harness, made.id);
     const { results } = await until(
       () => get('runs/?status=completed&ordering=data_interval_start'),
       (body) => body.results.length === 3,
@@ -70,9 +70,9 @@ test(
     );
     assert.deepEqual(await eventsIn(delivering.folder, 'scheduled'), all_events);
     const { text, body: receipt } = await get(`runs/${results[0].id}/receipt/`);
-    assert.deepEqual(readReceipt(text, house.deps.secrets.public_key)?.run_id, results[0].id);
+    assert.deepEqual(readReceipt(text, harness.deps.secrets.public_key)?.run_id, results[0].id);
     assert.equal(
-      readReceipt(text.replace('"records":10', '"records":11'), house.deps.secrets.public_key),
+      readReceipt(text.replace('"records":10', '"records":11'), harness.deps.secrets.public_key),
       undefined,
     );
     assert.deepEqual(
@@ -133,8 +133,8 @@ test(
 test('a failed run is retried at the place that the export was changed to', async () => {
   await delivering.startOnce();
   await writeFile(join(delivering.folder, 'taken'), 'a file where the folder should be');
-  const { made, get, send } = await withEvents(house, 'taken/inside');
-  await scheduleFrom(house, made.id);
+  const { made, get, send } = await withEvents(harness, 'taken/inside');
+  await scheduleFrom(harness, made.id);
   const { results } = await until(
     () => get('runs/?status=Failed&ordering=data_interval_start'),
     (body) => body.results.length === 3,

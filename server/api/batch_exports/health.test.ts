@@ -17,26 +17,27 @@ import { listComparableRows } from '../../engine/health/store.ts';
 
 const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00Z');
-let house: Harness;
+let harness: Harness;
 before(async () => {
-  house = await openHarness({
+  harness = await openHarness({
     clickhouse: false,
     config: { pause_after_failures: 3 },
     deps: { clock: { now: () => now } },
   });
 });
-after(() => house.close());
+after(() => harness.close());
 
 async function withExport(body: Record<string, unknown> = {}) {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home, body);
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home, body);
   const url = `${projectBase(home)}${made.id}/`;
   return {
     home,
     id: made.id as string,
-    get: async (path = '') => (await house.request('GET', `${url}${path}`, { key: home.key })).body,
+    get: async (path = '') =>
+      (await harness.request('GET', `${url}${path}`, { key: home.key })).body,
     send: (method: string, path: string, sent: unknown = {}) =>
-      house.request(method, `${url}${path}`, { key: home.key, body: sent }),
+      harness.request(method, `${url}${path}`, { key: home.key, body: sent }),
   };
 }
 
@@ -45,16 +46,16 @@ test(
     'unpause counts anew',
   async () => {
     const { home, id, get, send } = await withExport();
-    for (const end of [failed, failed, completed, failed, failed]) await endedRun(house, id, end);
+    for (const end of [failed, failed, completed, failed, failed]) await endedRun(harness, id, end);
     // An interval without rows is no success of the destination: it was not asked for anything.
-    await endedRun(house, id, completed, { rows: 0 });
+    await endedRun(harness, id, completed, { rows: 0 });
     assert.equal((await get()).paused, false);
-    await endedRun(house, id, {
+    await endedRun(harness, id, {
       status: 'Cancelled',
       code: 'cancelled',
       message: 'The run was cancelled.',
     });
-    await endedRun(house, id, { ...failed, status: 'FailedRetryable' });
+    await endedRun(harness, id, { ...failed, status: 'FailedRetryable' });
     const paused = await get();
     assert.deepEqual([paused.paused, paused.pause_reason.code], [true, 'repeated_failures']);
     assert.equal(Date.parse(paused.pause_reason.at), Date.parse(paused.last_paused_at));
@@ -62,7 +63,7 @@ test(
       paused.pause_reason.detail,
       /3 runs in a row failed.*permission_denied: The bucket may not be written to\..*unpause/,
     );
-    assert.deepEqual(await toldOf(house, id), [
+    assert.deepEqual(await toldOf(harness, id), [
       'failing',
       'recovered from failing',
       'failing',
@@ -73,7 +74,7 @@ test(
       [line.level, line.message],
       ['WARNING', `The export was paused. ${paused.pause_reason.detail}`],
     );
-    const activity = await house.request(
+    const activity = await harness.request(
       'GET',
       `/api/organizations/${home.organization.id}/activity/?item_id=${id}`,
       { key: home.key },
@@ -90,15 +91,15 @@ test(
       ],
     );
     // Paused already: a further failure, and a person's pause, change nothing.
-    await endedRun(house, id, failed);
+    await endedRun(harness, id, failed);
     assert.deepEqual((await send('POST', 'pause/')).body.pause_reason, paused.pause_reason);
     const active = (await send('POST', 'unpause/', { backfill: true })).body;
     assert.deepEqual([active.paused, active.pause_reason], [false, null]);
-    for (const end of [failed, failed]) await endedRun(house, id, end);
+    for (const end of [failed, failed]) await endedRun(harness, id, end);
     assert.equal((await get()).paused, false);
-    await endedRun(house, id, failed);
+    await endedRun(harness, id, failed);
     assert.equal((await get()).paused, true);
-    assert.deepEqual((await toldOf(house, id)).slice(4), ['paused_automatically']);
+    assert.deepEqual((await toldOf(harness, id)).slice(4), ['paused_automatically']);
     assert.equal((await send('PATCH', '', { paused: false })).body.pause_reason, null);
     assert.equal((await send('POST', 'pause/')).body.pause_reason, null);
   },
@@ -113,20 +114,20 @@ test('backfills, earlier revisions and deleted exports neither count nor tell', 
     })
   ).body;
   for (let run = 0; run < 4; run += 1)
-    await endedRun(house, id, failed, { backfill_id: backfill.id });
+    await endedRun(harness, id, failed, { backfill_id: backfill.id });
   for (let run = 0; run < 4; run += 1)
-    await endedRun(house, id, failed, { revision: 0, delivery_id: crypto.randomUUID() });
+    await endedRun(harness, id, failed, { revision: 0, delivery_id: crypto.randomUUID() });
   assert.equal((await get()).paused, false);
-  assert.deepEqual(await toldOf(house, id), []);
+  assert.deepEqual(await toldOf(harness, id), []);
   assert.equal((await send('DELETE', '')).status, 204);
-  for (let run = 0; run < 4; run += 1) await endedRun(house, id, failed);
-  assert.deepEqual(await toldOf(house, id), []);
+  for (let run = 0; run < 4; run += 1) await endedRun(harness, id, failed);
+  assert.deepEqual(await toldOf(harness, id), []);
 });
 
 test('two workers that end failed runs at once tell once, and pause once', async () => {
   const { id, get } = await withExport();
-  await Promise.all(Array.from({ length: 6 }, () => endedRun(house, id, failed)));
-  assert.deepEqual(await toldOf(house, id), ['failing', 'paused_automatically']);
+  await Promise.all(Array.from({ length: 6 }, () => endedRun(harness, id, failed)));
+  assert.deepEqual(await toldOf(harness, id), ['failing', 'paused_automatically']);
   assert.equal((await get()).pause_reason.code, 'repeated_failures');
 });
 
@@ -136,18 +137,19 @@ test('an unusual volume is told once, and once more when it is usual again', asy
   // are others.
   const workdays = [0, 1, 4, 5, 6, 7, 8, 11];
   for (const day of workdays)
-    await endedRun(house, id, completed, { hour: day * 24 + 12, rows: 1000 + day });
+    await endedRun(harness, id, completed, { hour: day * 24 + 12, rows: 1000 + day });
   for (const day of [2, 3, 9, 10])
-    await endedRun(house, id, completed, { hour: day * 24 + 12, rows: 40 });
-  for (const day of workdays) await endedRun(house, id, completed, { hour: day * 24 + 3, rows: 7 });
-  assert.deepEqual(await toldOf(house, id), []);
-  const unusual = await endedRun(house, id, completed, { hour: 12 * 24 + 12, rows: 40 });
-  await endedRun(house, id, completed, { hour: 13 * 24 + 12, rows: 41 });
-  await endedRun(house, id, completed, { hour: 14 * 24 + 12, rows: 990, selection: [] });
-  assert.deepEqual(await toldOf(house, id), ['unusual_volume']);
-  await endedRun(house, id, completed, { hour: 15 * 24 + 12, rows: 990 });
-  assert.deepEqual(await toldOf(house, id), ['unusual_volume', 'recovered from unusual_volume']);
-  const row = await house.deps.db.row<{ body: string }>(
+    await endedRun(harness, id, completed, { hour: day * 24 + 12, rows: 40 });
+  for (const day of workdays)
+    await endedRun(harness, id, completed, { hour: day * 24 + 3, rows: 7 });
+  assert.deepEqual(await toldOf(harness, id), []);
+  const unusual = await endedRun(harness, id, completed, { hour: 12 * 24 + 12, rows: 40 });
+  await endedRun(harness, id, completed, { hour: 13 * 24 + 12, rows: 41 });
+  await endedRun(harness, id, completed, { hour: 14 * 24 + 12, rows: 990, selection: [] });
+  assert.deepEqual(await toldOf(harness, id), ['unusual_volume']);
+  await endedRun(harness, id, completed, { hour: 15 * 24 + 12, rows: 990 });
+  assert.deepEqual(await toldOf(harness, id), ['unusual_volume', 'recovered from unusual_volume']);
+  const row = await harness.deps.db.row<{ body: string }>(
     sql`SELECT body FROM notices WHERE batch_export_id = ${id} ORDER BY id LIMIT 1`,
   );
   const { data } = JSON.parse(row!.body);
@@ -163,10 +165,10 @@ test('an unusual volume is told once, and once more when it is usual again', asy
 });
 
 const judge = () =>
-  judgeFreshness({ ...house.deps, settle_seconds: house.deps.config.settle_seconds });
+  judgeFreshness({ ...harness.deps, settle_seconds: harness.deps.config.settle_seconds });
 /** Puts the moment from which an export waits for its first delivery. */
 const waitsSince = (id: string, at: string) =>
-  house.deps.db.run(sql`UPDATE batch_exports SET schedule_changed_at = ${at} WHERE id = ${id}`);
+  harness.deps.db.run(sql`UPDATE batch_exports SET schedule_changed_at = ${at} WHERE id = ${id}`);
 
 test('a late export is told once to all, and once more when it is up to date', async () => {
   const { id, send } = await withExport();
@@ -174,40 +176,40 @@ test('a late export is told once to all, and once more when it is up to date', a
   // Two hours, 15 seconds for the store and ten minutes for the run.
   now = Date.parse('2026-01-01T02:10:15Z');
   await judge();
-  assert.deepEqual(await toldOf(house, id), []);
+  assert.deepEqual(await toldOf(harness, id), []);
   now += 1;
   await Promise.all([judge(), judge(), judge()]);
   await judge();
-  assert.deepEqual(await toldOf(house, id), ['late']);
-  await endedRun(house, id, completed, { hour: 0 });
+  assert.deepEqual(await toldOf(harness, id), ['late']);
+  await endedRun(harness, id, completed, { hour: 0 });
   await judge();
-  assert.deepEqual(await toldOf(house, id), ['late', 'recovered from late']);
+  assert.deepEqual(await toldOf(harness, id), ['late', 'recovered from late']);
   now += hour_ms;
   await judge();
-  assert.deepEqual((await toldOf(house, id)).length, 3);
+  assert.deepEqual((await toldOf(harness, id)).length, 3);
   // A pause ends it without a word, and its end begins anew.
   await send('POST', 'pause/');
   await judge();
   await send('POST', 'unpause/');
   await waitsSince(id, new Date(now).toISOString());
   await judge();
-  assert.equal((await toldOf(house, id)).length, 3);
+  assert.equal((await toldOf(harness, id)).length, 3);
   now += 3 * hour_ms;
   await judge();
-  assert.deepEqual((await toldOf(house, id)).slice(3), ['late']);
+  assert.deepEqual((await toldOf(harness, id)).slice(3), ['late']);
 });
 
 test('making up for a cancelled backfill does not hide that the schedule is late', async () => {
   const { id } = await withExport();
   await waitsSince(id, new Date(now - 3 * hour_ms).toISOString());
   const hour = Math.floor((now - Date.parse('2026-01-01T00:00:00Z')) / hour_ms) - 1;
-  await endedRun(house, id, completed, {
+  await endedRun(harness, id, completed, {
     hour,
     delivery_id: crypto.randomUUID(),
     is_make_up: true,
   });
   await judge();
-  assert.deepEqual(await toldOf(house, id), ['late']);
+  assert.deepEqual(await toldOf(harness, id), ['late']);
 });
 
 test(
@@ -221,7 +223,7 @@ test(
     for (let day = 0; day < 30; day += 1) {
       const midnight = Date.parse('2026-09-24T22:00:00Z') + day * day_ms;
       const isWeekend = [0, 6].includes(new Date(midnight + 2 * hour_ms).getUTCDay());
-      await insertRunRow(house, id, {
+      await insertRunRow(harness, id, {
         status: 'Completed',
         hour: (midnight - Date.parse('2026-01-01T00:00:00Z')) / hour_ms,
         total: isWeekend ? 100 : 1000,
@@ -232,7 +234,7 @@ test(
       ['2026-10-30T23:00:00Z', 100],
       ['2026-11-01T23:00:00Z', 1000],
     ] as const) {
-      const [comparable] = await listComparableRows(house.deps.db, [
+      const [comparable] = await listComparableRows(harness.deps.db, [
         {
           batch_export_id: id,
           revision: 1,
@@ -253,7 +255,7 @@ test('a fault with text that cannot be stored as JSON ends and pauses all the sa
     'The server said: half a smile \ud83d and a NUL \0.',
   );
   for (let run = 0; run < 3; run += 1)
-    await endedRun(house, id, { status: 'Failed', code, message });
+    await endedRun(harness, id, { status: 'Failed', code, message });
   assert.match((await get()).pause_reason.detail, /half a smile \ufffd and a NUL \ufffd\./);
 });
 
@@ -262,10 +264,10 @@ test('an export has a limit of its own, which is longer than its interval', asyn
   assert.equal((await get()).freshness_seconds, 4000);
   await waitsSince(id, new Date(now - 4_000_001).toISOString());
   await judge();
-  assert.deepEqual(await toldOf(house, id), ['late']);
+  assert.deepEqual(await toldOf(harness, id), ['late']);
   assert.equal((await send('PATCH', '', { freshness_seconds: null })).body.freshness_seconds, null);
   await judge();
-  assert.deepEqual(await toldOf(house, id), ['late', 'recovered from late']);
+  assert.deepEqual(await toldOf(harness, id), ['late', 'recovered from late']);
   for (const [sent, attrs] of [
     [{ freshness_seconds: 3600 }, ['freshness_seconds min_value']],
     [{ freshness_seconds: 59 }, ['freshness_seconds min_value']],

@@ -11,16 +11,16 @@ import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { destinations, findDestination } from '../../engine/destinations/index.ts';
 
-const house = shareHarness({
+const harness = shareHarness({
   clickhouse: false,
   opened: async () => {
-    home = await house.newOrganization();
+    home = await harness.newOrganization();
   },
 });
 let home: TestOrganization;
 
 const ask = (method: string, path: string, body: unknown) =>
-  house.request(method, path, { key: home.key, body });
+  harness.request(method, path, { key: home.key, body });
 const required = (keys: readonly string[]) =>
   keys.map((key) => `destination__config__${key} required`).toSorted();
 
@@ -52,7 +52,7 @@ for (const { type, config, moves, stays } of places_cases) {
     async () => {
       const { secrets } = findDestination(type)!;
       const stored = secrets.filter((key) => Object.hasOwn(config, key));
-      const made = await newExport(house, home, { destination: { type, config } });
+      const made = await newExport(harness, home, { destination: { type, config } });
       const url = `${projectBase(home)}${made.id}/`;
       const shown = made.destination.config;
       const ways = (change: object): [string, string, object][] => [
@@ -83,7 +83,7 @@ for (const { type, config, moves, stays } of places_cases) {
         const kept = await ask('PATCH', `${url}?validate_only=true`, body);
         assert.equal(kept.status, 200, `${JSON.stringify(change)}: ${kept.text}`);
       }
-      const now = await house.request('GET', url, { key: home.key });
+      const now = await harness.request('GET', url, { key: home.key });
       assert.deepEqual(now.body, made);
     },
   );
@@ -92,7 +92,7 @@ for (const { type, config, moves, stays } of places_cases) {
 test('a safer way, an empty secret, one taken away and another type ask for nothing', async () => {
   const { config } = places_cases.find(({ type }) => type === 'Postgres')!;
   const loose = { ...config, has_self_signed_cert: true, require_tls: false };
-  const made = await newExport(house, home, { destination: { type: 'Postgres', config: loose } });
+  const made = await newExport(harness, home, { destination: { type: 'Postgres', config: loose } });
   const patch = (id: string, destination: object) =>
     ask('PATCH', `${projectBase(home)}${id}/`, { destination });
   const safer = { has_self_signed_cert: false, require_tls: true };
@@ -102,7 +102,7 @@ test('a safer way, an empty secret, one taken away and another type ask for noth
   ]);
   const url = 'https://api.example.com/';
   const http = { type: 'HTTP', config: { url, token: 'pl4nted-word' } };
-  const open = await newExport(house, home, { destination: { type: 'HTTP', config: { url } } });
+  const open = await newExport(harness, home, { destination: { type: 'HTTP', config: { url } } });
   assert.equal((await patch(open.id, { config: { url: `${url}other` } })).status, 200);
   assert.equal((await patch(made.id, http)).status, 200);
   const bare = { config: { url: `${url}other`, token: null } };
@@ -157,7 +157,7 @@ test('a listener at the new address hears nothing before the secret was sent aga
       const change = place[type];
       if (change === undefined) continue;
       const stored = { ...config, ...nowhere(change) };
-      const made = await newExport(house, home, { destination: { type, config: stored } });
+      const made = await newExport(harness, home, { destination: { type, config: stored } });
       const one = `${projectBase(home)}${made.id}/`;
       const before = listener.heard();
       const body = { destination: { config: change } };

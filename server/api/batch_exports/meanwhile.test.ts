@@ -12,21 +12,21 @@ import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
-const house = shareHarness();
+const harness = shareHarness();
 
 const waits = (many: number) =>
   eventually(
     `${many} requests do not wait.`,
-    async () => (await countWaiting(house.deps.db)) === many,
+    async () => (await countWaiting(harness.deps.db)) === many,
   );
 
 test('a change that was checked before another was stored keeps what that one sent', async () => {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home, { custom_query: 'SELECT uuid FROM events' });
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home, { custom_query: 'SELECT uuid FROM events' });
   const patch = (body: object) =>
-    house.request('PATCH', `${projectBase(home)}${id}/`, { key: home.key, body });
+    harness.request('PATCH', `${projectBase(home)}${id}/`, { key: home.key, body });
   const custom_query = 'SELECT distinct_id AS person FROM events';
-  const sent = await house.deps.db.transaction(async (tx) => {
+  const sent = await harness.deps.db.transaction(async (tx) => {
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${id} FOR UPDATE`);
     const first = patch({ custom_query });
     await waits(1);
@@ -49,15 +49,15 @@ test('a change that was checked before another was stored keeps what that one se
 
 test('an export whose project is deleted meanwhile is refused as if it came after', async () => {
   const make = (home: TestOrganization, base: string, body: object = {}) =>
-    house.request('POST', base, { key: home.key, body: { ...noop_export, ...body } });
+    harness.request('POST', base, { key: home.key, body: { ...noop_export, ...body } });
   const cases: [(home: TestOrganization) => ReturnType<typeof make>, number][] = [
     [(home) => make(home, projectBase(home)), 404],
     [(home) => make(home, organizationBase(home), { team_id: home.project.id }), 400],
     [(home) => make(home, organizationBase(home)), 400],
   ];
   for (const [ask, status] of cases) {
-    const home = await house.newOrganization();
-    const sent = await house.deps.db.transaction(async (tx) => {
+    const home = await harness.newOrganization();
+    const sent = await harness.deps.db.transaction(async (tx) => {
       await tx.run(sql`DELETE FROM projects WHERE id = ${home.project.id}`);
       const answer = ask(home);
       await waits(1);

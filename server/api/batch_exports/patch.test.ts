@@ -10,7 +10,7 @@ import {
 } from '../../../test/factories/batch_exports.ts';
 import { shareHarness } from '../../../test/harness.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 /** Wrong for PATCH, and for PUT when the required fields stand beside. */
 const wrong: [unknown, string[]][] = [
@@ -48,13 +48,13 @@ const wrong: [unknown, string[]][] = [
 ];
 
 test('wrong bodies of PATCH and PUT are 400 and change nothing', async () => {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home, { start_at: '2020-01-01T00:00:00Z' });
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home, { start_at: '2020-01-01T00:00:00Z' });
   for (const base of [projectBase(home), organizationBase(home)]) {
     for (const [body, expected] of wrong) {
       for (const method of ['PATCH', 'PUT']) {
         const sent = method === 'PUT' ? { ...noop_export, ...(body as object) } : body;
-        const answer = await house.request(method, `${base}${made.id}/`, {
+        const answer = await harness.request(method, `${base}${made.id}/`, {
           key: home.key,
           body: sent,
         });
@@ -64,23 +64,23 @@ test('wrong bodies of PATCH and PUT are 400 and change nothing', async () => {
     }
     for (const body of ['{', '[]', '7', '"x"', 'null', '[{}]'])
       assert.equal(
-        (await house.request('PATCH', `${base}${made.id}/`, { key: home.key, body })).status,
+        (await harness.request('PATCH', `${base}${made.id}/`, { key: home.key, body })).status,
         400,
         body,
       );
   }
   assert.deepEqual(
-    (await house.request('GET', `${projectBase(home)}${made.id}/`, { key: home.key })).body,
+    (await harness.request('GET', `${projectBase(home)}${made.id}/`, { key: home.key })).body,
     made,
   );
 });
 
 test('changes that race are made one after the other', async () => {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home);
   const url = `${projectBase(home)}${made.id}/`;
   const send = (method: string, path: string, body: unknown) =>
-    house.request(method, `${url}${path}`, { key: home.key, body });
+    harness.request(method, `${url}${path}`, { key: home.key, body });
   const answers = await Promise.all([
     ...Array.from({ length: 6 }, (_, number) =>
       send('PATCH', '', { destination: { config: { arg: String(number) } } }),
@@ -90,18 +90,21 @@ test('changes that race are made one after the other', async () => {
     send('POST', 'backfill/', { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' }),
   ]);
   assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([200]));
-  const { body } = await house.request('GET', url, { key: home.key });
+  const { body } = await harness.request('GET', url, { key: home.key });
   assert.deepEqual([body.paused, body.interval], [true, 'day']);
 });
 
 test('actions refuse broken bodies, and say so when the analytics store is down', async () => {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home, { start_at: '9999-11-30T00:00:00Z', interval: 'week' });
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home, {
+    start_at: '9999-11-30T00:00:00Z',
+    interval: 'week',
+  });
   const url = `${projectBase(home)}${made.id}/`;
-  const run = await insertRunRow(house, made.id, { status: 'Failed' });
+  const run = await insertRunRow(harness, made.id, { status: 'Failed' });
   const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' };
   const { backfill } = (
-    await house.request('POST', `${url}backfill/`, { key: home.key, body: range })
+    await harness.request('POST', `${url}backfill/`, { key: home.key, body: range })
   ).body;
   for (const path of [
     'pause/',
@@ -113,11 +116,11 @@ test('actions refuse broken bodies, and say so when the analytics store is down'
     `runs/${run}/retry/`,
     `backfills/${backfill.id}/cancel/`,
   ]) {
-    const answer = await house.request('POST', `${url}${path}`, { key: home.key, body: '{"a":' });
+    const answer = await harness.request('POST', `${url}${path}`, { key: home.key, body: '{"a":' });
     assert.deepEqual([answer.status, answer.body.code], [400, 'parse_error'], path);
     assert.equal(
       (
-        await house.request('POST', `${url}${path}`, {
+        await harness.request('POST', `${url}${path}`, {
           key: home.key,
           body: 'a=b',
           headers: { 'content-type': 'text/plain' },
@@ -127,10 +130,10 @@ test('actions refuse broken bodies, and say so when the analytics store is down'
       path,
     );
   }
-  assert.equal((await house.request('POST', `${url}preview/`, { key: home.key })).status, 503);
+  assert.equal((await harness.request('POST', `${url}preview/`, { key: home.key })).status, 503);
   assert.equal(
     (
-      await house.request('POST', `${url}backfill/`, {
+      await harness.request('POST', `${url}backfill/`, {
         key: home.key,
         body: { ...range, dry_run: true },
       })
@@ -138,7 +141,7 @@ test('actions refuse broken bodies, and say so when the analytics store is down'
     503,
   );
   assert.deepEqual(
-    (await house.request('POST', `${url}test/`, { key: home.key })).body.steps.map(
+    (await harness.request('POST', `${url}test/`, { key: home.key })).body.steps.map(
       (step: { status: string }) => step.status,
     ),
     ['passed'],
@@ -146,18 +149,18 @@ test('actions refuse broken bodies, and say so when the analytics store is down'
 });
 
 test('a create with a key and a change ask the store nine times each', async () => {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home);
-  const { db } = house.deps;
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home);
+  const { db } = harness.deps;
   const creates: number[] = [];
   const changes: number[] = [];
   // The first uses of a key are noted beside its requests: the least counts.
   for (let round = 0; round < 4; round += 1) {
     const headers = { 'idempotency-key': `round-${round}` };
     const before = db.statementCount();
-    await house.request('POST', projectBase(home), { key: home.key, body: noop_export, headers });
+    await harness.request('POST', projectBase(home), { key: home.key, body: noop_export, headers });
     const between = db.statementCount();
-    await house.request('PATCH', `${projectBase(home)}${id}/`, {
+    await harness.request('PATCH', `${projectBase(home)}${id}/`, {
       key: home.key,
       body: { name: `Round ${round}` },
     });

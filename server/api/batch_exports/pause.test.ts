@@ -11,17 +11,17 @@ import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { isLater } from '../../../test/watchers/instants.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 const make = (home: TestOrganization, body: Record<string, unknown> = {}) =>
-  newExport(house, home, body);
+  newExport(harness, home, body);
 
 test('pause and unpause are idempotent, and PATCH paused does the same', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const made = await make(home);
   const url = `${projectBase(home)}${made.id}/`;
   const act = (verb: string, body?: unknown) =>
-    house.request('POST', `${url}${verb}/`, {
+    harness.request('POST', `${url}${verb}/`, {
       key: home.key,
       ...(body === undefined ? {} : { body }),
     });
@@ -35,28 +35,28 @@ test('pause and unpause are idempotent, and PATCH paused does the same', async (
   assert.deepEqual([on.paused, on.last_paused_at], [false, once.last_paused_at]);
   assert.deepEqual((await act('unpause', { backfill: true })).body, on);
   const patch = (paused: boolean) =>
-    house.request('PATCH', url, { key: home.key, body: { paused } });
+    harness.request('PATCH', url, { key: home.key, body: { paused } });
   const again = (await patch(true)).body;
   assert.ok(again.paused && isLater(again.last_paused_at, once.last_paused_at));
   assert.deepEqual((await patch(true)).body, again);
   assert.equal((await patch(false)).body.paused, false);
-  const lines = await house.request('GET', `${url}logs/?search=pAuSeD`, { key: home.key });
+  const lines = await harness.request('GET', `${url}logs/?search=pAuSeD`, { key: home.key });
   assert.equal(lines.body.count, 4);
 });
 
 test('unpause goes on with the present interval, or makes up for all missed ones', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const schedule = (id: string) =>
-    house.deps.db.row<{ planned_until: string; next_run_at: string | null }>(
+    harness.deps.db.row<{ planned_until: string; next_run_at: string | null }>(
       sql`SELECT planned_until, next_run_at FROM batch_exports WHERE id = ${id}`,
     );
   for (const backfill of [false, true]) {
     const made = await make(home, { paused: true });
-    await house.deps.db.run(
+    await harness.deps.db.run(
       sql`UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z',
         next_run_at = '2026-01-01T01:00:00.000000Z' WHERE id = ${made.id}`,
     );
-    await house.request('POST', `${organizationBase(home)}${made.id}/unpause/`, {
+    await harness.request('POST', `${organizationBase(home)}${made.id}/unpause/`, {
       key: home.key,
       body: { backfill },
     });

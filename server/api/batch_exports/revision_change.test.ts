@@ -10,7 +10,7 @@ import {
 import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 type Plan = {
   revision: number;
@@ -19,11 +19,11 @@ type Plan = {
   timezone: string;
 };
 const planOf = async (id: string) =>
-  (await house.deps.db.row<Plan>(
+  (await harness.deps.db.row<Plan>(
     sql`SELECT revision, planned_until, next_run_at, timezone FROM batch_exports WHERE id = ${id}`,
   ))!;
 const cancelled = async (id: string) =>
-  (await house.deps.db.row<{ is: boolean }>(
+  (await harness.deps.db.row<{ is: boolean }>(
     sql`SELECT cancel_requested_at IS NOT NULL AS is FROM batch_export_runs WHERE id = ${id}`,
   ))!.is;
 const file = { type: 'File', config: { prefix: 'a' } };
@@ -33,8 +33,8 @@ async function standing(
   home: TestOrganization,
   body: Record<string, unknown> = { destination: file },
 ) {
-  const made = await newExport(house, home, body);
-  await house.deps.db.run(
+  const made = await newExport(harness, home, body);
+  await harness.deps.db.run(
     sql`UPDATE batch_exports SET planned_until = '2026-01-01T05:00:00.000000Z',
       next_run_at = '2026-01-01T06:00:00.000000Z' WHERE id = ${made.id}`,
   );
@@ -42,18 +42,18 @@ async function standing(
 }
 
 test('a change of the place takes open runs back and plans them under a new revision', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const made = await standing(home);
-  const done = await insertRunRow(house, made.id, { hour: 1, status: 'Completed' });
-  const committing = await insertRunRow(house, made.id, {
+  const done = await insertRunRow(harness, made.id, { hour: 1, status: 'Completed' });
+  const committing = await insertRunRow(harness, made.id, {
     hour: 2,
     status: 'Running',
     committing: true,
   });
-  const open = await insertRunRow(house, made.id, { hour: 3, status: 'Running' });
-  const later = await insertRunRow(house, made.id, { hour: 4 });
-  const retry = await insertRunRow(house, made.id, { hour: 0, delivery_id: done });
-  const changed = await house.request('PATCH', `${projectBase(home)}${made.id}/`, {
+  const open = await insertRunRow(harness, made.id, { hour: 3, status: 'Running' });
+  const later = await insertRunRow(harness, made.id, { hour: 4 });
+  const retry = await insertRunRow(harness, made.id, { hour: 0, delivery_id: done });
+  const changed = await harness.request('PATCH', `${projectBase(home)}${made.id}/`, {
     key: home.key,
     body: { destination: { config: { prefix: 'b' } } },
   });
@@ -74,7 +74,7 @@ test('a change of the place takes open runs back and plans them under a new revi
 });
 
 test('what starts a revision and what does not', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const cases: [Record<string, unknown>, number][] = [
     [{ name: 'x', paused: true, end_at: '2040-01-01T00:00:00.000000Z' }, 1],
     [{ destination: { config: { compression: 'gzip', max_file_size_mb: 10 } } }, 1],
@@ -86,8 +86,8 @@ test('what starts a revision and what does not', async () => {
   ];
   for (const [body, revision] of cases) {
     const made = await standing(home);
-    const run = await insertRunRow(house, made.id, { hour: 4 });
-    const changed = await house.request('PATCH', `${organizationBase(home)}${made.id}/`, {
+    const run = await insertRunRow(harness, made.id, { hour: 4 });
+    const changed = await harness.request('PATCH', `${organizationBase(home)}${made.id}/`, {
       key: home.key,
       body,
     });
@@ -106,7 +106,7 @@ test('what starts a revision and what does not', async () => {
 });
 
 test('a new secret keeps the revision, a new host does not', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const made = await standing(home, {
     destination: {
       type: 'Postgres',
@@ -116,7 +116,7 @@ test('a new secret keeps the revision, a new host does not', async () => {
   const patch = async (config: unknown) => {
     assert.equal(
       (
-        await house.request('PATCH', `${projectBase(home)}${made.id}/`, {
+        await harness.request('PATCH', `${projectBase(home)}${made.id}/`, {
           key: home.key,
           body: { destination: { config } },
         })
@@ -131,14 +131,14 @@ test('a new secret keeps the revision, a new host does not', async () => {
 });
 
 test("an interval's change leaves no gap and takes the project's time zone", async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const made = await standing(home);
-  await house.request('PATCH', `/api/projects/${home.project.id}/`, {
+  await harness.request('PATCH', `/api/projects/${home.project.id}/`, {
     key: home.key,
     body: { timezone: 'Asia/Tokyo' },
   });
   const patch = (body: unknown) =>
-    house.request('PATCH', `${projectBase(home)}${made.id}/`, { key: home.key, body });
+    harness.request('PATCH', `${projectBase(home)}${made.id}/`, { key: home.key, body });
   await patch({ name: 'x', interval: 'hour' });
   assert.deepEqual(await planOf(made.id), {
     revision: 1,
@@ -153,5 +153,5 @@ test("an interval's change leaves no gap and takes the project's time zone", asy
     next_run_at: '2026-01-01T15:00:00.000000Z',
     timezone: 'Asia/Tokyo',
   });
-  assert.equal((await newExport(house, home, { interval: 'day' })).interval, 'day');
+  assert.equal((await newExport(harness, home, { interval: 'day' })).interval, 'day');
 });

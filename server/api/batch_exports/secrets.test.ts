@@ -19,28 +19,28 @@ const password = 'pl4nted-s3cret-word';
 const config = { user: 'writer', password, host: 'db.example.com', database: 'warehouse' };
 const destination = { type: 'Postgres', config };
 
-let house: Harness;
+let harness: Harness;
 let logged = '';
 before(async () => {
   const log = pino(
     { level: 'trace' },
     new Writable({ write: (chunk, _encoding, done) => done(void (logged += String(chunk))) }),
   );
-  house = await openHarness({ clickhouse: false, deps: { log } });
+  harness = await openHarness({ clickhouse: false, deps: { log } });
 });
-after(() => house.close());
+after(() => harness.close());
 
 const fullConfig = async (id: string) =>
   loadConfig(
-    house.deps.secrets,
+    harness.deps.secrets,
     id,
-    (await house.deps.db.row<StoredConfig>(
+    (await harness.deps.db.row<StoredConfig>(
       sql`SELECT destination_config, destination_secrets FROM batch_exports WHERE id = ${id}`,
     ))!,
   );
 
 test('a secret is in no answer, no log line and nowhere in the database', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const texts: string[] = [];
   const send = async (
     method: string,
@@ -48,7 +48,7 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
     body?: unknown,
     headers: Record<string, string> = {},
   ) => {
-    const answer = await house.request(method, path, {
+    const answer = await harness.request(method, path, {
       key: home.key,
       headers,
       ...(body === undefined ? {} : { body }),
@@ -77,7 +77,7 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
       require_tls: true,
     },
   });
-  const run = await insertRunRow(house, made.id, { status: 'Failed' });
+  const run = await insertRunRow(harness, made.id, { status: 'Failed' });
   for (const base of [projectBase(home), organizationBase(home)]) {
     const url = `${base}${made.id}/`;
     await send('POST', base, {
@@ -102,13 +102,13 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
   }
   assert.ok(!texts.some((text) => text.includes(password)));
   assert.ok(logged.length > 0 && !logged.includes(password));
-  const tables = await house.deps.db.rows<{ name: string }>(
+  const tables = await harness.deps.db.rows<{ name: string }>(
     sql`SELECT quote_ident(table_name) AS name FROM information_schema.tables
       WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
   );
   const hex = Buffer.from(password).toString('hex');
   for (const { name } of tables) {
-    const { rows } = await house.deps.db.text(
+    const { rows } = await harness.deps.db.text(
       `SELECT t::text FROM ${name} t WHERE t::text LIKE '%${password}%' OR t::text LIKE '%${hex}%'`,
     );
     assert.deepEqual(rows, [], name);
@@ -120,14 +120,18 @@ test(
   'a trial of a stored export takes its secrets nowhere else: with another way the secret is ' +
     'asked for',
   async () => {
-    const home = await house.newOrganization();
-    const made = await newExport(house, home, { destination });
+    const home = await harness.newOrganization();
+    const made = await newExport(harness, home, { destination });
     const tried = async (action: string, sent: object) => {
       const body = { destination: { config: sent } };
-      return house.request('POST', `${projectBase(home)}${made.id}/${action}/?validate_only=true`, {
-        key: home.key,
-        body,
-      });
+      return harness.request(
+        'POST',
+        `${projectBase(home)}${made.id}/${action}/?validate_only=true`,
+        {
+          key: home.key,
+          body,
+        },
+      );
     };
     for (const action of ['test', 'preview']) {
       for (const other of [
@@ -156,11 +160,11 @@ test(
 );
 
 test('an absent secret is kept, null removes it, PUT keeps it, other types forget it', async () => {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home, { destination });
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home, { destination });
   const url = `${projectBase(home)}${made.id}/`;
   const patch = (sent: unknown) =>
-    house.request('PATCH', url, { key: home.key, body: { destination: sent } });
+    harness.request('PATCH', url, { key: home.key, body: { destination: sent } });
   assert.equal((await patch({ config: { table_name: 'other' } })).status, 200);
   assert.equal((await fullConfig(made.id))['password'], password);
   assert.deepEqual(attrsOf(await patch({ config: { password: null } })), [
@@ -171,8 +175,8 @@ test('an absent secret is kept, null removes it, PUT keeps it, other types forge
   ]);
   assert.equal((await patch({ config: { password: 'another' } })).status, 200);
   assert.equal((await fullConfig(made.id))['password'], 'another');
-  const { body } = await house.request('GET', url, { key: home.key });
-  const put = await house.request('PUT', url, { key: home.key, body });
+  const { body } = await harness.request('GET', url, { key: home.key });
+  const put = await harness.request('PUT', url, { key: home.key, body });
   assert.equal(put.status, 200, put.text);
   assert.equal((await fullConfig(made.id))['password'], 'another');
   assert.equal((await patch({ type: 'NoOp', config: {} })).status, 200);

@@ -9,32 +9,32 @@ import type { Answer, Harness } from '../../../test/harness.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { columnsOf, openSourceQuery } from '../../engine/source/source_query.ts';
 import { streamSliceOnce } from '../../engine/source/recent_slices.ts';
-import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
 import {
   first_hour_at,
   insertEvents,
-  openDeliveringHouse,
+  openDeliveringHarness,
   withEvents,
-} from '../../../test/factories/delivering_house.ts';
+} from '../../../test/factories/delivering_harness.ts';
 
 const hour_ms = 3_600_000;
-let delivering: DeliveringHouse;
-let house: Harness;
+let delivering: DeliveringHarness;
+let harness: Harness;
 before(async () => {
-  delivering = await openDeliveringHouse();
-  house = delivering.house;
+  delivering = await openDeliveringHarness();
+  harness = delivering.harness;
 });
 after(() => delivering.close());
 
 test('a destination is tested and previewed, before and after the export is made', async () => {
-  const { home, made, send } = await withEvents(house, 'tested', { paused: true });
+  const { home, made, send } = await withEvents(harness, 'tested', { paused: true });
   const draft = (config: object) => ({
     name: 'x',
     interval: 'hour',
     destination: { type: 'File', config },
   });
   const post = (path: string, body: unknown) =>
-    house.request('POST', `${projectBase(home)}${path}`, { key: home.key, body });
+    harness.request('POST', `${projectBase(home)}${path}`, { key: home.key, body });
   const statuses = (answer: Answer) =>
     answer.body.steps.map((step: { status: string }) => step.status);
   assert.deepEqual(statuses(await post('test/', draft({ prefix: 'tested' }))), [
@@ -95,11 +95,11 @@ test(
   'the same small slice is asked for once, and another project, filter or format is a question ' +
     'of its own',
   async () => {
-    const home = await house.newOrganization();
-    await insertEvents(house, home);
+    const home = await harness.newOrganization();
+    await insertEvents(harness, home);
     let asked = 0;
-    const clickhouse = Object.create(house.deps.clickhouse) as Engine['clickhouse'];
-    clickhouse.exec = (question) => (++asked, house.deps.clickhouse.exec(question));
+    const clickhouse = Object.create(harness.deps.clickhouse) as Engine['clickhouse'];
+    clickhouse.exec = (question) => (++asked, harness.deps.clickhouse.exec(question));
     const slice = { number: 0, inserted_from: null, inserted_to: null, records: 10, outcome: null };
     const selection = [
       {
@@ -123,12 +123,12 @@ test(
         data_interval_end: '',
       } as const;
       const [reading, columns] = [
-        await openSourceQuery(house.deps.engine, { ...source, selection }),
+        await openSourceQuery(harness.deps.engine, { ...source, selection }),
         columnsOf(source, 'files'),
       ];
       return text(
         await streamSliceOnce(
-          { ...house.deps.engine, clickhouse },
+          { ...harness.deps.engine, clickhouse },
           reading,
           slice,
           columns,

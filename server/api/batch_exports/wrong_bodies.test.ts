@@ -8,10 +8,10 @@ import {
 } from '../../../test/factories/batch_exports.ts';
 import { shareHarness } from '../../../test/harness.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 test('wrong bodies are 400 and name every field', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const file = (config: unknown) => ({ ...noop_export, destination: { type: 'File', config } });
   const cases: [unknown, string[]][] = [
     [{}, ['destination required', 'interval required', 'name required']],
@@ -124,14 +124,14 @@ test('wrong bodies are 400 and name every field', async () => {
   ];
   for (const base of [projectBase(home), organizationBase(home)]) {
     for (const [body, expected] of cases) {
-      const answer = await house.request('POST', base, { key: home.key, body });
+      const answer = await harness.request('POST', base, { key: home.key, body });
       assert.equal(answer.status, 400, `${JSON.stringify(body)}: ${answer.text}`);
       assert.deepEqual(attrsOf(answer), expected, JSON.stringify(body));
     }
   }
   assert.equal(
-    (await house.request('POST', projectBase(home), { key: home.key, body: '{' })).body.code,
+    (await harness.request('POST', projectBase(home), { key: home.key, body: '{' })).body.code,
     'parse_error',
   );
-  assert.equal((await house.request('GET', projectBase(home), { key: home.key })).body.count, 0);
+  assert.equal((await harness.request('GET', projectBase(home), { key: home.key })).body.count, 0);
 });

@@ -4,11 +4,11 @@ import { shareHarness } from '../../../test/harness.ts';
 import { destinations } from '../../engine/destinations/index.ts';
 import { compressionsOf } from '../../engine/destination/encoding.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 async function list(scopes = ['batch_export:read']) {
-  const { key } = await house.newOrganization({ scopes });
-  return house.request('GET', '/api/destinations/', { key });
+  const { key } = await harness.newOrganization({ scopes });
+  return harness.request('GET', '/api/destinations/', { key });
 }
 
 test('every destination is listed with the schema by which its config is checked', async () => {
@@ -68,12 +68,16 @@ test('formats name the compressions that the rules of the destination take', asy
 });
 
 test('what the schema calls required is what a create asks for', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   for (const { type, config } of (await list()).body.results) {
-    const answer = await house.request('POST', `/api/projects/${home.project.id}/batch_exports/`, {
-      key: home.key,
-      body: { name: 'x', interval: 'hour', destination: { type, config: {} } },
-    });
+    const answer = await harness.request(
+      'POST',
+      `/api/projects/${home.project.id}/batch_exports/`,
+      {
+        key: home.key,
+        body: { name: 'x', interval: 'hour', destination: { type, config: {} } },
+      },
+    );
     const missing = (answer.body.errors ?? [])
       .filter(({ code }: { code: string }) => code === 'required')
       .map(({ attr }: { attr: string }) => attr.replace('destination__config__', ''));
@@ -85,9 +89,9 @@ test('what the schema calls required is what a create asks for', async () => {
 });
 
 test('one type is found by its name; another is 404; other scopes are 403', async () => {
-  const home = await house.newOrganization({ scopes: ['batch_export:read'] });
+  const home = await harness.newOrganization({ scopes: ['batch_export:read'] });
   const get = (path: string, headers = {}) =>
-    house.request('GET', `/api/destinations/${path}`, { key: home.key, headers });
+    harness.request('GET', `/api/destinations/${path}`, { key: home.key, headers });
   const found = await get('S3/');
   assert.equal(found.body.type, 'S3');
   assert.equal((await get('S3/', { 'if-none-match': found.headers['etag']! })).status, 304);

@@ -9,10 +9,10 @@ import { silentLog } from '../../platform/log.ts';
 import { findUserByEmail } from '../users/store.ts';
 import { plainStoredDomains } from '../users/plain_domains.ts';
 
-const house = shareHarness({
+const harness = shareHarness({
   clickhouse: false,
   opened: async () => {
-    home = await house.newOrganization();
+    home = await harness.newOrganization();
   },
 });
 let home: TestOrganization;
@@ -27,7 +27,7 @@ const spellings = (name: string) => [
 ];
 const invites = () => `/api/organizations/${home.organization.id}/invites/`;
 const invite = (target_email: string) =>
-  house.request('POST', invites(), { key: home.key, body: { target_email } });
+  harness.request('POST', invites(), { key: home.key, body: { target_email } });
 
 test('a domain has one spelling, and what is none of another script stays as it is', () => {
   const [kept] = spellings('ada');
@@ -47,10 +47,10 @@ test('an invite replaces the open one of its mailbox; one request asks for it on
     const made = await invite(spelling);
     assert.deepEqual([made.status, made.body.target_email], [201, kept]);
   }
-  const { body } = await house.request('GET', invites(), { key: home.key });
+  const { body } = await harness.request('GET', invites(), { key: home.key });
   const open = body.results.filter((one: { target_email: string }) => one.target_email === kept);
   assert.equal(open.length, 1);
-  const bulk = await house.request('POST', `${invites()}bulk/`, {
+  const bulk = await harness.request('POST', `${invites()}bulk/`, {
     key: home.key,
     body: spellings('bob').map((target_email) => ({ target_email })),
   });
@@ -64,19 +64,19 @@ test('a member is found in every spelling, and nobody else takes the address', a
   const [kept] = spellings('cyd');
   const made = await invite(spellings('cyd')[1]!);
   const [, id, token] = /invite\/([^?]+)\?token=(.+)$/.exec(made.body.link)!;
-  const joined = await house.request('POST', `/api/invites/${id}/accept/`, {
+  const joined = await harness.request('POST', `/api/invites/${id}/accept/`, {
     body: { token, password },
   });
   assert.equal(joined.status, 201, joined.text);
   assert.equal(joined.body.member.user.email, kept);
-  const other = await newPerson(house);
+  const other = await newPerson(harness);
   for (const spelling of spellings('cyd')) {
     const again = await invite(spelling);
     assert.deepEqual([again.status, again.body.attr], [400, 'target_email'], spelling);
-    assert.equal((await findUserByEmail(house.deps.db, spelling))?.email, kept);
-    assert.equal((await trySignIn(house, spelling)).status, 201, spelling);
-    const cookie = await house.newSession(other);
-    const taken = await house.request('POST', '/api/users/@me/email/', {
+    assert.equal((await findUserByEmail(harness.deps.db, spelling))?.email, kept);
+    assert.equal((await trySignIn(harness, spelling)).status, 201, spelling);
+    const cookie = await harness.newSession(other);
+    const taken = await harness.request('POST', '/api/users/@me/email/', {
       headers: { cookie },
       body: { email: spelling, current_password: password },
     });
@@ -88,11 +88,11 @@ test(
   'addresses from before are brought into the one spelling, unless their mailbox has another ' +
     'account',
   async () => {
-    const { db } = house.deps;
+    const { db } = harness.deps;
     const [dan, eve, other_eve] = [
-      await newPerson(house),
-      await newPerson(house),
-      await newPerson(house),
+      await newPerson(harness),
+      await newPerson(harness),
+      await newPerson(harness),
     ];
     const write = (user: { id: number }, email: string) =>
       db.run(sql`UPDATE users SET email = ${email} WHERE id = ${user.id}`);

@@ -9,17 +9,17 @@ import type { Harness, TestOrganization } from '../../../test/harness.ts';
 const password = 'pl4nted-password';
 const postgres = { user: 'u', password, host: 'h', database: 'd' };
 
-let house: Harness;
+let harness: Harness;
 let home: TestOrganization;
 let agent: Agent;
 before(async () => {
-  house = await openHarness({ clickhouse: false });
+  harness = await openHarness({ clickhouse: false });
 });
 beforeEach(async () => {
-  home = await house.newOrganization();
-  agent = await agentOf(house, home.key);
+  home = await harness.newOrganization();
+  agent = await agentOf(harness, home.key);
 });
-after(() => house.close());
+after(() => harness.close());
 
 /** What stands, as the agent is shown it. */
 async function standing(of = agent): Promise<any> {
@@ -31,13 +31,13 @@ const plan = async (configuration: unknown, more: object = {}) =>
 const named = (name: string) => ({ organization: { name } });
 const entries = async () =>
   (
-    await house.request('GET', `/api/organizations/${home.organization.id}/activity/`, {
+    await harness.request('GET', `/api/organizations/${home.organization.id}/activity/`, {
       key: home.key,
     })
   ).body.results;
 
 test('an agent plans from what stands, and applies by the hash what it showed', async () => {
-  const { id } = await newExport(house, home, {
+  const { id } = await newExport(harness, home, {
     name: 'Orders',
     destination: { type: 'Postgres', config: postgres },
   });
@@ -74,7 +74,7 @@ test('an agent plans from what stands, and applies by the hash what it showed', 
 
 test('of what is too long an agent asks for a part, which it can send', async () => {
   for (let number = 0; number < 60; number += 1)
-    await newExport(house, home, { name: `Export ${number} ${'x'.repeat(600)}` });
+    await newExport(harness, home, { name: `Export ${number} ${'x'.repeat(600)}` });
   const { data: whole } = await agent.call('plan_configuration');
   const paths = whole.paths.map((one: any) => one.untrusted_text);
   const path = paths.find((one: string) => one.includes('.export_7_'));
@@ -92,7 +92,7 @@ test('of what is too long an agent asks for a part, which it can send', async ()
 
 test('a plan that something has overtaken is refused, and says what moved', async () => {
   const { data: planned } = await plan(named('From code'));
-  await house.request('PATCH', `/api/organizations/${home.organization.id}/`, {
+  await harness.request('PATCH', `/api/organizations/${home.organization.id}/`, {
     key: home.key,
     body: { name: 'By hand' },
   });
@@ -104,7 +104,7 @@ test('a plan that something has overtaken is refused, and says what moved', asyn
 });
 
 test('a secret goes neither in nor out: a person enters it where a link leads', async () => {
-  await newExport(house, home, {
+  await newExport(harness, home, {
     name: 'Orders',
     destination: { type: 'Postgres', config: postgres },
   });
@@ -125,7 +125,7 @@ test('a secret goes neither in nor out: a person enters it where a link leads', 
   const open = Object.fromEntries(
     (data.needs ?? []).map((need: any) => [need.path?.untrusted_text, need.open]),
   );
-  const base = `${house.deps.config.public_url}/projects/${home.project.id}/exports`;
+  const base = `${harness.deps.config.public_url}/projects/${home.project.id}/exports`;
   const at = (name: string) => `projects.${key}.batch_exports.${name}.destination.config.password`;
   assert.equal(open[at('fresh')], `${base}/new`, JSON.stringify(data));
   const refused = await agent.call('apply_configuration', { hash: data.hash });
@@ -140,7 +140,7 @@ test('an agent applies what a person planned, and is shown no secret that was ma
   const own = await agent.call('plan_configuration', { configuration });
   assert.match(own.data.errors[0].detail.untrusted_text, /No secret goes through an agent/);
   const path = `/api/organizations/${home.organization.id}/configuration/plan/`;
-  const planned = await house.request('POST', path, { key: home.key, body: { configuration } });
+  const planned = await harness.request('POST', path, { key: home.key, body: { configuration } });
   assert.equal(planned.status, 201, planned.text);
   const before = agent.transcript.length;
   const { data, text } = await agent.call('apply_configuration', { hash: planned.body.hash });
@@ -152,7 +152,7 @@ test('an organization that forbids writes by agents lets them plan and not apply
   const { data: planned } = await plan(named('From an agent'));
   const path = `/api/organizations/${home.organization.id}/`;
   const forbidden = { key: home.key, body: { forbids_agent_writes: true } };
-  assert.equal((await house.request('PATCH', path, forbidden)).status, 200);
+  assert.equal((await harness.request('PATCH', path, forbidden)).status, 200);
   const { data: replanned } = await plan(named('From an agent'));
   for (const { hash } of [planned, replanned]) {
     const { is_error, data } = await agent.call('apply_configuration', { hash });
@@ -162,10 +162,10 @@ test('an organization that forbids writes by agents lets them plan and not apply
   const { data } = await agent.call('apply_configuration', { hash: replanned.hash });
   assert.equal(data.status, 403);
   assert.match(data.detail.untrusted_text, /does not let agents change anything/);
-  const read = await house.request('GET', path, { key: home.key });
+  const read = await harness.request('GET', path, { key: home.key });
   assert.equal(read.body.name, 'Test');
   // The same plan in the hands of a person.
-  const person = await house.request('POST', `${path}configuration/apply/`, {
+  const person = await harness.request('POST', `${path}configuration/apply/`, {
     key: home.key,
     body: { hash: replanned.hash },
   });
@@ -173,10 +173,10 @@ test('an organization that forbids writes by agents lets them plan and not apply
 });
 
 test('a key that reads can plan and is told what it lacks', async () => {
-  const key = await house.newKey(home.user, {
+  const key = await harness.newKey(home.user, {
     scopes: ['organization:read', 'project:read', 'batch_export:read'],
   });
-  const reader = await agentOf(house, key);
+  const reader = await agentOf(harness, key);
   const names = await reader.toolNames();
   assert.ok(names.includes('plan_configuration'));
   assert.ok(!names.includes('apply_configuration'));

@@ -33,9 +33,9 @@ const reading_scopes = [
   'activity_log:read',
 ];
 
-const house = shareHarness({
+const harness = shareHarness({
   opened: async () => {
-    home = await house.newOrganization({ name: hostile_texts[0]!.slice(0, 64) });
+    home = await harness.newOrganization({ name: hostile_texts[0]!.slice(0, 64) });
     exports = await plantExports();
     uuids = await plantEvents();
     await plantLines();
@@ -71,7 +71,7 @@ async function plantExports(): Promise<string[]> {
       .trim()
       .slice(0, 1_000);
     const destination = destinations[at % destinations.length]!;
-    ids.push((await newExport(house, home, { name, destination })).id);
+    ids.push((await newExport(harness, home, { name, destination })).id);
   }
   return ids;
 }
@@ -83,7 +83,7 @@ async function plantEvents(): Promise<string[]> {
     distinct_id: text.slice(0, 190),
     properties: { [text]: text, $set: { name: text } },
   }));
-  const sent = await house.request('POST', `/api/projects/${home.project.id}/events/`, {
+  const sent = await harness.request('POST', `/api/projects/${home.project.id}/events/`, {
     key: home.key,
     body: { events },
   });
@@ -97,14 +97,14 @@ async function plantLines(): Promise<void> {
   for (const [at, text] of texts.entries()) {
     const batch_export_id = exports[at % 3]!;
     const line = { batch_export_id, run_id: null, level: 'ERROR', message: text } as const;
-    await writeRunLog(house.deps.db, line);
-    if (at % 10 === 0) await endedRun(house, batch_export_id, { ...failed, message: text });
+    await writeRunLog(harness.deps.db, line);
+    if (at % 10 === 0) await endedRun(harness, batch_export_id, { ...failed, message: text });
   }
 }
 
 /** A digest of each table, but for what is no change. */
 async function tables(): Promise<Record<string, string>> {
-  const { db, clickhouse } = house.deps;
+  const { db, clickhouse } = harness.deps;
   const names = await db.rows<{ name: string }>(
     sql`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
   );
@@ -124,7 +124,7 @@ async function tables(): Promise<Record<string, string>> {
 
 /** How many requests of each method and route the server has answered, but for reads. */
 async function writesAnswered(): Promise<string[]> {
-  const { values } = await house.deps.metrics.request_seconds.get();
+  const { values } = await harness.deps.metrics.request_seconds.get();
   return values
     .filter(({ labels, metricName }) => metricName?.endsWith('_count') && labels.method !== 'GET')
     .map(({ labels, value }) => `${labels.method} ${labels.route} ${labels.status} ${value}`)
@@ -220,8 +220,8 @@ async function obeyInFull(agent: Agent, text: string): Promise<void> {
 
 test('200 hostile texts lead a reading key to no write, on the wire and in the store', async () => {
   assert.equal(new Set(hostile_texts).size, 200);
-  const key = await house.newKey(home.user, { scopes: reading_scopes });
-  const agent = await agentOf(house, key);
+  const key = await harness.newKey(home.user, { scopes: reading_scopes });
+  const agent = await agentOf(harness, key);
   const { tools } = await agent.client.listTools();
   assert.ok(tools.every((tool) => tool.annotations?.readOnlyHint === true));
   const [before, answered] = [await tables(), await writesAnswered()];
@@ -268,11 +268,13 @@ function searchSecrets(transcript: readonly string[], key: string): void {
 }
 
 test('no secret comes out for a key that may do everything', async () => {
-  const agent = await agentOf(house, home.key);
+  const agent = await agentOf(harness, home.key);
   await lookAtEverything(agent);
   await agent.close();
   searchSecrets(agent.transcript, home.key);
   // The search would find them: they are stored, and one of them is what the API was sent.
-  const sent = await house.request('GET', `${projectBase(home)}${exports[0]}/`, { key: home.key });
+  const sent = await harness.request('GET', `${projectBase(home)}${exports[0]}/`, {
+    key: home.key,
+  });
   assert.ok(!sent.text.includes(planted.secret));
 });

@@ -9,17 +9,17 @@ import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { listed } from './agent_server.ts';
 import { tools } from './tools.ts';
 
-let house: Harness;
+let harness: Harness;
 let home: TestOrganization;
 before(async () => {
-  house = await openHarness();
-  home = await house.newOrganization({ name: 'Home' });
+  harness = await openHarness();
+  home = await harness.newOrganization({ name: 'Home' });
 });
-after(() => house.close());
+after(() => harness.close());
 
-const hourly = async (name: string) => (await newExport(house, home, { name })).id as string;
+const hourly = async (name: string) => (await newExport(harness, home, { name })).id as string;
 const namesFor = async (scopes: string[]) => {
-  const agent = await agentOf(house, await house.newKey(home.user, { scopes }));
+  const agent = await agentOf(harness, await harness.newKey(home.user, { scopes }));
   const names = await agent.toolNames();
   await agent.close();
   return names;
@@ -72,8 +72,8 @@ test('a key is offered what it can use, and nothing else', async () => {
 });
 
 test('a key that is limited to projects is offered nothing of organizations', async () => {
-  const key = await house.newKey(home.user, { scopes: ['*'], scoped_teams: [home.project.id] });
-  const agent = await agentOf(house, key);
+  const key = await harness.newKey(home.user, { scopes: ['*'], scoped_teams: [home.project.id] });
+  const agent = await agentOf(harness, key);
   assert.deepEqual(await agent.toolNames(), ['list_projects', ...looking, 'plan_backfill']);
   const { is_error } = await agent.call('apply_configuration', { hash: 'x' });
   assert.ok(is_error);
@@ -83,7 +83,7 @@ test('a key that is limited to projects is offered nothing of organizations', as
 });
 
 test('every tool says whether it changes anything; one alone does', async () => {
-  const agent = await agentOf(house, home.key);
+  const agent = await agentOf(harness, home.key);
   const { tools: shown } = await agent.client.listTools();
   for (const tool of shown) {
     assert.equal(tool.annotations?.readOnlyHint, tool.name !== 'apply_configuration', tool.name);
@@ -97,7 +97,7 @@ test('both revisions of the protocol give the same answers', async () => {
   const id = await hourly('Same for both');
   const answers = [];
   for (const mode of protocol_modes) {
-    const agent = await agentOf(house, home.key, mode);
+    const agent = await agentOf(harness, home.key, mode);
     const { data } = await agent.call('get_export', { export: id });
     answers.push(data);
     await agent.close();
@@ -108,8 +108,8 @@ test('both revisions of the protocol give the same answers', async () => {
 
 test('an agent finds its way from projects to why an export is late', async () => {
   const id = await hourly('Nightly orders');
-  const run = await endedRun(house, id, failed);
-  const agent = await agentOf(house, home.key);
+  const run = await endedRun(harness, id, failed);
+  const agent = await agentOf(harness, home.key);
 
   const { data: places } = await agent.call('list_projects');
   assert.deepEqual(places.key.scopes, ['*']);
@@ -134,7 +134,7 @@ test('an agent finds its way from projects to why an export is late', async () =
   assert.ok(why.gaps.some((gap: any) => gap.state === 'missing'));
   assert.equal(
     why.open,
-    `${house.deps.config.public_url}/projects/${home.project.id}/exports/${id}`,
+    `${harness.deps.config.public_url}/projects/${home.project.id}/exports/${id}`,
   );
 
   const { data: runs } = await agent.call('list_runs', { export: id, status: 'Failed' });
@@ -154,7 +154,7 @@ test('an agent finds its way from projects to why an export is late', async () =
   const { data: plan } = await agent.call('plan_backfill', { export: id, ...range });
   assert.equal(plan.runs, 3);
   await agent.close();
-  const backfills = await house.request('GET', `${projectBase(home)}${id}/backfills/`, {
+  const backfills = await harness.request('GET', `${projectBase(home)}${id}/backfills/`, {
     key: home.key,
   });
   assert.equal(backfills.body.count, 0, 'a plan begins nothing');
@@ -163,8 +163,8 @@ test('an agent finds its way from projects to why an export is late', async () =
 test('pages of runs and of the log follow each other', async () => {
   const id = await hourly('Many runs');
   const ids = [];
-  for (let number = 0; number < 3; number += 1) ids.push(await endedRun(house, id, failed));
-  const agent = await agentOf(house, home.key);
+  for (let number = 0; number < 3; number += 1) ids.push(await endedRun(harness, id, failed));
+  const agent = await agentOf(harness, home.key);
   const seen: string[] = [];
   let cursor: string | undefined;
   do {
@@ -187,12 +187,12 @@ test('pages of runs and of the log follow each other', async () => {
 test('an event is found with what became of it', async () => {
   const id = await hourly('Where is it');
   const uuid = '0a4a2f6e-58b4-4f7b-9d3e-1c3a5d7e9f01';
-  const sent = await house.request('POST', `/api/projects/${home.project.id}/events/`, {
+  const sent = await harness.request('POST', `/api/projects/${home.project.id}/events/`, {
     key: home.key,
     body: { event: 'Ordered', distinct_id: 'anna', uuid },
   });
   assert.equal(sent.status, 200, sent.text);
-  const agent = await agentOf(house, home.key);
+  const agent = await agentOf(harness, home.key);
   const { data } = await agent.call('find_record', { uuid, export: id });
   assert.equal(data.records[0].event.untrusted_text, 'Ordered');
   assert.equal(data.records[0].exports[0].batch_export, id);
@@ -201,9 +201,9 @@ test('an event is found with what became of it', async () => {
 });
 
 test('what the API refuses is told in its own words, and is no fault of the protocol', async () => {
-  const agent = await agentOf(house, home.key);
+  const agent = await agentOf(harness, home.key);
   const unknown = '01890000-0000-7000-8000-000000000000';
-  const stranger = await house.newOrganization();
+  const stranger = await harness.newOrganization();
   const cases: [string, Record<string, unknown>, number, RegExp][] = [
     ['get_export', { export: unknown }, 404, /^Not found\.$/],
     ['get_export', { export: '../../users' }, 400, /Must be a UUID/],
@@ -225,8 +225,8 @@ test('what the API refuses is told in its own words, and is no fault of the prot
 });
 
 test('a key that reads cannot call what it is not offered', async () => {
-  const key = await house.newKey(home.user, { scopes: ['batch_export:read'] });
-  const agent = await agentOf(house, key);
+  const key = await harness.newKey(home.user, { scopes: ['batch_export:read'] });
+  const agent = await agentOf(harness, key);
   const { is_error, data } = await agent.call('apply_configuration', { hash: 'x' });
   assert.ok(is_error);
   assert.match(data.detail.untrusted_text, /cannot use this tool/);

@@ -4,17 +4,17 @@ import { is_deep } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, Sent, TestOrganization } from '../../../test/harness.ts';
 
-let house: Harness;
+let harness: Harness;
 let home: TestOrganization;
 before(async () => {
-  house = await openHarness({ clickhouse: false });
-  home = await house.newOrganization();
+  harness = await openHarness({ clickhouse: false });
+  home = await harness.newOrganization();
 });
-after(() => house.close());
+after(() => harness.close());
 
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 const post = (body: unknown, sent: Sent = {}) =>
-  house.request('POST', '/mcp', { key: home.key, body, ...sent });
+  harness.request('POST', '/mcp', { key: home.key, body, ...sent });
 const isProblem = (answer: Answer, status: number, words: RegExp) => {
   assert.equal(answer.status, status, answer.text);
   assert.match(answer.headers['content-type']!, /^application\/problem\+json/);
@@ -27,21 +27,21 @@ const isProtocolError = (answer: Answer, status: number, code: number) => {
 };
 
 test('only a personal API key opens it', async () => {
-  isProblem(await house.request('POST', '/mcp', { body: list }), 401, /personal API key/);
+  isProblem(await harness.request('POST', '/mcp', { body: list }), 401, /personal API key/);
   const wrong = `slk_${'0'.repeat(49)}`;
   const refused = await post(list, { key: wrong });
   isProblem(refused, 401, /unknown, expired or revoked/);
   assert.equal(refused.headers['www-authenticate'], 'Bearer');
   isProblem(await post(list, { key: home.project.api_token }), 401, /write key/);
-  const cookie = await house.newSession(home.user);
-  const session = await house.request('POST', '/mcp', { body: list, headers: { cookie } });
+  const cookie = await harness.newSession(home.user);
+  const session = await harness.request('POST', '/mcp', { body: list, headers: { cookie } });
   isProblem(session, 401, /a session does not count/);
   const both = await post(list, { headers: { cookie } });
   isProblem(both, 400, /one credential only/);
 });
 
 test('a page of another site is refused, whatever names it has for the server', async () => {
-  const own = { origin: house.deps.config.public_url };
+  const own = { origin: harness.deps.config.public_url };
   assert.equal((await post(list, { headers: own })).status, 200);
   const foreign: Record<string, string>[] = [
     { origin: 'https://evil.example.com' },
@@ -56,11 +56,11 @@ test('a page of another site is refused, whatever names it has for the server', 
 
 test('there is POST and nothing else; a slash at the end is led away', async () => {
   for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
-    const answer = await house.request(method, '/mcp', { key: home.key });
+    const answer = await harness.request(method, '/mcp', { key: home.key });
     isProblem(answer, 405, /it has POST/);
     assert.equal(answer.headers['allow'], 'POST');
   }
-  const led = await house.request('POST', '/mcp/', { key: home.key, body: list });
+  const led = await harness.request('POST', '/mcp/', { key: home.key, body: list });
   assert.equal(led.status, 308);
   assert.equal(led.headers['location'], '/mcp');
 });

@@ -9,28 +9,28 @@ import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
 
 let now = Date.parse('2026-01-01T00:00:00Z');
-let house: Harness;
+let harness: Harness;
 let receiver: HttpReceiver;
 before(async () => {
-  house = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
+  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
   receiver = await openHttpReceiver({});
 });
 after(async () => {
   await receiver.close();
-  await house.close();
+  await harness.close();
 });
 
-const deliver = () => sendDueNotices({ ...house.deps, public_url: 'http://127.0.0.1:8000' });
+const deliver = () => sendDueNotices({ ...harness.deps, public_url: 'http://127.0.0.1:8000' });
 
 test('each attempt with its status and what was sent; a notice is sent again', async () => {
-  const { home, exported, target, received, change } = await openWebhook(house, receiver);
+  const { home, exported, target, received, change } = await openWebhook(harness, receiver);
   const base = `/api/projects/${home.project.id}/notice_deliveries/`;
   const get = async (path = '') =>
-    (await house.request('GET', `${base}${path}`, { key: home.key })).body;
+    (await harness.request('GET', `${base}${path}`, { key: home.key })).body;
   const send = (id: number, body: unknown = {}) =>
-    house.request('POST', `${base}${id}/send/`, { key: home.key, body });
+    harness.request('POST', `${base}${id}/send/`, { key: home.key, body });
   receiver.plan({ status: 500 });
-  await endedRun(house, exported.id, failed);
+  await endedRun(harness, exported.id, failed);
   await deliver();
   const [listed] = (await get(`?target=${target.id}&outcome=pending`)).results;
   assert.deepEqual(
@@ -59,8 +59,8 @@ test('each attempt with its status and what was sent; a notice is sent again', a
   assert.equal((await get(`${listed.id}/`)).tries.length, 3);
   await change({ enabled: false });
   assert.equal((await send(listed.id)).status, 409);
-  const stranger = await house.newOrganization();
-  const foreign = await house.request(
+  const stranger = await harness.newOrganization();
+  const foreign = await harness.request(
     'GET',
     `/api/projects/${stranger.project.id}/notice_deliveries/${listed.id}/`,
     { key: stranger.key },

@@ -9,7 +9,7 @@ import { silentLog } from '../../platform/log.ts';
 import { openMail } from '../../platform/mail/mail.ts';
 import type { Mail } from '../../platform/mail/mail.ts';
 import {
-  house,
+  harness,
   openAroundTests,
   receiver,
   relay,
@@ -21,27 +21,27 @@ const secret = webhook_secret;
 
 /** Sends what is due, mails through the given relay. */
 const send = (mail: Mail) =>
-  sendDueNotices({ ...house.deps, mail, public_url: house.deps.config.public_url });
+  sendDueNotices({ ...harness.deps, mail, public_url: harness.deps.config.public_url });
 
 test(
   'targets choose events and exports, and one that is switched off gets nothing, also of what ' +
     'waits',
   async () => {
-    const { exported, make, target, received, change } = await openWebhook(house, receiver);
+    const { exported, make, target, received, change } = await openWebhook(harness, receiver);
     const other = { type: 'webhook', url: `${receiver.url}/other`, secret };
     await make({ ...other, events: ['recovered'] });
     await make({ ...other, enabled: false });
     const { id } = await newExportBeside(target.team_id);
     await make({ ...other, batch_export_ids: [id] });
-    await endedRun(house, exported.id, failed);
-    assert.equal((await deliveriesOf(house, exported.id)).length, 1);
+    await endedRun(harness, exported.id, failed);
+    assert.equal((await deliveriesOf(harness, exported.id)).length, 1);
     await change({ enabled: false });
-    await send(house.deps.mail);
+    await send(harness.deps.mail);
     assert.deepEqual(
       [received().length, receiver.requests.filter(({ path }) => path === '/other').length],
       [0, 0],
     );
-    assert.deepEqual(await deliveriesOf(house, exported.id), [
+    assert.deepEqual(await deliveriesOf(harness, exported.id), [
       { outcome: 'given_up', attempts: 1, next_attempt_at: null },
     ]);
   },
@@ -49,7 +49,7 @@ test(
 
 /** Another export of a project, without a caller. */
 async function newExportBeside(team_id: number): Promise<{ id: string }> {
-  const row = await house.deps.db.row<{ id: string }>(sql`
+  const row = await harness.deps.db.row<{ id: string }>(sql`
     INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone,
       planned_until)
     VALUES (gen_random_uuid(), ${team_id}, 'Beside', 'events', 'NoOp', 'hour', 'UTC', now())
@@ -58,14 +58,14 @@ async function newExportBeside(team_id: number): Promise<{ id: string }> {
 }
 
 test('mails go to the targets, and without any target to the administrators', async () => {
-  const { home, exported, make } = await openWebhook(house, receiver, { enabled: false });
+  const { home, exported, make } = await openWebhook(harness, receiver, { enabled: false });
   await make({ type: 'email', address: 'ops@example.com' });
   relay.setFault('reject_recipient');
-  await endedRun(house, exported.id, failed);
-  await send(house.deps.mail);
+  await endedRun(harness, exported.id, failed);
+  await send(harness.deps.mail);
   relay.setFault(undefined);
   now += 6_000;
-  assert.equal(await send(house.deps.mail), 1);
+  assert.equal(await send(harness.deps.mail), 1);
   const mail = await relay.waitFor('ops@example.com');
   assert.equal(mail.content.subject, 'The export Lake is failing');
   assert.ok(
@@ -73,12 +73,12 @@ test('mails go to the targets, and without any target to the administrators', as
       mail.content.text.includes(`/api/projects/${home.project.id}/batch_exports/${exported.id}/`),
   );
 
-  const bare = await house.newOrganization();
-  const administrator = await house.newMember(bare.organization.id, 8);
-  const member = await house.newMember(bare.organization.id, 1);
-  const { id } = await newExport(house, bare, { name: 'Two\r\nlines' });
-  await endedRun(house, id, failed);
-  assert.equal(await send(house.deps.mail), 2);
+  const bare = await harness.newOrganization();
+  const administrator = await harness.newMember(bare.organization.id, 8);
+  const member = await harness.newMember(bare.organization.id, 1);
+  const { id } = await newExport(harness, bare, { name: 'Two\r\nlines' });
+  await endedRun(harness, id, failed);
+  assert.equal(await send(harness.deps.mail), 2);
   for (const { user } of [bare, administrator])
     assert.equal(
       (await relay.waitFor(user.email)).content.subject,
@@ -90,11 +90,11 @@ test('mails go to the targets, and without any target to the administrators', as
     url: undefined,
     from: 'Sluice <sluice@example.com>',
     log: silentLog(),
-    clock: house.deps.clock,
+    clock: harness.deps.clock,
   });
-  await endedRun(house, exported.id, completed);
+  await endedRun(harness, exported.id, completed);
   assert.equal(await send(unset), 1);
-  assert.deepEqual((await deliveriesOf(house, exported.id)).at(-1), {
+  assert.deepEqual((await deliveriesOf(harness, exported.id)).at(-1), {
     outcome: 'given_up',
     attempts: 1,
     next_attempt_at: null,

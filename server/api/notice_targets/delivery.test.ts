@@ -15,23 +15,28 @@ import {
 } from '../../../test/factories/notices.ts';
 import { settleDelivery } from '../../engine/notices/settle_delivery.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
-import { house, openAroundTests, receiver } from '../../../test/factories/notices_around_tests.ts';
+import {
+  harness,
+  openAroundTests,
+  receiver,
+} from '../../../test/factories/notices_around_tests.ts';
 
 const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00.000000Z');
 openAroundTests(() => now);
 
 const send = (options: { answer_ms?: number; signal?: AbortSignal; look_ms?: number } = {}) =>
-  sendDueNotices({ ...house.deps, public_url: house.deps.config.public_url }, options);
+  sendDueNotices({ ...harness.deps, public_url: harness.deps.config.public_url }, options);
 
-const withWebhook = (fields: Record<string, unknown> = {}) => openWebhook(house, receiver, fields);
+const withWebhook = (fields: Record<string, unknown> = {}) =>
+  openWebhook(harness, receiver, fields);
 
 test('a webhook gets each change once, signed, however many processes send', async () => {
   const { home, exported, received, state } = await withWebhook();
-  const run = await endedRun(house, exported.id, failed);
-  await endedRun(house, exported.id, failed);
+  const run = await endedRun(harness, exported.id, failed);
+  await endedRun(harness, exported.id, failed);
   await Promise.all([send(), send(), send()]);
-  await endedRun(house, exported.id, completed);
+  await endedRun(harness, exported.id, completed);
   await Promise.all([send(), send()]);
   const requests = received();
   assert.deepEqual(
@@ -75,7 +80,7 @@ test(
     'given up after a day',
   async () => {
     const { home, exported, received, state } = await withWebhook();
-    await endedRun(house, exported.id, failed);
+    await endedRun(harness, exported.id, failed);
     const faults = [
       { status: 500 },
       { status: 404 },
@@ -106,7 +111,7 @@ test(
     );
     assert.ok(now - began > 22 * hour_ms && now - began < 26 * hour_ms);
     assert.equal(await send(), 1);
-    assert.deepEqual(await deliveriesOf(house, exported.id), [
+    assert.deepEqual(await deliveriesOf(harness, exported.id), [
       { outcome: 'given_up', attempts: 28, next_attempt_at: null },
     ]);
     const { last_attempt } = await state();
@@ -119,7 +124,7 @@ test(
       receiver.requests.filter(({ path }) => path === '/elsewhere'),
       [],
     );
-    const logs = await house.request(
+    const logs = await harness.request(
       'GET',
       `/api/projects/${home.project.id}/batch_exports/${exported.id}/logs/?search=given up`,
       { key: home.key },
@@ -133,9 +138,9 @@ test(
     'address has asked for none',
   async () => {
     const { home, exported, received, state, change, url } = await withWebhook();
-    const beside = await newExport(house, home);
-    await endedRun(house, exported.id, failed);
-    await endedRun(house, beside.id, failed);
+    const beside = await newExport(harness, home);
+    await endedRun(harness, exported.id, failed);
+    await endedRun(harness, beside.id, failed);
     // A date of HTTP has whole seconds.
     now = Math.ceil(now / 1000) * 1000;
     const rests: [Answer, number][] = [
@@ -173,12 +178,12 @@ test(
 
 test('no target gets a notice of an export before earlier ones; other exports pass', async () => {
   const { home, exported, received } = await withWebhook();
-  const beside = await newExport(house, home);
+  const beside = await newExport(harness, home);
   receiver.plan({ status: 500 });
-  await endedRun(house, exported.id, failed);
+  await endedRun(harness, exported.id, failed);
   assert.equal(await send(), 1);
-  await endedRun(house, exported.id, completed);
-  await endedRun(house, beside.id, failed);
+  await endedRun(harness, exported.id, completed);
+  await endedRun(harness, beside.id, failed);
   assert.equal(await send(), 1);
   assert.equal(JSON.parse(received()[1]!.body).data.batch_export.id, beside.id);
   now += 6_000;
@@ -199,7 +204,7 @@ test(
       await withWebhook({ url: `${receiver.url}/hang` }),
       await withWebhook(),
     ];
-    await house.deps.db.run(sql`
+    await harness.deps.db.run(sql`
     WITH told AS (
       INSERT INTO notices (id, batch_export_id, event, body, created_at)
       SELECT gen_random_uuid(), ${hanging.exported.id}, 'failing', '{}',
@@ -213,20 +218,20 @@ test(
       while (!(await condition())) await setImmediate();
     };
     const isDelivered = async () =>
-      (await deliveriesOf(house, other.exported.id)).every(
+      (await deliveriesOf(harness, other.exported.id)).every(
         ({ outcome }) => outcome === 'delivered',
       );
     const sending = [1, 2, 3].map(() => send({ signal: stop.signal, look_ms: 5 }));
     await until(() => hung() > 0);
-    await endedRun(house, other.exported.id, failed);
+    await endedRun(harness, other.exported.id, failed);
     await until(isDelivered);
-    await endedRun(house, other.exported.id, completed);
+    await endedRun(harness, other.exported.id, completed);
     await until(isDelivered);
     assert.deepEqual([other.received().length, hung()], [2, 1]);
     stop.abort();
     await Promise.all(sending);
     assert.equal(hung(), 1);
-    await house.deps.db.run(
+    await harness.deps.db.run(
       sql`DELETE FROM notices WHERE batch_export_id = ${hanging.exported.id}`,
     );
   },
@@ -234,7 +239,7 @@ test(
 
 test('a receiver that hangs is left, one that comes back gets what it missed', async () => {
   const { exported, received, state } = await withWebhook();
-  await endedRun(house, exported.id, failed);
+  await endedRun(harness, exported.id, failed);
   receiver.plan('hang');
   assert.equal(await send({ answer_ms: 100 }), 1);
   assert.match((await state()).last_attempt.detail, /did not answer within 0\.1 seconds/);
@@ -249,7 +254,7 @@ test(
     'in its hands is due a minute later',
   async () => {
     const { exported, received } = await withWebhook();
-    await endedRun(house, exported.id, failed);
+    await endedRun(harness, exported.id, failed);
     const stop = new AbortController();
     receiver.plan('hang', { status: 500 });
     receiver.onRequest(() => stop.abort());
@@ -257,15 +262,15 @@ test(
     receiver.onRequest(() => {});
     assert.equal(await send(), 1);
     now += 40_000;
-    const killed = await claimOne(house, now);
+    const killed = await claimOne(harness, now);
     assert.equal(await send(), 0);
     now += 60_000;
     assert.equal(await send(), 1);
-    assert.deepEqual(await deliveriesOf(house, exported.id), [
+    assert.deepEqual(await deliveriesOf(harness, exported.id), [
       { outcome: 'delivered', attempts: 4, next_attempt_at: null },
     ]);
-    await settleDelivery(house.deps, killed, { outcome: 'failed', detail: 'Said too late.' });
-    assert.equal((await deliveriesOf(house, exported.id))[0]!.outcome, 'delivered');
+    await settleDelivery(harness.deps, killed, { outcome: 'failed', detail: 'Said too late.' });
+    assert.equal((await deliveriesOf(harness, exported.id))[0]!.outcome, 'delivered');
     assert.equal(new Set(received().map(({ headers }) => headers['webhook-id'])).size, 1);
   },
 );

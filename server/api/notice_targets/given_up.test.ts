@@ -13,25 +13,30 @@ import {
 import { settleDelivery } from '../../engine/notices/settle_delivery.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
 import { sweepNotices } from '../../engine/notices/sweep.ts';
-import { house, openAroundTests, receiver } from '../../../test/factories/notices_around_tests.ts';
+import {
+  harness,
+  openAroundTests,
+  receiver,
+} from '../../../test/factories/notices_around_tests.ts';
 
 const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00.000000Z');
 openAroundTests(() => now);
 
 const send = (options: { answer_ms?: number; signal?: AbortSignal; look_ms?: number } = {}) =>
-  sendDueNotices({ ...house.deps, public_url: house.deps.config.public_url }, options);
+  sendDueNotices({ ...harness.deps, public_url: harness.deps.config.public_url }, options);
 
-const withWebhook = (fields: Record<string, unknown> = {}) => openWebhook(house, receiver, fields);
+const withWebhook = (fields: Record<string, unknown> = {}) =>
+  openWebhook(harness, receiver, fields);
 
 test(
   'a receiver that answers 410 has its target switched off with the reason, until somebody ' +
     'switches it on',
   async () => {
     const { home, exported, target, received, state, change } = await withWebhook();
-    const beside = await newExport(house, home);
-    await endedRun(house, exported.id, failed);
-    await endedRun(house, beside.id, failed);
+    const beside = await newExport(harness, home);
+    await endedRun(harness, exported.id, failed);
+    await endedRun(harness, beside.id, failed);
     receiver.plan({ status: 410 });
     assert.equal(await send(), 2);
     const gone = await state();
@@ -41,10 +46,10 @@ test(
     );
     assert.match(gone.disabled_reason.detail, /^The receiver answered 410/);
     now += 24 * hour_ms;
-    await endedRun(house, exported.id, completed);
+    await endedRun(harness, exported.id, completed);
     assert.equal(await send(), 0);
     assert.equal(received().length, 1);
-    const log = await house.request(
+    const log = await harness.request(
       'GET',
       `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}`,
       { key: home.key },
@@ -67,22 +72,22 @@ test(
 
 test('a receiver that is gone says nothing of the address that its target has by now', async () => {
   const { exported, url, state, change } = await withWebhook();
-  await endedRun(house, exported.id, failed);
+  await endedRun(harness, exported.id, failed);
   const gone = (at: string) => ({
     outcome: 'gone' as const,
     detail: 'The receiver answered 410.',
     url: at,
   });
-  const due = await claimOne(house, now);
+  const due = await claimOne(harness, now);
   const moved = `${url}/moved`;
   await change({ url: moved, secret: webhook_secret });
-  await settleDelivery(house.deps, due, gone(url));
+  await settleDelivery(harness.deps, due, gone(url));
   assert.deepEqual(
     [(await state()).enabled, (await state()).last_attempt.outcome],
     [true, 'failed'],
   );
   now += 6_000;
-  await settleDelivery(house.deps, await claimOne(house, now), gone(moved));
+  await settleDelivery(harness.deps, await claimOne(harness, now), gone(moved));
   assert.deepEqual(
     [(await state()).enabled, (await state()).last_attempt.outcome],
     [false, 'given_up'],
@@ -94,11 +99,11 @@ test(
     'that they may need',
   async () => {
     const { exported, target } = await withWebhook();
-    await endedRun(house, exported.id, failed);
-    const due = await claimOne(house, now);
-    const settling = await house.deps.db.transaction(async (tx) => {
+    await endedRun(harness, exported.id, failed);
+    const due = await claimOne(harness, now);
+    const settling = await harness.deps.db.transaction(async (tx) => {
       await tx.row(sql`SELECT 1 FROM notice_targets WHERE id = ${target.id} FOR UPDATE`);
-      const settled = settleDelivery(house.deps, due, {
+      const settled = settleDelivery(harness.deps, due, {
         outcome: 'hopeless',
         detail: 'Nobody is there.',
       });
@@ -108,7 +113,7 @@ test(
       return { settled };
     });
     await settling.settled;
-    assert.deepEqual(await deliveriesOf(house, exported.id), [
+    assert.deepEqual(await deliveriesOf(harness, exported.id), [
       { outcome: 'given_up', attempts: 1, next_attempt_at: null },
     ]);
   },
@@ -116,7 +121,7 @@ test(
 
 test('old notices are removed, however many there are, a lot at a time', async () => {
   const { exported } = await withWebhook();
-  const { db, clock } = house.deps;
+  const { db, clock } = harness.deps;
   await db.run(sql`
     INSERT INTO notices (id, batch_export_id, event, body, created_at)
     SELECT gen_random_uuid(), ${exported.id}, 'late', '{}', ${new Date(now).toISOString()}

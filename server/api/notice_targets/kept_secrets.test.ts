@@ -7,15 +7,15 @@ import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
 import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
 import { openWebhook, webhook_secret } from '../../../test/factories/notices.ts';
 
-let house: Harness;
+let harness: Harness;
 let receiver: HttpReceiver;
 let listener: HttpReceiver;
 before(async () => {
   [receiver, listener] = await Promise.all([openHttpReceiver({}), openHttpReceiver({})]);
-  house = await openHarness({ clickhouse: false });
+  harness = await openHarness({ clickhouse: false });
 });
 after(async () => {
-  await house.close();
+  await harness.close();
   await Promise.all([receiver.close(), listener.close()]);
 });
 
@@ -23,7 +23,7 @@ test(
   'another address asks for the secret again; the listener there hears nothing that the stored ' +
     'one signs',
   async () => {
-    const { home, target, change, state, url } = await openWebhook(house, receiver);
+    const { home, target, change, state, url } = await openWebhook(harness, receiver);
     const one = `/api/projects/${home.project.id}/notice_targets/${target.id}/`;
     const body = { url: `${listener.url}/hook/` };
     for (const [method, path] of [
@@ -31,7 +31,7 @@ test(
       ['PUT', one],
       ['PATCH', `${one}?validate_only=true`],
     ] as const) {
-      const refused = await house.request(method, path, { key: home.key, body });
+      const refused = await harness.request(method, path, { key: home.key, body });
       assert.deepEqual(
         [refused.status, attrsOf(refused)],
         [400, ['secret required']],
@@ -39,23 +39,23 @@ test(
       );
       assert.match(refused.body.detail, /given for another url/);
     }
-    await house.request('POST', `${one}test/`, { key: home.key });
+    await harness.request('POST', `${one}test/`, { key: home.key });
     assert.deepEqual([listener.requests.length, receiver.requests.length], [0, 1]);
     // What is stored, in either spelling, and what says nothing of where keep it.
     for (const kept of [{ url }, { url: target.url }, { events: ['failing'] }, { enabled: true }])
       assert.equal((await change(kept)).status, 200, JSON.stringify(kept));
     const moved = await change({ ...body, secret: webhook_secret });
     assert.equal(moved.status, 200, moved.text);
-    await house.request('POST', `${one}test/`, { key: home.key });
+    await harness.request('POST', `${one}test/`, { key: home.key });
     assert.equal(listener.requests.length, 1);
     assert.equal((await state()).url, `${listener.url}/********`);
   },
 );
 
 test('a target of mails has no secret to ask for', async () => {
-  const { home, make } = await openWebhook(house, receiver);
+  const { home, make } = await openWebhook(harness, receiver);
   const { id } = await make({ type: 'email', address: 'one@example.com' });
-  const moved = await house.request(
+  const moved = await harness.request(
     'PATCH',
     `/api/projects/${home.project.id}/notice_targets/${id}/`,
     { key: home.key, body: { address: 'two@example.com' } },

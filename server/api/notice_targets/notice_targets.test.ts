@@ -10,7 +10,11 @@ import { claimDueDeliveries } from '../../engine/notices/claim.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
 import { sealPlainUrls } from '../../engine/notices/webhook_url.ts';
 import type { Mail } from '../../platform/mail/mail.ts';
-import { house, openAroundTests, receiver } from '../../../test/factories/notices_around_tests.ts';
+import {
+  harness,
+  openAroundTests,
+  receiver,
+} from '../../../test/factories/notices_around_tests.ts';
 
 let now = Date.parse('2026-01-01T00:00:00Z');
 openAroundTests(() => now);
@@ -22,13 +26,13 @@ const secret = webhook_secret;
 
 /** Sends what is due, mails through the given relay. */
 const send = (mail: Mail) =>
-  sendDueNotices({ ...house.deps, mail, public_url: house.deps.config.public_url });
+  sendDueNotices({ ...harness.deps, mail, public_url: harness.deps.config.public_url });
 
 test('targets are made, listed in both places, changed, deleted; a secret shows once', async () => {
-  const home = await house.newOrganization({ level: 1 });
-  const exported = await newExport(house, home);
+  const home = await harness.newOrganization({ level: 1 });
+  const exported = await newExport(harness, home);
   const post = (body: unknown, list = projectList(home)) =>
-    house.request('POST', list, { key: home.key, body });
+    harness.request('POST', list, { key: home.key, body });
   const webhook = await post({ type: 'webhook', url: 'https://example.com/hook' });
   assert.equal(webhook.status, 201, webhook.text);
   const { secret: made_secret, id, created_at, last_updated_at, ...rest } = webhook.body;
@@ -64,7 +68,7 @@ test('targets are made, listed in both places, changed, deleted; a secret shows 
     [['late', 'failing'], [exported.id], false, null],
   );
   for (const list of [projectList(home), organizationList(home)]) {
-    const listed = (await house.request('GET', list, { key: home.key })).body;
+    const listed = (await harness.request('GET', list, { key: home.key })).body;
     assert.deepEqual(
       listed.results.map((target: { id: string }) => target.id),
       [email.id, own.id, id],
@@ -72,7 +76,7 @@ test('targets are made, listed in both places, changed, deleted; a secret shows 
     assert.ok(listed.results.every((target: object) => !('secret' in target)));
   }
   const url = `${projectList(home)}${id}/`;
-  const changed = await house.request('PATCH', url, {
+  const changed = await harness.request('PATCH', url, {
     key: home.key,
     body: { events: ['recovered'], secret, type: 'email' },
   });
@@ -80,25 +84,25 @@ test('targets are made, listed in both places, changed, deleted; a secret shows 
     [changed.body.events, changed.body.type, 'secret' in changed.body],
     [['recovered'], 'webhook', false],
   );
-  for (const target of (await house.request('GET', projectList(home), { key: home.key })).body
+  for (const target of (await harness.request('GET', projectList(home), { key: home.key })).body
     .results)
     assert.deepEqual(
       (
-        await house.request('PUT', `${projectList(home)}${target.id}/`, {
+        await harness.request('PUT', `${projectList(home)}${target.id}/`, {
           key: home.key,
           body: target,
         })
       ).body.url,
       target.url,
     );
-  const put = await house.request('PUT', `${organizationList(home)}${id}/`, {
+  const put = await harness.request('PUT', `${organizationList(home)}${id}/`, {
     key: home.key,
     body: { enabled: false },
   });
   assert.deepEqual([put.body.enabled, put.body.events], [false, ['recovered']]);
   assert.equal(
     (
-      await house.request('PATCH', url, {
+      await harness.request('PATCH', url, {
         key: home.key,
         body: {},
         headers: { 'if-match': changed.headers['etag']! },
@@ -106,7 +110,7 @@ test('targets are made, listed in both places, changed, deleted; a secret shows 
     ).status,
     412,
   );
-  const log = await house.request(
+  const log = await harness.request(
     'GET',
     `/api/organizations/${home.organization.id}/activity/` +
       `?item_id=${id}&activity=updated&ordering=number`,
@@ -121,8 +125,8 @@ test('targets are made, listed in both places, changed, deleted; a secret shows 
     before: mask,
     after: mask,
   });
-  assert.equal((await house.request('DELETE', url, { key: home.key })).status, 204);
-  assert.equal((await house.request('GET', url, { key: home.key })).status, 404);
+  assert.equal((await harness.request('DELETE', url, { key: home.key })).status, 204);
+  assert.equal((await harness.request('GET', url, { key: home.key })).status, 404);
 });
 
 test(
@@ -130,7 +134,7 @@ test(
     'be sent back',
   async () => {
     const { home, exported, change, state, received, target, url } = await openWebhook(
-      house,
+      harness,
       receiver,
     );
     const token = 'a-token-that-nobody-may-see-c0de';
@@ -150,15 +154,15 @@ test(
       [{ url: `${receiver.url}/token/?t=${token}`, secret }, 200],
     ] as const)
       assert.equal((await change(body)).status, status);
-    await endedRun(house, exported.id, failed);
-    assert.equal(await send(house.deps.mail), 1);
+    await endedRun(harness, exported.id, failed);
+    assert.equal(await send(harness.deps.mail), 1);
     assert.equal(receiver.requests.at(-1)!.path, `/token/?t=${token}`);
-    const activity = await house.request(
+    const activity = await harness.request(
       'GET',
       `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}&ordering=number`,
       { key: home.key },
     );
-    const kept = await house.deps.db.rows(sql`SELECT to_jsonb(t) FROM notice_targets t`);
+    const kept = await harness.deps.db.rows(sql`SELECT to_jsonb(t) FROM notice_targets t`);
     const everything = JSON.stringify([answers, await state(), activity.body, kept]);
     assert.ok(
       everything.includes('********c0de') &&
@@ -170,12 +174,12 @@ test(
       { field: 'url', action: 'changed', before: '********', after: '********' },
     ]);
 
-    await house.deps.db.run(
+    await harness.deps.db.run(
       sql`UPDATE notice_targets SET url = ${url}, url_sealed = NULL WHERE id = ${target.id}`,
     );
-    await sealPlainUrls(house.deps.db, house.deps.secrets);
+    await sealPlainUrls(harness.deps.db, harness.deps.secrets);
     assert.equal((await state()).url, `${receiver.url}/********`);
-    await house.request('POST', `${projectList(home)}${target.id}/test/`, { key: home.key });
+    await harness.request('POST', `${projectList(home)}${target.id}/test/`, { key: home.key });
     assert.equal(received().length, 1);
   },
 );
@@ -184,14 +188,17 @@ test(
   'a project has four attempts under way at most, over all who claim, and projects are served ' +
     'in turn',
   async () => {
-    const [many, one] = [await openWebhook(house, receiver), await openWebhook(house, receiver)];
+    const [many, one] = [
+      await openWebhook(harness, receiver),
+      await openWebhook(harness, receiver),
+    ];
     for (let count = 0; count < 5; count += 1)
       await many.make({ type: 'webhook', url: `${receiver.url}/more`, secret });
-    await endedRun(house, many.exported.id, failed);
-    await endedRun(house, one.exported.id, failed);
+    await endedRun(harness, many.exported.id, failed);
+    await endedRun(harness, one.exported.id, failed);
     const claim = async (last_team_id: number, count: number) => {
       const claimed = await claimDueDeliveries(
-        house.deps.db,
+        harness.deps.db,
         { now, leased_until: now + 60_000, last_team_id },
         count,
       );
@@ -203,6 +210,6 @@ test(
     assert.deepEqual(claimed.flat(), [a, a, a]);
     now += 60_000;
     assert.deepEqual(await claim(0, 100), [a, b, a, a, a]);
-    await house.deps.db.run(sql`DELETE FROM notices`);
+    await harness.deps.db.run(sql`DELETE FROM notices`);
   },
 );

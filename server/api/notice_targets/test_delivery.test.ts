@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { webhook_key, webhook_secret } from '../../../test/factories/notices.ts';
 import {
-  house,
+  harness,
   openAroundTests,
   receiver,
   relay,
@@ -17,15 +17,15 @@ const projectList = (home: TestOrganization) => `/api/projects/${home.project.id
 const secret = webhook_secret;
 
 test('a test is delivered at once, signed, and says what went wrong; many are slowed', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const make = async (body: unknown) =>
-    (await house.request('POST', projectList(home), { key: home.key, body })).body;
+    (await harness.request('POST', projectList(home), { key: home.key, body })).body;
   const tried = (target: { id: string }, query = '') =>
-    house.request('POST', `${projectList(home)}${target.id}/test/${query}`, { key: home.key });
+    harness.request('POST', `${projectList(home)}${target.id}/test/${query}`, { key: home.key });
   const hook = await make({ type: 'webhook', url: `${receiver.url}/test`, secret, enabled: false });
   const broken = { key: home.key, body: '{' };
   assert.equal(
-    (await house.request('POST', `${projectList(home)}${hook.id}/test/`, broken)).status,
+    (await harness.request('POST', `${projectList(home)}${hook.id}/test/`, broken)).status,
     400,
   );
   assert.deepEqual((await tried(hook, '?validate_only=true')).body, {

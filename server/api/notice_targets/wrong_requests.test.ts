@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { attrsOf, newExport } from '../../../test/factories/batch_exports.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { webhook_secret } from '../../../test/factories/notices.ts';
-import { house, openAroundTests } from '../../../test/factories/notices_around_tests.ts';
+import { harness, openAroundTests } from '../../../test/factories/notices_around_tests.ts';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
 openAroundTests(() => now);
@@ -15,10 +15,11 @@ const organizationList = (home: TestOrganization) =>
 const secret = webhook_secret;
 
 test('wrong bodies are 400 and name what is wrong; a project has 50 targets at most', async () => {
-  const home = await house.newOrganization();
-  const other = await house.newOrganization();
-  const foreign = await newExport(house, other);
-  const post = (body: unknown) => house.request('POST', projectList(home), { key: home.key, body });
+  const home = await harness.newOrganization();
+  const other = await harness.newOrganization();
+  const foreign = await newExport(harness, other);
+  const post = (body: unknown) =>
+    harness.request('POST', projectList(home), { key: home.key, body });
   const hook = { type: 'webhook', url: 'https://example.com/' };
   const mail = { type: 'email', address: 'ops@example.com' };
   const cases: [unknown, string[]][] = [
@@ -53,14 +54,14 @@ test('wrong bodies are 400 and name what is wrong; a project has 50 targets at m
   for (const team_id of [other.project.id, 0, 'x'])
     assert.equal(
       (
-        await house.request('POST', organizationList(home), {
+        await harness.request('POST', organizationList(home), {
           key: home.key,
           body: { ...hook, team_id },
         })
       ).body.attr,
       'team_id',
     );
-  await house.deps.db.run(sql`
+  await harness.deps.db.run(sql`
     INSERT INTO notice_targets (id, team_id, type, address, events, enabled)
       SELECT gen_random_uuid(), ${home.project.id}, 'email', 'a@example.com', '{late}', true
       FROM generate_series(1, 50)`);
@@ -68,19 +69,19 @@ test('wrong bodies are 400 and name what is wrong; a project has 50 targets at m
 });
 
 test('strangers and other projects get 404, keys without the scope 403', async () => {
-  const home = await house.newOrganization();
-  const stranger = await house.newOrganization();
-  const second = await house.request('POST', '/api/projects/', {
+  const home = await harness.newOrganization();
+  const stranger = await harness.newOrganization();
+  const second = await harness.request('POST', '/api/projects/', {
     key: home.key,
     body: { name: 'Second', organization: home.organization.id },
   });
   const { id } = (
-    await house.request('POST', projectList(home), {
+    await harness.request('POST', projectList(home), {
       key: home.key,
       body: { type: 'email', address: 'ops@example.com' },
     })
   ).body;
-  const reader = await house.newMember(home.organization.id, 1, ['batch_export:read']);
+  const reader = await harness.newMember(home.organization.id, 1, ['batch_export:read']);
   for (const [base, key] of [
     [projectList(home), stranger.key],
     [organizationList(stranger), stranger.key],
@@ -95,7 +96,7 @@ test('strangers and other projects get 404, keys without the scope 403', async (
     ] as const)
       assert.equal(
         (
-          await house.request(method, `${base}${id}/${path}`, {
+          await harness.request(method, `${base}${id}/${path}`, {
             key,
             ...(method === 'GET' ? {} : { body: {} }),
           })
@@ -105,11 +106,11 @@ test('strangers and other projects get 404, keys without the scope 403', async (
       );
   }
   assert.equal(
-    (await house.request('GET', `${projectList(home)}${id}/`, { key: reader.key })).status,
+    (await harness.request('GET', `${projectList(home)}${id}/`, { key: reader.key })).status,
     200,
   );
   assert.equal(
-    (await house.request('DELETE', `${projectList(home)}${id}/`, { key: reader.key })).status,
+    (await harness.request('DELETE', `${projectList(home)}${id}/`, { key: reader.key })).status,
     403,
   );
 });

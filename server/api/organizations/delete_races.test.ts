@@ -5,19 +5,19 @@ import { eventually } from '../../../test/eventually.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
-const isWaiting = async () => (await countWaiting(house.deps.db)) > 0;
+const isWaiting = async () => (await countWaiting(harness.deps.db)) > 0;
 
 test('deleting an organization or project waits for writers before it takes theirs', async () => {
   for (const table of ['organizations', 'projects'] as const) {
-    const { key, user, organization, project } = await house.newOrganization();
+    const { key, user, organization, project } = await harness.newOrganization();
     const id = table === 'organizations' ? organization.id : String(project.id);
-    const deleting = await house.deps.db.transaction(async (tx) => {
+    const deleting = await harness.deps.db.transaction(async (tx) => {
       // What every write does first, and what it does when it adds a row under the organization or
       // project.
       await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user.id} FOR SHARE`);
-      const begun = house.request('DELETE', `/api/${table}/${id}/`, { key });
+      const begun = harness.request('DELETE', `/api/${table}/${id}/`, { key });
       await eventually('The deletion does not wait.', isWaiting);
       await tx.text("SET LOCAL lock_timeout = '5s'");
       await tx.text(`SELECT 1 FROM ${table} WHERE id::text = '${id}' FOR KEY SHARE`);
@@ -28,15 +28,15 @@ test('deleting an organization or project waits for writers before it takes thei
 });
 
 test('a write that waits while its project is deleted is a 404', async () => {
-  const { key, user, project } = await house.newOrganization();
+  const { key, user, project } = await harness.newOrganization();
   const list = `/api/projects/${project.id}/notice_targets/`;
   const body = { type: 'webhook', url: 'https://hooks.example/', events: ['failing'] };
-  const begun = await house.deps.db.transaction(async (tx) => {
+  const begun = await harness.deps.db.transaction(async (tx) => {
     // As the deletion of a project holds writers back.
     await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user.id} FOR UPDATE`);
     const writes = [
-      house.request('POST', list, { key, body }),
-      house.request('POST', `/api/projects/${project.id}/plugin_configs/`, {
+      harness.request('POST', list, { key, body }),
+      harness.request('POST', `/api/projects/${project.id}/plugin_configs/`, {
         key,
         body: { plugin: 1, enabled: false },
       }),

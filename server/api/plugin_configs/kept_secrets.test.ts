@@ -27,15 +27,15 @@ const config = {
 };
 const allowed_hosts = ['api.example.com', 'b.example.com'];
 
-const house = shareHarness({
+const harness = shareHarness({
   clickhouse: false,
   opened: async () => {
-    home = await house.newOrganization();
+    home = await harness.newOrganization();
     const files = packageFiles('pipeline_destinations', { config: fields });
-    const { id } = await writtenPlugin(house, home, 'pipeline_destinations', files);
+    const { id } = await writtenPlugin(harness, home, 'pipeline_destinations', files);
     const list = `/api/projects/${home.project.id}/plugin_configs/`;
     const body = { plugin: id, enabled: true, config, allowed_hosts };
-    const made = await house.request('POST', list, { key: home.key, body });
+    const made = await harness.request('POST', list, { key: home.key, body });
     assert.equal(made.status, 201, made.text);
     one = `${list}${made.body.id}/`;
   },
@@ -44,7 +44,7 @@ let home: TestOrganization;
 let one: string;
 
 const ask = (method: string, path: string, body: unknown) =>
-  house.request(method, path, { key: home.key, body });
+  harness.request(method, path, { key: home.key, body });
 const both = ['config__password required', 'config__token required'];
 const { token, password, ...shown } = config;
 
@@ -68,7 +68,7 @@ const cases: [string, { config?: object; allowed_hosts?: string[] }, string[]][]
 
 for (const [what, change, asked] of cases) {
   test(`${what}: secrets are ${asked.length === 0 ? 'kept' : 'asked for again'}`, async () => {
-    const before_change = await house.request('GET', one, { key: home.key });
+    const before_change = await harness.request('GET', one, { key: home.key });
     const put = {
       ...change,
       ...(change.config === undefined ? {} : { config: { ...shown, ...change.config } }),
@@ -80,7 +80,7 @@ for (const [what, change, asked] of cases) {
     ];
     for (const answer of answers)
       assert.deepEqual(answer.status === 400 ? attrsOf(answer) : [], asked, answer.text);
-    const now = await house.request('GET', one, { key: home.key });
+    const now = await harness.request('GET', one, { key: home.key });
     assert.deepEqual(now.body, before_change.body);
   });
 }

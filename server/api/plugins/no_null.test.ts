@@ -5,23 +5,23 @@ import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { collectionUrl, packageFiles, writtenPlugin } from '../../../test/factories/plugins.ts';
 
-const house = shareHarness({
+const harness = shareHarness({
   clickhouse: false,
   opened: async () => {
-    home = await house.newOrganization();
+    home = await harness.newOrganization();
   },
 });
 let home: TestOrganization;
 
 const ask = (method: string, path: string, body?: unknown) =>
-  house.request(method, path, { key: home.key, ...(body === undefined ? {} : { body }) });
+  harness.request(method, path, { key: home.key, ...(body === undefined ? {} : { body }) });
 const nulls = { config_schema: null, capabilities: null, metrics: null, public_jobs: null };
 const refused = Object.keys(nulls).map((name) => `${name} null`);
 
 test('what a plugin says of itself is never null; its configs go on to work', async () => {
   const fields = [{ key: 'token', type: 'string', secret: true }];
   const files = packageFiles('pipeline_destinations', { config: fields });
-  const { id, url } = await writtenPlugin(house, home, 'pipeline_destinations', files);
+  const { id, url } = await writtenPlugin(harness, home, 'pipeline_destinations', files);
   const list = `/api/projects/${home.project.id}/plugin_configs/`;
   const set = await ask('POST', list, { plugin: id, enabled: true, config: { token: 'a-token' } });
   for (const method of ['PATCH', 'PUT']) {
@@ -37,7 +37,7 @@ test('what a plugin says of itself is never null; its configs go on to work', as
 });
 
 test('any other JSON is taken as it is sent', async () => {
-  const { url } = await writtenPlugin(house, home);
+  const { url } = await writtenPlugin(harness, home);
   for (const value of [{}, [], 'text', 7, false, { deep: [null] }]) {
     const sent = { config_schema: value, capabilities: value, metrics: value, public_jobs: value };
     const answer = await ask('PATCH', url, sent);

@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
 
-const house = shareHarness({
+const harness = shareHarness({
   opened: async () => {
-    home = await house.newOrganization();
+    home = await harness.newOrganization();
   },
 });
 let home: TestOrganization;
@@ -17,7 +17,7 @@ const validate = (
   project: string | number = home.project.id,
   key = home.key,
 ): Promise<Answer> =>
-  house.request('POST', `/api/projects/${project}/query/validate/`, { key, body });
+  harness.request('POST', `/api/projects/${project}/query/validate/`, { key, body });
 
 test('a query that an export can have is answered with its columns', async () => {
   const { status, body } = await validate({
@@ -97,16 +97,16 @@ test('a body that is no question about a query is a 400', async () => {
 
 test('it needs the scope that reads exports, and a project of the caller', async () => {
   const question = { query: 'SELECT event FROM events' };
-  const reader = await house.newKey(home.user, { scopes: ['batch_export:read'] });
+  const reader = await harness.newKey(home.user, { scopes: ['batch_export:read'] });
   assert.equal((await validate(question, home.project.id, reader)).status, 200);
-  const other = await house.newKey(home.user, { scopes: ['project:write'] });
+  const other = await harness.newKey(home.user, { scopes: ['project:write'] });
   assert.equal((await validate(question, home.project.id, other)).status, 403);
-  const stranger = await house.newOrganization();
+  const stranger = await harness.newOrganization();
   assert.equal((await validate(question, home.project.id, stranger.key)).status, 404);
 });
 
 test('the language is told: tables with their columns, functions that can be called', async () => {
-  const { status, body } = await house.request(
+  const { status, body } = await harness.request(
     'GET',
     `/api/projects/${home.project.id}/query/language/`,
     { key: home.key },

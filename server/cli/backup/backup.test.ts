@@ -15,9 +15,9 @@ import { commandOn, openEmptyStores, passphrase } from '../../../test/factories/
 import {
   first_hour_at,
   insertAt,
-  openDeliveringHouse,
-} from '../../../test/factories/delivering_house.ts';
-import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+  openDeliveringHarness,
+} from '../../../test/factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 import { row_tables } from '../../engine/removals/delete_rows.ts';
@@ -35,13 +35,13 @@ import { drill } from './drill.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
-let delivering: DeliveringHouse;
+let delivering: DeliveringHarness;
 let home: TestOrganization;
 let empty: Awaited<ReturnType<typeof openEmptyStores>>;
 before(async () => {
-  delivering = await openDeliveringHouse();
+  delivering = await openDeliveringHarness();
   empty = await openEmptyStores(delivering.stores, `restored_${randomBytes(5).toString('hex')}`);
-  home = await delivering.house.newOrganization();
+  home = await delivering.harness.newOrganization();
   await insertEvents(600, first_hour_at);
 });
 after(async () => {
@@ -51,7 +51,7 @@ after(async () => {
 
 const insertEvents = (count: number, from: number, step_ms = 1_000) =>
   insertAt(
-    delivering.house,
+    delivering.harness,
     home,
     Array.from({ length: count }, (_, number) => ({
       event: `event ${number}`,
@@ -90,7 +90,7 @@ test('a backup is restored row by row, and a second one writes only what is new'
   const files = (manifest: typeof first.manifest) =>
     manifest.stretches.flatMap(({ file }) => file?.name ?? []);
   assert.equal(files(first.manifest).length, 5);
-  const { db } = delivering.house.deps;
+  const { db } = delivering.harness.deps;
   // Its notes are in the analytics store, which a backup leaves out.
   await db.run(sql`INSERT INTO erasures (id, organization_id, team_id, kind, late_events, asked,
       step, due_at)
@@ -130,12 +130,12 @@ test('a backup is restored row by row, and a second one writes only what is new'
 
 test('removed rows are not in the next backup, and not kept by --keep', async () => {
   const place = placeOf('removed');
-  const gone = await delivering.house.newOrganization();
-  await insertAt(delivering.house, gone, [
+  const gone = await delivering.harness.newOrganization();
+  await insertAt(delivering.harness, gone, [
     { event: 'gone', happened: first_hour_at, taken: first_hour_at + 5_000 },
   ]);
   const before_it = rowsOf((await makeBackup(source(), place, options)).manifest, 'events');
-  await delivering.house.deps.clickhouse.command({
+  await delivering.harness.deps.clickhouse.command({
     query: `ALTER TABLE events DELETE WHERE team_id = ${gone.project.id}`,
     clickhouse_settings: { mutations_sync: '2' },
   });
@@ -271,7 +271,7 @@ test('nothing starts on a folder into which a restore has not ended', async () =
 });
 
 test('the analytics store has no table that a backup leaves out', async () => {
-  const found = await delivering.house.deps.clickhouse.query({
+  const found = await delivering.harness.deps.clickhouse.query({
     query: `SELECT name FROM system.tables WHERE database = currentDatabase()
       AND engine != 'View' AND name != 'migrations' ORDER BY name`,
     format: 'JSONEachRow',

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { commandOn, openEmptyStores, passphrase } from '../../../test/factories/backups.ts';
-import { insertAt, openDeliveringHouse } from '../../../test/factories/delivering_house.ts';
-import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import { insertAt, openDeliveringHarness } from '../../../test/factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { rememberErased } from '../../engine/ingest/persons/erased_ids.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
@@ -19,17 +19,17 @@ import type { Stretch } from './manifest.ts';
 import { openPlace } from './open_place.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
 
-let delivering: DeliveringHouse;
+let delivering: DeliveringHarness;
 let home: TestOrganization;
 let gone: TestOrganization;
 let empty: Awaited<ReturnType<typeof openEmptyStores>>;
 const at = Date.parse('2026-01-01T00:00:00Z');
 before(async () => {
-  delivering = await openDeliveringHouse();
+  delivering = await openDeliveringHarness();
   empty = await openEmptyStores(delivering.stores, `restored_${randomBytes(5).toString('hex')}`);
   [home, gone] = [
-    await delivering.house.newOrganization(),
-    await delivering.house.newOrganization(),
+    await delivering.harness.newOrganization(),
+    await delivering.harness.newOrganization(),
   ];
 });
 after(async () => {
@@ -38,7 +38,7 @@ after(async () => {
 });
 
 const insert = (place: TestOrganization, event: string, taken: number) =>
-  insertAt(delivering.house, place, [{ event, happened: taken, taken }]);
+  insertAt(delivering.harness, place, [{ event, happened: taken, taken }]);
 async function eventsOf(clickhouse_url: string): Promise<string[]> {
   const clickhouse = openClickHouse(clickhouse_url, { application: 'sluice-test' });
   const found = await clickhouse.query({
@@ -51,7 +51,7 @@ async function eventsOf(clickhouse_url: string): Promise<string[]> {
 }
 
 test('one store alone comes back, and what was removed after the backup does not', async () => {
-  const { db, clickhouse, secrets } = delivering.house.deps;
+  const { db, clickhouse, secrets } = delivering.harness.deps;
   const team_id = home.project.id;
   await insert(home, 'kept', at);
   await insert(gone, 'of a deleted project', at);
@@ -68,7 +68,7 @@ test('one store alone comes back, and what was removed after the backup does not
   const backup = await chooseBackup(place);
   // What came after it.
   await insert(home, 'later', Date.now());
-  const added = await delivering.house.newOrganization();
+  const added = await delivering.harness.newOrganization();
   await insert(added, 'of a new project', Date.now());
   await db.run(sql`DELETE FROM projects WHERE id = ${gone.project.id}`);
   const erasure_id = randomUUID();

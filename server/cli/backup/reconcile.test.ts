@@ -10,9 +10,9 @@ import {
   eventsIn,
   first_hour_at,
   insertAt,
-  openDeliveringHouse,
-} from '../../../test/factories/delivering_house.ts';
-import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+  openDeliveringHarness,
+} from '../../../test/factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
@@ -29,17 +29,17 @@ import { reconcile } from './reconcile.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
 
 const hour_ms = 3_600_000;
-let delivering: DeliveringHouse;
+let delivering: DeliveringHarness;
 let warehouse: PostgresServer;
 let receiver: HttpReceiver;
 let home: TestOrganization;
 let empty: Awaited<ReturnType<typeof openEmptyStores>>;
 before(async () => {
-  delivering = await openDeliveringHouse();
+  delivering = await openDeliveringHarness();
   warehouse = await openPostgresServer();
   receiver = await openHttpReceiver({});
   empty = await openEmptyStores(delivering.stores, `restored_${randomBytes(5).toString('hex')}`);
-  home = await delivering.house.newOrganization();
+  home = await delivering.harness.newOrganization();
 });
 after(async () => {
   await receiver.close();
@@ -50,7 +50,7 @@ after(async () => {
 
 const insert = (name: string, from: number) =>
   insertAt(
-    delivering.house,
+    delivering.harness,
     home,
     Array.from({ length: 10 }, (_, number) => ({
       event: `${name} ${number}`,
@@ -82,7 +82,7 @@ test('what is no id of an export is refused in a sentence', async () => {
 });
 
 test('what came after the backup is not delivered again, and what is lost is named', async () => {
-  const { house, folder, stores } = delivering;
+  const { harness, folder, stores } = delivering;
   await delivering.startOnce();
   const config = await warehouse.freshConfig();
   const destinations = {
@@ -93,21 +93,21 @@ test('what came after the backup is not delivered again, and what is lost is nam
   const ids: Record<string, string> = {};
   for (const [type, given] of Object.entries(destinations))
     ids[type] = (
-      await newExport(house, home, { name: type, destination: { type, config: given } })
+      await newExport(harness, home, { name: type, destination: { type, config: given } })
     ).id;
   const all = Object.values(ids);
   const [hour_1, hour_2] = [first_hour_at + hour_ms, first_hour_at + 2 * hour_ms];
   await insert('before', first_hour_at);
   await insert('waiting', hour_1);
-  await deliver(house, all, first_hour_at, hour_1);
+  await deliver(harness, all, first_hour_at, hour_1);
   const place = openPlace(join(folder, 'backup'));
   await makeBackup(commandOn(stores, folder), place, { passphrase, rows_per_file: 1_000 });
   // From here on the backup knows nothing: rows that it has are delivered, and rows that it lacks.
-  await deliver(house, all, hour_1, hour_2);
+  await deliver(harness, all, hour_1, hour_2);
   const backup = await chooseBackup(place);
   const after_it = Date.parse(backup.manifest.taken_at) + 1_000;
   await insert('lost', after_it);
-  await deliver(house, all, hour_2, after_it + 100);
+  await deliver(harness, all, hour_2, after_it + 100);
 
   const restored = commandOn(empty, folder);
   restored.config.data_dir = join(empty.folder, 'data');

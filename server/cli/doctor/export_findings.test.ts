@@ -9,21 +9,21 @@ import { setAside } from '../../engine/runs/hold_until_reconciled.ts';
 import { lookAtExports } from './export_findings.ts';
 
 // Its own, for all exports of a server are set aside at once.
-let house: Harness;
+let harness: Harness;
 let home: TestOrganization;
 before(async () => {
-  house = await openHarness({ clickhouse: false });
-  home = await house.newOrganization();
+  harness = await openHarness({ clickhouse: false });
+  home = await harness.newOrganization();
 });
-after(() => house.close());
+after(() => harness.close());
 
 test('an export that waits since a restore says so, and what to do', async () => {
-  const { engine } = house.deps;
+  const { engine } = harness.deps;
   const destination = { type: 'HTTP', config: { url: 'http://127.0.0.1:9/rows' } };
-  const made = await newExport(house, home, { name: 'Orders', destination });
-  const byPerson = await newExport(house, home, { name: 'By a person', paused: true });
+  const made = await newExport(harness, home, { name: 'Orders', destination });
+  const byPerson = await newExport(harness, home, { name: 'By a person', paused: true });
   const url = `${projectBase(home)}${made.id}/`;
-  const read = async (at: string) => (await house.request('GET', at, { key: home.key })).body;
+  const read = async (at: string) => (await harness.request('GET', at, { key: home.key })).body;
   const look = async () => (await lookAtExports(engine.db, 0)).map(({ detail }) => detail);
   const taken_at = '2026-03-04T05:06:07.000Z';
   assert.deepEqual(await look(), []);
@@ -50,7 +50,7 @@ test('an export that waits since a restore says so, and what to do', async () =>
   await reconcileAll(engine, { only: made.id });
   const cannot = /What it was given cannot be read again, .* --assume delivered/;
   assert.match((await read(url)).pause_reason.detail, cannot);
-  await house.request('POST', `${url}unpause/`, { key: home.key });
+  await harness.request('POST', `${url}unpause/`, { key: home.key });
   const ahead = await read(`${url}runs/`);
   assert.match(ahead.detail, /^The export waits\. .* The next run is for what is taken in from /);
   assert.match(ahead.detail, cannot);

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { commandOn } from '../../../test/factories/backups.ts';
-import { insertAt, openDeliveringHouse } from '../../../test/factories/delivering_house.ts';
-import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import { insertAt, openDeliveringHarness } from '../../../test/factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { withDatabase } from '../../../test/harness_stores.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
@@ -24,30 +24,30 @@ const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
 const day_ms = 24 * 3_600_000;
 const start_at = Date.parse('2026-01-30T12:00:00Z');
 
-let delivering: DeliveringHouse;
+let delivering: DeliveringHarness;
 let home: TestOrganization;
 /** Another database of the same server: a move looks at nothing beside its own one. */
 let other: ClickHouse;
 let to: string;
 const name = `moved_${randomBytes(6).toString('hex')}`;
 before(async () => {
-  delivering = await openDeliveringHouse();
-  await delivering.house.deps.clickhouse.command({ query: `CREATE DATABASE ${name}` });
+  delivering = await openDeliveringHarness();
+  await delivering.harness.deps.clickhouse.command({ query: `CREATE DATABASE ${name}` });
   to = withDatabase(delivering.stores.clickhouse_url, name);
   other = openClickHouse(to, { application: 'test' });
-  home = await delivering.house.newOrganization();
+  home = await delivering.harness.newOrganization();
   // Five days in two months.
   await insertDays([0, 1, 2, 3, 9], 100);
 });
 after(async () => {
   await other.close();
-  await delivering.house.deps.clickhouse.command({ query: `DROP DATABASE ${name}` });
+  await delivering.harness.deps.clickhouse.command({ query: `DROP DATABASE ${name}` });
   await delivering.close();
 });
 
 const insertDays = (days: number[], count: number) =>
   insertAt(
-    delivering.house,
+    delivering.harness,
     home,
     days.flatMap((day) =>
       Array.from({ length: count }, (_, number) => ({
@@ -59,7 +59,7 @@ const insertDays = (days: number[], count: number) =>
   );
 const source = () => commandOn(delivering.stores, delivering.folder);
 const send = async (event: string) => {
-  const { status } = await delivering.house.request('POST', '/api/projects/@current/events/', {
+  const { status } = await delivering.harness.request('POST', '/api/projects/@current/events/', {
     key: home.key,
     body: { events: [{ event, distinct_id: 'ada', timestamp: '2026-02-01T00:00:00Z' }] },
   });
@@ -68,7 +68,7 @@ const send = async (event: string) => {
 const sum = `SELECT count() AS rows, toString(sum(cityHash64(uuid, event, inserted_at))) AS digest
   FROM events`;
 const here = async (query = sum) => {
-  const answer = await delivering.house.deps.clickhouse.query({ query, format: 'JSONEachRow' });
+  const answer = await delivering.harness.deps.clickhouse.query({ query, format: 'JSONEachRow' });
   return answer.json();
 };
 const there = async (query = sum) => (await other.query({ query, format: 'JSONEachRow' })).json();
@@ -102,7 +102,7 @@ test('a copy that is killed goes on; what differs is copied anew; the server goe
 });
 
 test('a day that may get rows still is hashed again, though as many rows are there', async () => {
-  const { clickhouse } = delivering.house.deps;
+  const { clickhouse } = delivering.harness.deps;
   const move: Move = {
     source: clickhouse,
     target: other,
@@ -118,14 +118,14 @@ test('a day that may get rows still is hashed again, though as many rows are the
     clickhouse_settings: { mutations_sync: '2' },
   });
   const at = start_at + 9 * day_ms + 7;
-  await insertAt(delivering.house, home, [{ event: 'event 107', happened: at, taken: at }]);
+  await insertAt(delivering.harness, home, [{ event: 'event 107', happened: at, taken: at }]);
   assert.equal(await copyRows(move), 100);
   assert.deepEqual(await there(), await here());
 });
 
 test('a switch copies the last rows and closes the store; it may be taken back', async () => {
   await send('one more');
-  const project = await delivering.house.deps.db.row<{ id: number }>(
+  const project = await delivering.harness.deps.db.row<{ id: number }>(
     sql`SELECT id FROM projects WHERE id = ${home.project.id}`,
   );
   assert.ok(project);
@@ -134,7 +134,7 @@ test('a switch copies the last rows and closes the store; it may be taken back',
   assert.match(context.said.at(-1)!, /Set SLUICE_CLICKHOUSE_URL/);
   assert.equal(await send('nobody may take it'), 503);
   await assert.rejects(
-    waitForClickHouse(delivering.house.deps.clickhouse, context.log, 1_000),
+    waitForClickHouse(delivering.harness.deps.clickhouse, context.log, 1_000),
     /moved to another store.*migrate-store --undo/,
   );
   // Newer rows may be there by now, so nothing is copied over them.

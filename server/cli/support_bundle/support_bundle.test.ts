@@ -17,14 +17,14 @@ import { openSecrets } from '../../platform/secrets/secrets.ts';
 import { supportBundle } from './command.ts';
 import { openMask } from './mask.ts';
 
-let house: Harness;
+let harness: Harness;
 let stores: Awaited<ReturnType<typeof openTestStores>>;
 const folder = mkdtempSync(join(tmpdir(), 'sluice-support-test-'));
 const secret_key = 'the-planted-secret-key-of-this-server';
 before(async () => {
   stores = await openTestStores({ clickhouse: true });
   const application = { application_name: 'sluice-test', application: 'sluice-test' };
-  house = await openHarness({
+  harness = await openHarness({
     clickhouse: false,
     deps: {
       db: openDatabase(stores.database_url, { connections_max: 4, ...application }),
@@ -34,7 +34,7 @@ before(async () => {
   });
 });
 after(async () => {
-  await house.close();
+  await harness.close();
   await stores.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -57,7 +57,7 @@ async function bundleOf(environment: Record<string, string>, log: string[]) {
 }
 
 test('secrets that are planted everywhere are in no file of a bundle', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const planted = {
     of_destination: 'planted-destination-"token"',
     of_environment: 'planted-owner-password',
@@ -65,21 +65,21 @@ test('secrets that are planted everywhere are in no file of a bundle', async () 
     of_smtp: 'planted-smtp-password',
     of_nobody: 'planted-and-known-to-nobody',
   };
-  const { id } = await newExport(house, home, {
+  const { id } = await newExport(harness, home, {
     destination: {
       type: 'HTTP',
       config: { url: 'https://example.com/', token: planted.of_destination },
     },
   });
-  const run_id = await insertRunRow(house, id, { status: 'Failed' });
+  const run_id = await insertRunRow(harness, id, { status: 'Failed' });
   const nested = JSON.stringify({ body: JSON.stringify({ api_key: planted.of_nobody }) });
   const words =
     `It said ${planted.of_destination} AKIAPLANTEDPLANTED12, ${nested}` +
     ` and https://somebody:${planted.of_nobody}@host/?token=${planted.of_nobody}&x=1` +
     ` ${encodeURIComponent(planted.of_destination)} ${home.key} somebody@example.com`;
-  await house.deps.db.run(sql`UPDATE batch_export_runs SET latest_error = ${words}
+  await harness.deps.db.run(sql`UPDATE batch_export_runs SET latest_error = ${words}
     WHERE id = ${run_id}`);
-  await house.deps.db
+  await harness.deps.db
     .run(sql`INSERT INTO batch_export_logs (batch_export_id, run_id, level, message)
     VALUES (${id}, ${run_id}, 'ERROR', ${words})`);
   const log = join(folder, 'server.log');
@@ -108,7 +108,7 @@ test('secrets that are planted everywhere are in no file of a bundle', async () 
     [log],
   );
   // What no code of ours wrote is not to be found by who looks for what ours did.
-  await house.deps.db.run(sql`DELETE FROM batch_exports WHERE id = ${id}`);
+  await harness.deps.db.run(sql`DELETE FROM batch_exports WHERE id = ${id}`);
   for (const [name, text] of files) {
     assert.doesNotMatch(text, /planted/, `${name}: ${/.{60}planted.{20}/.exec(text)?.[0]}`);
     assert.doesNotMatch(text, /sl[ks]_|AKIA|somebody/, name);

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports.ts';
-import { openQueryHouse } from '../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../test/factories/query_exports.ts';
 import { storeConfig } from '../../engine/destination/stored_config.ts';
 import { verifyExports } from './verify.ts';
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 before(async () => {
-  exporting = await openQueryHouse();
+  exporting = await openQueryHarness();
 });
 after(() => exporting.close());
 
 test('what is no id of an export is refused in a sentence', async () => {
-  const { engine } = exporting.house.deps;
+  const { engine } = exporting.harness.deps;
   for (const text of ['mine', '-'.repeat(36), `${crypto.randomUUID()} `])
     await assert.rejects(verifyExports(engine, text), {
       name: 'UserError',
@@ -23,8 +23,8 @@ test('what is no id of an export is refused in a sentence', async () => {
 });
 
 test('what is wrong with one export keeps no other from being compared', async () => {
-  const { house } = exporting;
-  const home = await house.newOrganization();
+  const { harness } = exporting;
+  const home = await harness.newOrganization();
   await exporting.insert(home, [{ event: 'a', at: '2026-01-01T00:10:00Z' }]);
   const ids: string[] = [];
   for (const prefix of ['gone', 'unknown', 'sealed', 'whole']) {
@@ -39,20 +39,20 @@ test('what is wrong with one export keeps no other from being compared', async (
   const [gone, unknown, sealed] = ids as [string, string, string];
   // Nobody listens there; this server has no such type; these secrets were sealed for another row.
   const { destination_config, destination_secrets } = storeConfig(
-    house.deps.secrets,
+    harness.deps.secrets,
     gone,
     { host: '127.0.0.1', port: 1, user: 'u', password: 'p', database: 'd' },
     ['password'],
   );
-  await house.deps.db.run(
+  await harness.deps.db.run(
     sql`UPDATE batch_exports SET destination_type = 'Postgres',
       destination_config = ${JSON.stringify(destination_config)},
       destination_secrets = ${destination_secrets} WHERE id = ANY (${[gone, sealed]}::uuid[])`,
   );
-  await house.deps.db.run(
+  await harness.deps.db.run(
     sql`UPDATE batch_exports SET destination_type = 'Punchcards' WHERE id = ${unknown}`,
   );
-  await newExport(house, home, {
+  await newExport(harness, home, {
     name: 'new',
     paused: true,
     destination: {
@@ -60,7 +60,7 @@ test('what is wrong with one export keeps no other from being compared', async (
       config: { user: 'u', password: 'p', host: 'db.example.com', database: 'd' },
     },
   });
-  const found = await verifyExports(house.deps.engine, undefined);
+  const found = await verifyExports(harness.deps.engine, undefined);
   assert.deepEqual(
     found.map(({ name, records, differences, fault }) => [
       name,

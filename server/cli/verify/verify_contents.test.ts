@@ -7,15 +7,15 @@ import { is_deep } from '../../../test/depth.ts';
 import { changedFile } from '../../../test/factories/changed_files.ts';
 import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
 import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
-import { openQueryHouse } from '../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../test/factories/query_exports.ts';
 import { verifyExports } from './verify.ts';
 import type { Finding } from './verify.ts';
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 let postgres: PostgresServer;
 before(async () => {
-  exporting = await openQueryHouse();
+  exporting = await openQueryHarness();
   postgres = await openPostgresServer();
 });
 after(async () => {
@@ -23,7 +23,7 @@ after(async () => {
   await postgres.close();
 });
 
-type Home = Awaited<ReturnType<QueryHouse['house']['newOrganization']>>;
+type Home = Awaited<ReturnType<QueryHarness['harness']['newOrganization']>>;
 
 /**
  * A home with as many events in each hour, of which every seventh has a number
@@ -31,7 +31,7 @@ type Home = Awaited<ReturnType<QueryHouse['house']['newOrganization']>>;
  * is a plain one.
  */
 async function exported(...hours: number[]): Promise<{ home: Home; id: string; table: string }> {
-  const home = await exporting.house.newOrganization();
+  const home = await exporting.harness.newOrganization();
   const minute = (n: number) => String(10 + (n % 40)).padStart(2, '0');
   await exporting.insert(
     home,
@@ -55,14 +55,14 @@ async function exported(...hours: number[]): Promise<{ home: Home; id: string; t
 }
 
 async function found(id: string): Promise<Finding> {
-  const [finding] = await verifyExports(exporting.house.deps.engine, id);
+  const [finding] = await verifyExports(exporting.harness.deps.engine, id);
   assert.equal(finding?.fault, null);
   return finding;
 }
 
 /** The source without this project's events, as after a restore from an older backup. */
 async function forget(home: Home): Promise<void> {
-  await exporting.house.deps.clickhouse.command({
+  await exporting.harness.deps.clickhouse.command({
     query: `ALTER TABLE events DELETE WHERE team_id = ${home.project.id}
       SETTINGS mutations_sync = 2`,
   });
@@ -117,7 +117,7 @@ test(
 
 test('a receipt without digests is compared as far as it can be, and says so', async () => {
   const { home, id, table } = await exported(3);
-  const { db, secrets } = exporting.house.deps;
+  const { db, secrets } = exporting.harness.deps;
   const runs = await db.rows<{ id: string; receipt: string }>(
     sql`SELECT id, receipt FROM batch_export_runs WHERE batch_export_id = ${id}
       AND receipt IS NOT NULL`,
@@ -153,7 +153,7 @@ test('a receipt without digests is compared as far as it can be, and says so', a
 });
 
 test('values of a file are named in each format and compression', async () => {
-  const home = await exporting.house.newOrganization();
+  const home = await exporting.harness.newOrganization();
   await exporting.insert(home, [
     { event: 'plain', at: '2026-01-01T00:10:00Z', properties: { a: 1 } },
     { event: 'b\u2028"\n', at: '2026-01-01T00:20:00Z', properties: { a: 1 / 3 } },

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openQueryHouse } from '../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../test/factories/query_exports.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
 import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
 import { claimRun } from '../workers/claims.ts';
 import { executeRun } from './execute.ts';
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 let receiver: HttpReceiver;
 before(async () => {
   receiver = await openHttpReceiver({});
-  exporting = await openQueryHouse();
+  exporting = await openQueryHarness();
 });
 after(async () => {
   await exporting.close();
@@ -30,8 +30,8 @@ type Asking = (
  * worker was told of it, or when the delivery was to be shown.
  */
 async function cancelledBy(ask: Asking, isTold: boolean): Promise<string> {
-  const { db, engine } = exporting.house.deps;
-  const home = await exporting.house.newOrganization();
+  const { db, engine } = exporting.harness.deps;
+  const home = await exporting.harness.newOrganization();
   const destination = { type: 'HTTP', config: { url: `${receiver.url}/rows` } };
   const { id, send } = await exporting.scheduled(home, { destination });
   await exporting.insert(home, [{ event: 'one', at: '2026-01-01T00:10:00Z' }]);

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
 import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
-import { openQueryHouse } from '../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../test/factories/query_exports.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 
-let world: QueryHouse;
+let world: QueryHarness;
 let postgres: PostgresServer;
 let home: TestOrganization;
 
 before(async () => {
-  world = await openQueryHouse({ config: { outbound_allow: ['127.0.0.0/8'] } });
+  world = await openQueryHarness({ config: { outbound_allow: ['127.0.0.0/8'] } });
   postgres = await openPostgresServer();
-  home = await world.house.newOrganization();
+  home = await world.harness.newOrganization();
   const events = { event: 'e', distinct_id: 'd' };
   const at = ['2026-01-01T00:30:00Z', '2026-01-01T01:30:00Z'] as const;
   for (const [instant, properties] of [
@@ -22,7 +22,7 @@ before(async () => {
     [at[0], '{"a":"b\\u0000c"}'],
     [at[1], '{"message":"commit 07e95121f318dc32","n":1.10}'],
   ] as const)
-    await world.house.deps.clickhouse.insert({
+    await world.harness.deps.clickhouse.insert({
       table: 'events',
       values: [
         {

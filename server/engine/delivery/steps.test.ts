@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import type { AttemptSteps } from '../run.ts';
-import { openQueryHouse } from '../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../test/factories/query_exports.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
 import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 let receiver: HttpReceiver;
 before(async () => {
   receiver = await openHttpReceiver({});
-  exporting = await openQueryHouse();
+  exporting = await openQueryHarness();
 });
 after(async () => {
   await exporting.close();
@@ -23,7 +23,7 @@ const sumOf = ({ counted_ms, read_ms, sent_ms, committed_ms }: AttemptSteps) =>
   counted_ms! + read_ms! + sent_ms! + committed_ms!;
 
 test('each attempt tells its steps, and how far it came', async () => {
-  const home = await exporting.house.newOrganization();
+  const home = await exporting.harness.newOrganization();
   const { id, get } = await exporting.scheduled(home, {
     destination: {
       type: 'HTTP',
@@ -52,7 +52,7 @@ test('each attempt tells its steps, and how far it came', async () => {
   assert.ok(quick!.committed_ms! >= 0);
 
   // As if the worker had not been heard of for a minute.
-  await exporting.house.deps.db.run(sql`UPDATE batch_export_runs
+  await exporting.harness.deps.db.run(sql`UPDATE batch_export_runs
     SET last_updated_at = last_updated_at - interval '1 minute' WHERE id = ${failed!.id}`);
   const began = performance.now();
   await exporting.runAll(id);
@@ -67,7 +67,7 @@ test('each attempt tells its steps, and how far it came', async () => {
 });
 
 test('of many attempts the latest twenty are told', async () => {
-  const home = await exporting.house.newOrganization();
+  const home = await exporting.harness.newOrganization();
   const { id, get } = await exporting.scheduled(home, {
     destination: { type: 'HTTP', config: { url: `${receiver.url}/often` } },
   });
@@ -82,7 +82,7 @@ test('of many attempts the latest twenty are told', async () => {
     sent_ms: 1,
     committed_ms: null,
   }));
-  await exporting.house.deps.db.run(sql`UPDATE batch_export_runs
+  await exporting.harness.deps.db.run(sql`UPDATE batch_export_runs
     SET attempt = 30, steps = ${JSON.stringify(attempts)} WHERE id = ${planned!.id}`);
   await exporting.runAll(id);
   const { steps } = (await get(`runs/${planned!.id}/`)).body;

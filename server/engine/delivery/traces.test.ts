@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openQueryHouse } from '../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../test/factories/query_exports.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
 import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
 import { readConfig } from '../../config/config.ts';
@@ -25,7 +25,7 @@ type SentSpan = {
 };
 
 let receiver: HttpReceiver;
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 let tracer: Tracer;
 const metrics = openMetrics({ process_metrics: false });
 const logged: string[] = [];
@@ -40,7 +40,7 @@ before(async () => {
   });
   const log = openLog('debug', { write: (line) => void logged.push(line) });
   tracer = openTracer(tracingOptions(config), { clock: systemClock, log, metrics })!;
-  exporting = await openQueryHouse({ deps: { tracer, metrics, log } });
+  exporting = await openQueryHarness({ deps: { tracer, metrics, log } });
 });
 after(async () => {
   await exporting.close();
@@ -53,11 +53,11 @@ const valueOf = (span: SentSpan, key: string) => {
 };
 
 test('request, query, run, slice and what is sent are one tree, without secrets', async () => {
-  const { house, scheduled, insert, runAll } = exporting;
-  const home = await house.newOrganization();
+  const { harness, scheduled, insert, runAll } = exporting;
+  const home = await harness.newOrganization();
   const caller = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-';
   const ask = (traceparent: string) =>
-    house.request('GET', '/api/organizations/@current/?word=of-the-query', {
+    harness.request('GET', '/api/organizations/@current/?word=of-the-query', {
       key: home.key,
       headers: { traceparent },
     });

@@ -142,7 +142,7 @@ export function recordsOf(delivered: DeliveredSlices[]): number {
   );
 }
 
-/** What a destination may use of the house. */
+/** What a destination may use of the server. */
 export type DestinationDeps = {
   log: Logger;
   /** The guard in front of every connection that leaves the server. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
-import { eventsIn, openDeliveringHouse } from '../../../test/factories/delivering_house.ts';
-import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+import { eventsIn, openDeliveringHarness } from '../../../test/factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
 import { erasing } from '../../../test/factories/erasures.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { verifyExports } from '../../cli/verify/verify.ts';
@@ -15,9 +15,9 @@ import { retainRows } from '../retention/look.ts';
 import { sweepNotes } from './certify.ts';
 import { workOneStep } from './work.ts';
 
-let world: DeliveringHouse;
+let world: DeliveringHarness;
 before(async () => {
-  world = await openDeliveringHouse();
+  world = await openDeliveringHarness();
   await world.startOnce();
 });
 after(() => world.close());
@@ -25,7 +25,7 @@ after(() => world.close());
 const { ask, send, exported, work } = erasing(() => world);
 
 async function stored(home: TestOrganization): Promise<string[]> {
-  const found = await world.house.deps.clickhouse.query({
+  const found = await world.harness.deps.clickhouse.query({
     query: `SELECT concat(event, ' ', distinct_id, ' ', properties) AS row FROM events
       WHERE team_id = ${home.project.id} UNION ALL
       SELECT concat('person ', distinct_id, ' ', properties) AS row FROM persons
@@ -36,8 +36,8 @@ async function stored(home: TestOrganization): Promise<string[]> {
 }
 
 test('a person leaves the store and what was delivered, and does not come back', async () => {
-  const { house, folder } = world;
-  const home = await house.newOrganization();
+  const { harness, folder } = world;
+  const home = await harness.newOrganization();
   const uuid = crypto.randomUUID();
   await send(home, [
     { event: 'visited', distinct_id: 'visitor-1', $set: { city: 'London' }, uuid },
@@ -50,7 +50,7 @@ test('a person leaves the store and what was delivered, and does not come back',
     { event: 'stays', distinct_id: 'bob@x.org', $set: { name: 'Bob' } },
     { event: 'again', distinct_id: 'visitor-1', uuid },
   ]);
-  await sharedWarnings(house.deps).store();
+  await sharedWarnings(harness.deps).store();
   const [id, persons] = await Promise.all([
     exported(home, 'ada'),
     exported(home, 'ada-persons', { model: 'persons' }),
@@ -78,10 +78,10 @@ test('a person leaves the store and what was delivered, and does not come back',
       /visitor-1|ada@x/,
     );
   for (const one of [id, persons]) {
-    const [finding] = await verifyExports(house.deps.engine, one);
+    const [finding] = await verifyExports(harness.deps.engine, one);
     assert.deepEqual([finding!.fault, finding!.differences, finding!.records], [null, [], 1]);
   }
-  const run = await house.deps.db.row<{ receipt: string; replaced: string }>(sql`
+  const run = await harness.deps.db.row<{ receipt: string; replaced: string }>(sql`
     SELECT n.receipt, o.receipt AS replaced FROM batch_export_runs n JOIN batch_export_runs o
       ON o.id = (n.replaces ->> 'run_id')::uuid WHERE n.batch_export_id = ${id}`);
   const { replaces } = JSON.parse(run!.receipt);
@@ -105,8 +105,8 @@ test('a person leaves the store and what was delivered, and does not come back',
 });
 
 test('what a filter matches leaves; persons stay; what was told of it names nobody', async () => {
-  const { house, folder } = world;
-  const home = await house.newOrganization();
+  const { harness, folder } = world;
+  const home = await harness.newOrganization();
   await send(home, [
     { event: 'old', distinct_id: 'a', timestamp: '2026-01-05T00:00:00Z', properties: { n: 1 } },
     { event: 'old', distinct_id: 'a', timestamp: '2026-01-05T00:00:00Z', properties: { n: '1' } },
@@ -127,15 +127,15 @@ test('what a filter matches leaves; persons stay; what was told of it names nobo
   assert.equal(done.counts.events, 1);
   assert.deepEqual(await stored(home), ['old a {"n":"1"}', 'old b {"n":1}', 'other b {"n":1}']);
   assert.equal((await eventsIn(folder, 'filter')).length, 3);
-  const sealed = await house.deps.db.row<{ criteria_sealed: null }>(
+  const sealed = await harness.deps.db.row<{ criteria_sealed: null }>(
     sql`SELECT criteria_sealed FROM erasures WHERE id = ${asked.id}`,
   );
   assert.equal(sealed!.criteria_sealed, null);
 });
 
 test('killed at each step it goes on; later events are stored under nobody', async () => {
-  const home = await world.house.newOrganization();
-  const { db, clickhouse, engine } = world.house.deps;
+  const home = await world.harness.newOrganization();
+  const { db, clickhouse, engine } = world.harness.deps;
   await send(home, [
     { event: 'e', distinct_id: 'carol', $set: { a: 1 } },
     { event: 'e', distinct_id: 'dave', $set: { a: 1 } },
@@ -174,10 +174,10 @@ test('killed at each step it goes on; later events are stored under nobody', asy
 });
 
 test('a run that had counted what is erased begins anew', async () => {
-  const { db } = world.house.deps;
-  const home = await world.house.newOrganization();
+  const { db } = world.harness.deps;
+  const home = await world.harness.newOrganization();
   await send(home, [{ event: 'e', distinct_id: 'frank' }]);
-  const { id } = await newExport(world.house, home);
+  const { id } = await newExport(world.harness, home);
   const run = crypto.randomUUID();
   await db.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
@@ -197,8 +197,8 @@ test('a run that had counted what is erased begins anew', async () => {
 });
 
 test('what is asked wrongly is 400, and what cannot be rewritten is listed', async () => {
-  const { house } = world;
-  const home = await house.newOrganization();
+  const { harness } = world;
+  const home = await harness.newOrganization();
   for (const [body, attr] of [
     [{}, 'distinct_ids'],
     [{ filter: {} }, 'filter'],
@@ -214,14 +214,14 @@ test('what is asked wrongly is 400, and what cannot be rewritten is listed', asy
     const answer = await ask(home, 'POST', 'erasures/', body);
     assert.deepEqual([answer.status, answer.body['attr']], [400, attr]);
   }
-  const member = await house.newMember(home.organization.id, 1);
+  const member = await harness.newMember(home.organization.id, 1);
   const refused = await ask({ ...home, key: member.key }, 'POST', 'erasures/', {
     distinct_ids: ['grace'],
   });
   assert.equal(refused.status, 403);
   await send(home, [{ event: 'e', distinct_id: 'grace' }]);
   const id = await exported(home, 'grace');
-  await house.request('DELETE', `${projectBase(home)}${id}/`, { key: home.key });
+  await harness.request('DELETE', `${projectBase(home)}${id}/`, { key: home.key });
   const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['grace'] });
   const done = await work(home, asked.id);
   assert.equal(done.copies.yours, 1);
@@ -233,8 +233,8 @@ test('what is asked wrongly is 400, and what cannot be rewritten is listed', asy
 });
 
 test('what waits for its destination keeps only those of the same deliveries waiting', async () => {
-  const { db } = world.house.deps;
-  const home = await world.house.newOrganization();
+  const { db } = world.harness.deps;
+  const home = await world.harness.newOrganization();
   await send(home, [
     { event: 'one', distinct_id: 'ada' },
     { event: 'one', distinct_id: 'carol' },
@@ -261,7 +261,7 @@ test('what waits for its destination keeps only those of the same deliveries wai
   assert.deepEqual(await eventsIn(world.folder, 'other'), ['other']);
   await work(home, carol!, 'note');
   await db.run(sql`UPDATE erasures SET due_at = '2026-01-01Z' WHERE id = ${carol}`);
-  await workOneStep(world.house.deps.engine, new AbortController().signal, 0);
+  await workOneStep(world.harness.deps.engine, new AbortController().signal, 0);
   const waiting = (await ask(home, 'GET', `erasures/${carol}/`)).body;
   assert.deepEqual([waiting.step, waiting.copies.yours], ['note', 0]);
   assert.match(waiting.detail, /having 1 of the same deliveries rewritten; waits for it/);
@@ -271,8 +271,8 @@ test('what waits for its destination keeps only those of the same deliveries wai
 });
 
 test('an erasure and retention wait for each other', async () => {
-  const { db, clickhouse, engine } = world.house.deps;
-  const home = await world.house.newOrganization();
+  const { db, clickhouse, engine } = world.harness.deps;
+  const home = await world.harness.newOrganization();
   const team_id = home.project.id;
   const old = { team_id, uuid: crypto.randomUUID(), event: 'old', inserted_at: '2026-01-01' };
   await clickhouse.insert({ table: 'events', values: [old], format: 'JSONEachRow' });

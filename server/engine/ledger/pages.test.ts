@@ -12,15 +12,15 @@ import { page_rectangles_max } from './pages.ts';
 import { subtract, unionOf } from './rectangles.ts';
 import type { Rectangle } from './rectangles.ts';
 
-let house: Harness;
+let harness: Harness;
 let db: Database;
 let home: TestOrganization;
 before(async () => {
-  house = await openHarness({ clickhouse: false });
-  ({ db } = house.deps);
-  home = await house.newOrganization();
+  harness = await openHarness({ clickhouse: false });
+  ({ db } = harness.deps);
+  home = await harness.newOrganization();
 });
-after(() => house.close());
+after(() => harness.close());
 
 const rectangle = (
   [event_from, event_to]: [number, number],
@@ -63,7 +63,7 @@ function assertSameArea(found: Rectangle[], wanted: Rectangle[]): void {
 }
 
 test('a long ledger moves to pages, and a run reads and writes those near it alone', async () => {
-  const { id } = await newExport(house, home);
+  const { id } = await newExport(harness, home);
   const ledger = { batch_export_id: id, revision: 1 };
   await db.transaction((tx) => addDelivered(tx, [{ ...ledger, selection: long.slice(0, 10) }]));
   assert.deepEqual(await pagesOf(id), { pages: 0, is_null: false });
@@ -108,7 +108,7 @@ test('a ledger in pages holds what the same runs leave in one of a piece', async
     );
   await fc.assert(
     fc.asyncProperty(fc.array(base, { minLength: 1, maxLength: 5 }), async (bases) => {
-      const { id } = await newExport(house, home);
+      const { id } = await newExport(harness, home);
       const ledger = { batch_export_id: id, revision: 1 };
       let expected = unionOf(long.filter((_, at) => at % 3 !== 0));
       await db.transaction((tx) => addDelivered(tx, [{ ...ledger, selection: expected }]));

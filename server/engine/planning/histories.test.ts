@@ -4,18 +4,18 @@ import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { checkHistories } from '../../../test/histories/check.ts';
 
-let house: Harness;
+let harness: Harness;
 
 before(async () => {
-  house = await openHarness({ clickhouse: false });
+  harness = await openHarness({ clickhouse: false });
 });
-after(() => house.close());
+after(() => harness.close());
 
 test(
   'whatever backfills, pauses, retries, failures, crashes, late events and revisions do: what ' +
     'was delivered is the source (1,000 histories: npm run histories)',
   async (context) => {
-    const runs = await checkHistories(house, inDepth(4, 20));
+    const runs = await checkHistories(harness, inDepth(4, 20));
     context.diagnostic(`runs: ${JSON.stringify(runs)}`);
   },
 );

@@ -17,19 +17,19 @@ import { planDueExports } from '../runs/plan_due_exports.ts';
 import { endRun } from '../runs/end_runs.ts';
 
 const hour = 3_600_000;
-let house: Harness;
+let harness: Harness;
 let engine: Engine;
 
 before(async () => {
-  house = await openHarness();
-  engine = { ...house.deps.engine, settle_seconds: 0 };
+  harness = await openHarness();
+  engine = { ...harness.deps.engine, settle_seconds: 0 };
 });
-after(() => house.close());
+after(() => harness.close());
 
 type Row = { id: string; backfill_id: string | null; selection: StoredRectangle[] };
 
 const runsOf = (exportId: string) =>
-  house.deps.db.rows<Row>(
+  harness.deps.db.rows<Row>(
     sql`SELECT id, backfill_id, selection FROM batch_export_runs WHERE batch_export_id = ${exportId}
       ORDER BY created_at, id`,
   );
@@ -39,16 +39,16 @@ const runsOf = (exportId: string) =>
  * start of that hour.
  */
 async function newLateExport(): Promise<{ home: TestOrganization; id: string; from: number }> {
-  const home = await house.newOrganization();
-  const { id } = (await newExport(house, home)) as { id: string };
+  const home = await harness.newOrganization();
+  const { id } = (await newExport(harness, home)) as { id: string };
   const from = Math.floor(Date.now() / hour) * hour - hour;
-  await fillEvents(house.deps.clickhouse, {
+  await fillEvents(harness.deps.clickhouse, {
     team_id: home.project.id,
     events: 1,
     from,
     to: from + hour,
   });
-  await house.deps.db.run(
+  await harness.deps.db.run(
     sql`UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()},
       next_run_at = ${new Date(from + hour).toISOString()} WHERE id = ${id}`,
   );
@@ -75,11 +75,11 @@ test(
   'a project whose ingestion is in the way is waited for once, and not once for each of its ' +
     'exports',
   async () => {
-    const home = await house.newOrganization();
+    const home = await harness.newOrganization();
     const due = new Date(Math.floor(Date.now() / hour) * hour).toISOString();
     for (let number = 0; number < 3; number += 1)
-      await newExport(house, home, { name: `Due ${number}` });
-    await house.deps.db.run(
+      await newExport(harness, home, { name: `Due ${number}` });
+    await harness.deps.db.run(
       sql`UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour',
       next_run_at = ${due} WHERE team_id = ${home.project.id}`,
     );
@@ -88,7 +88,7 @@ test(
       attempts += 1;
       return engine.db.transaction(work);
     };
-    await house.deps.db.transaction(async (tx) => {
+    await harness.deps.db.transaction(async (tx) => {
       await lockForWriting(tx, home.project.id);
       assert.equal(await planDueExports({ ...engine, db: { ...engine.db, transaction } }), 0);
     });
@@ -98,8 +98,8 @@ test(
 );
 
 test('backfills that have enough under way do not keep another project from its turn', async () => {
-  const [busy, other] = [await house.newOrganization(), await house.newOrganization()];
-  await house.deps.db.run(sql`
+  const [busy, other] = [await harness.newOrganization(), await harness.newOrganization()];
+  await harness.deps.db.run(sql`
     WITH export AS (
       INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone,
         planned_until)
@@ -116,8 +116,8 @@ test('backfills that have enough under way do not keep another project from its 
     SELECT gen_random_uuid(), backfill.batch_export_id, ${busy.project.id}, 1, backfill.id,
       gen_random_uuid(), 'Starting', '2026-01-01', '2026-01-02', '[]'
       FROM backfill, generate_series(1, 5)`);
-  const { id } = await newExport(house, other);
-  await house.deps.db.transaction((tx) =>
+  const { id } = await newExport(harness, other);
+  await harness.deps.db.transaction((tx) =>
     startBackfill(tx, id, { from: 0, to: hour, by: 'timestamp', mode: 'missing' }, 0),
   );
   assert.equal(await advanceBackfills(engine), 1);
@@ -126,7 +126,7 @@ test('backfills that have enough under way do not keep another project from its 
 
 test('what a run left to a backfill is delivered also when the backfill is cancelled', async () => {
   const { id, from } = await newLateExport();
-  await house.deps.db.transaction((tx) =>
+  await harness.deps.db.transaction((tx) =>
     startBackfill(tx, id, { from, to: from + hour, by: 'timestamp', mode: 'missing' }, 0),
   );
   assert.equal(await advanceBackfills(engine), 1);
@@ -150,7 +150,7 @@ test('what a run left to a backfill is delivered also when the backfill is cance
     { event_from: from, event_to: from + hour, inserted_from: from, inserted_to: from + hour },
   ]);
   await advanceBackfills(engine);
-  const backfill = await house.deps.db.row<{ status: string }>(
+  const backfill = await harness.deps.db.row<{ status: string }>(
     sql`SELECT status FROM batch_export_backfills WHERE id = ${ofBackfill!.backfill_id}`,
   );
   assert.equal(backfill!.status, 'Cancelled', 'nothing of it failed');
@@ -159,7 +159,7 @@ test('what a run left to a backfill is delivered also when the backfill is cance
 /** A scheduled run of an hour that left all of its rows to a backfill's run. */
 async function newLeftRuns() {
   const { home, id, from } = await newLateExport();
-  await house.deps.db.transaction((tx) =>
+  await harness.deps.db.transaction((tx) =>
     startBackfill(tx, id, { from, to: from + hour, by: 'timestamp', mode: 'missing' }, 0),
   );
   await advanceBackfills(engine);
@@ -189,7 +189,7 @@ test('where both were cancelled nothing is made up for, and a retry takes it all
   await endAs(ids[0], 'Cancelled');
   assert.equal((await runsOf(id)).length, 2);
   const path = `/api/projects/${home.project.id}/batch_exports/${id}/runs/${ids[1]}/retry/`;
-  const { body } = await house.request('POST', path, { key: home.key });
+  const { body } = await harness.request('POST', path, { key: home.key });
   const { selection } = (await runsOf(id)).find((run) => run.id === body.id)!;
   assert.deepEqual(selection, [
     { event_from: null, event_to: null, inserted_from: from, inserted_to: from + hour },
@@ -197,19 +197,19 @@ test('where both were cancelled nothing is made up for, and a retry takes it all
 });
 
 test('an export that cannot be planned keeps no other of its project from it', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const from = Math.floor(Date.now() / hour) * hour - hour;
   const ids: string[] = [];
   for (let count = 0; count < 3; count += 1)
-    ids.push(((await newExport(house, home)) as { id: string }).id);
-  await house.deps.db.run(
+    ids.push(((await newExport(harness, home)) as { id: string }).id);
+  await harness.deps.db.run(
     sql`UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()},
       next_run_at = ${new Date(from + hour).toISOString()} WHERE id = ANY (${ids}::uuid[])`,
   );
-  await house.deps.db.run(
+  await harness.deps.db.run(
     sql`UPDATE batch_exports SET "interval" = 'day', timezone = 'Atlantis/Capital',
       next_run_at = next_run_at - interval '1 minute' WHERE id = ${ids[0]}`,
   );
   assert.equal(await planDueExports(engine), 2);
-  await house.deps.db.run(sql`UPDATE batch_exports SET paused = true WHERE id = ${ids[0]}`);
+  await harness.deps.db.run(sql`UPDATE batch_exports SET paused = true WHERE id = ${ids[0]}`);
 });

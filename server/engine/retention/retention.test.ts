@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openQueryHouse } from '../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../test/factories/query_exports.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
 import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
@@ -11,10 +11,10 @@ import { verifyExports } from '../../cli/verify/verify.ts';
 import { retainRows } from './look.ts';
 import { removeDecided } from './remove.ts';
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 let postgres: PostgresServer;
 before(async () => {
-  exporting = await openQueryHouse();
+  exporting = await openQueryHarness();
   postgres = await openPostgresServer();
 });
 after(async () => {
@@ -28,7 +28,7 @@ const at = (hour: number, minute: number) =>
 
 /** Thirty events of three hours of 1 January, or of so many, and one of this day. */
 async function withOldEvents(hours = 3): Promise<TestOrganization> {
-  const home = await exporting.house.newOrganization();
+  const home = await exporting.harness.newOrganization();
   const old = Array.from({ length: 30 }, (_, n) => ({
     event: n % hours === 0 ? 'early' : 'other',
     at: at(n % hours, n),
@@ -39,7 +39,7 @@ async function withOldEvents(hours = 3): Promise<TestOrganization> {
 }
 
 const request = (home: TestOrganization, method: string, path: string, body?: unknown) =>
-  exporting.house.request(method, `/api/projects/${home.project.id}/${path}`, {
+  exporting.harness.request(method, `/api/projects/${home.project.id}/${path}`, {
     key: home.key,
     ...(body === undefined ? {} : { body }),
   });
@@ -48,15 +48,15 @@ const request = (home: TestOrganization, method: string, path: string, body?: un
 async function keep(home: TestOrganization, retention: string, retention_days = 30): Promise<void> {
   const changed = await request(home, 'PATCH', '', { retention, retention_days });
   assert.equal(changed.status, 200);
-  await exporting.house.deps.db.run(sql`UPDATE projects
+  await exporting.harness.deps.db.run(sql`UPDATE projects
     SET updated_at = now() - interval '2 hours', retention_looked_at = NULL
     WHERE id = ${home.project.id}`);
 }
 
-const retain = () => retainRows(exporting.house.deps.engine, never);
+const retain = () => retainRows(exporting.harness.deps.engine, never);
 
 async function namesOf(home: TestOrganization): Promise<Record<string, number>> {
-  const found = await exporting.house.deps.clickhouse.query({
+  const found = await exporting.harness.deps.clickhouse.query({
     query: `SELECT event, count() AS events FROM events WHERE team_id = {team_id:Int64}
       GROUP BY event ORDER BY event`,
     query_params: { team_id: home.project.id },
@@ -88,17 +88,17 @@ test('days: what is older goes, is told beforehand, and the log of removals says
   assert.equal(body.events.rows, 0);
   assert.equal(body.removals[0].events, 30);
   assert.equal(body.removals[0].removed_before, forecast.body.removes_before);
-  assert.match(await listRemovals(exporting.house.deps), /by retention \(days\) .* 30 events/);
+  assert.match(await listRemovals(exporting.harness.deps), /by retention \(days\) .* 30 events/);
   assert.equal(await retain(), 0, 'nothing is looked at twice in six hours');
 });
 
 test('what fills a month goes with it, of several projects together', async () => {
   const homes = [
-    await exporting.house.newOrganization(),
-    await exporting.house.newOrganization(),
+    await exporting.harness.newOrganization(),
+    await exporting.harness.newOrganization(),
   ] as const;
   const mutations = async () => {
-    const found = await exporting.house.deps.clickhouse.query({
+    const found = await exporting.harness.deps.clickhouse.query({
       query: 'SELECT count() AS n FROM system.mutations WHERE database = currentDatabase()',
       format: 'JSONEachRow',
     });
@@ -137,11 +137,11 @@ test('until delivered: what a signed receipt proves goes, and verify still holds
   const filtered = await exported(home, { include_events: ['early'] });
   await keep(home, 'until_delivered');
   // The receipt of the second hour is not one of this server's.
-  const [run] = await exporting.house.deps.db.rows<{ id: string; receipt: string }>(sql`
+  const [run] = await exporting.harness.deps.db.rows<{ id: string; receipt: string }>(sql`
     SELECT id, receipt FROM batch_export_runs WHERE batch_export_id = ${id}
     ORDER BY data_interval_start OFFSET 1`);
   const forge = (receipt: string) =>
-    exporting.house.deps.db.run(sql`
+    exporting.harness.deps.db.run(sql`
     UPDATE batch_export_runs SET receipt = ${receipt} WHERE id = ${run!.id}`);
   await forge(run!.receipt.replace('"version":1', '"version":2'));
   assert.equal(await retain(), 1);
@@ -151,7 +151,7 @@ test('until delivered: what a signed receipt proves goes, and verify still holds
   assert.equal(await retain(), 1);
   assert.deepEqual(await namesOf(home), { young: 1 });
   for (const one of [id, filtered.id]) {
-    const [finding] = await verifyExports(exporting.house.deps.engine, one);
+    const [finding] = await verifyExports(exporting.harness.deps.engine, one);
     assert.deepEqual([finding?.fault, finding?.differences], [null, []]);
     assert.match(finding!.notes.join(), /Retention has removed rows .* last on 20.*digests/);
   }
@@ -176,7 +176,7 @@ test('until delivered: what nobody delivered stays, and so does what one still w
     body.kept_by.map((one: { id: string }) => one.id),
     [paused.id],
   );
-  await exporting.house.deps.db.run(sql`UPDATE batch_exports SET deleted_at = now()
+  await exporting.harness.deps.db.run(sql`UPDATE batch_exports SET deleted_at = now()
     WHERE id = ANY (${[paused.id, id]}::uuid[])`);
   await keep(home, 'until_delivered');
   assert.equal(await retain(), 1);
@@ -197,10 +197,10 @@ test('a backfill or retry over what was removed is refused, or told of it', asyn
   assert.equal(told.status, 200);
   assert.match(told.body.backfill.detail, /Retention has removed rows that were taken in before/);
   assert.equal((await ask('inserted_at', new Date().toISOString())).status, 200);
-  const [run] = await exporting.house.deps.db.rows<{ id: string }>(sql`
+  const [run] = await exporting.harness.deps.db.rows<{ id: string }>(sql`
     UPDATE batch_export_runs SET status = 'Failed', committing_at = NULL
     WHERE batch_export_id = ${id} RETURNING id`);
-  await exporting.house.deps.db.run(sql`DELETE FROM batch_export_ledgers
+  await exporting.harness.deps.db.run(sql`DELETE FROM batch_export_ledgers
     WHERE batch_export_id = ${id}`);
   assert.equal((await send('POST', `runs/${run!.id}/retry/`)).status, 200);
   await exporting.runAll(id);
@@ -211,7 +211,7 @@ test('a backfill or retry over what was removed is refused, or told of it', asyn
 });
 
 test('persons keep their latest version and whom they belong to', async () => {
-  const home = await exporting.house.newOrganization();
+  const home = await exporting.harness.newOrganization();
   const person = (distinct_id: string, version: number, hour: number) => ({
     distinct_id,
     version,
@@ -228,7 +228,7 @@ test('persons keep their latest version and whom they belong to', async () => {
   );
   await keep(home, 'days', 7);
   assert.equal(await retain(), 1);
-  const found = await exporting.house.deps.clickhouse.query({
+  const found = await exporting.harness.deps.clickhouse.query({
     query: `SELECT distinct_id, person_version AS version FROM persons
       WHERE team_id = {team_id:Int64} ORDER BY distinct_id, version`,
     query_params: { team_id: home.project.id },
@@ -276,7 +276,7 @@ test('verify finds no fault in persons and in what a query made of removed rows'
   assert.equal(await retain(), 1);
   assert.deepEqual(await namesOf(home), { young: 1 });
   for (const id of ids) {
-    const [finding] = await verifyExports(exporting.house.deps.engine, id);
+    const [finding] = await verifyExports(exporting.harness.deps.engine, id);
     assert.deepEqual([finding?.fault, finding?.differences], [null, []]);
     assert.match(finding!.notes.join(), /Retention has removed rows/);
   }
@@ -285,7 +285,7 @@ test('verify finds no fault in persons and in what a query made of removed rows'
 test('a process that was killed in the middle is followed by another one', async () => {
   const home = await withOldEvents();
   await keep(home, 'days', 7);
-  const { db, engine } = exporting.house.deps;
+  const { db, engine } = exporting.harness.deps;
   await retain();
   // As it is after a kill: decided, claimed, counted, not all of it removed.
   await exporting.insert(home, [{ event: 'left', at: at(1, 1) }]);

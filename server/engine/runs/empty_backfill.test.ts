@@ -16,20 +16,20 @@ import { readReceipt } from './receipt.ts';
 const hour = 3_600_000;
 const start = Date.parse('2026-01-01T00:00:00Z');
 const iso = (instant: number) => new Date(instant).toISOString();
-let house: Harness;
+let harness: Harness;
 let engine: Engine;
 
 before(async () => {
-  house = await openHarness({ config: { settle_seconds: 0 } });
-  engine = house.deps.engine;
+  harness = await openHarness({ config: { settle_seconds: 0 } });
+  engine = harness.deps.engine;
 });
-after(() => house.close());
+after(() => harness.close());
 
 /** A project with five events in each of the given hours of January, or from there in so many. */
 async function newProject(hours: number[], length = 1): Promise<TestOrganization> {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   for (const at of hours)
-    await fillEvents(house.deps.clickhouse, {
+    await fillEvents(harness.deps.clickhouse, {
       team_id: home.project.id,
       events: 5 * length,
       from: start + at * hour,
@@ -43,7 +43,7 @@ async function newProject(hours: number[], length = 1): Promise<TestOrganization
 type Started = { id: string; detail: string; plan: { runs_with_records: number } | null };
 
 async function begin(home: TestOrganization, id: string, hours: number, body = {}) {
-  const answer = await house.request('POST', `${projectBase(home)}${id}/backfill/`, {
+  const answer = await harness.request('POST', `${projectBase(home)}${id}/backfill/`, {
     key: home.key,
     body: { start_at: iso(start), end_at: iso(start + hours * hour), ...body },
   });
@@ -53,7 +53,7 @@ async function begin(home: TestOrganization, id: string, hours: number, body = {
 
 const find = async (home: TestOrganization, exportId: string, id: string) =>
   (
-    await house.request('GET', `${projectBase(home)}${exportId}/backfills/${id}/`, {
+    await harness.request('GET', `${projectBase(home)}${exportId}/backfills/${id}/`, {
       key: home.key,
     })
   ).body;
@@ -61,7 +61,7 @@ const find = async (home: TestOrganization, exportId: string, id: string) =>
 type Row = { id: string; status: string; receipt: string | null; data_interval_start: string };
 
 const runsOf = (backfillId: string) =>
-  house.deps.db.rows<Row>(
+  harness.deps.db.rows<Row>(
     sql`SELECT id, status, receipt, data_interval_start FROM batch_export_runs
       WHERE backfill_id = ${backfillId} ORDER BY data_interval_start`,
   );
@@ -94,7 +94,7 @@ test(
     const intervals = inDepth(2_100, 4_000);
     const late = intervals - 50;
     const home = await newProject([7, late]);
-    const made = await newExport(house, home, { paused: true });
+    const made = await newExport(harness, home, { paused: true });
     const started = await begin(home, made.id, intervals);
     assert.equal(started.plan?.runs_with_records, 2);
     assert.match(
@@ -139,7 +139,7 @@ test(
 
 test('a backfill over what is delivered says where the rows are, and repeats none', async () => {
   const home = await newProject([1, 2, 30]);
-  const made = await newExport(house, home, { paused: true });
+  const made = await newExport(harness, home, { paused: true });
   await finish(home, made.id, (await begin(home, made.id, 20)).id);
   const again = await begin(home, made.id, 40);
   assert.match(again.detail, /5 rows in 1 of its 40 runs .+ 10 rows of the range were left out/);
@@ -154,12 +154,12 @@ test('a backfill over what is delivered says where the rows are, and repeats non
 
 test('of a query only what no row can come of is passed over', async () => {
   const home = await newProject([1]);
-  const rows = await newExport(house, home, {
+  const rows = await newExport(harness, home, {
     paused: true,
     custom_query: "SELECT uuid, event FROM events WHERE event != 'nothing'",
   });
   assert.equal(await finish(home, rows.id, (await begin(home, rows.id, 3)).id), 1);
-  const sums = await newExport(house, home, {
+  const sums = await newExport(harness, home, {
     paused: true,
     custom_query: 'SELECT count() AS events FROM events',
   });
@@ -171,7 +171,7 @@ test('of a query only what no row can come of is passed over', async () => {
 
 test('where rows are everywhere, few runs are open at a time, and a cancel ends it', async () => {
   const home = await newProject([0], 12);
-  const made = await newExport(house, home, { paused: true });
+  const made = await newExport(harness, home, { paused: true });
   const { id } = await begin(home, made.id, 500);
   while ((await advanceBackfills(engine)) > 0);
   const runs = await runsOf(id);
@@ -179,7 +179,7 @@ test('where rows are everywhere, few runs are open at a time, and a cancel ends 
     runs.length <= 8 && runs.every(({ status }) => status === 'Starting'),
     String(runs.length),
   );
-  const answer = await house.request(
+  const answer = await harness.request(
     'POST',
     `${projectBase(home)}${made.id}/backfills/${id}/cancel/`,
     { key: home.key },

@@ -12,7 +12,7 @@ import {
   openAroundTests,
   first_hour,
   hour_ms,
-  house,
+  harness,
   engine,
   busy,
   runOf,
@@ -24,30 +24,30 @@ import {
 openAroundTests();
 
 const healthOf = (id: string) =>
-  house.deps.db.row(
+  harness.deps.db.row(
     sql`SELECT consecutive_failures, is_failing, is_late, is_volume_unusual, delivered_until
       FROM batch_export_health WHERE batch_export_id = ${id}`,
   );
 
 const ledgerOf = (id: string) =>
-  house.deps.db.row(
+  harness.deps.db.row(
     sql`SELECT revision, delivered FROM batch_export_ledgers WHERE batch_export_id = ${id}`,
   );
 
 test('a run without rows ends as a worker would end it', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const config = { type: 'File', config: { prefix: 'quiet', include_events: ['signed in'] } };
   const [quiet, worked] = [
     await exportOf(home, { destination: config }),
     await exportOf(home, { destination: config }),
   ];
   const [emptyRun, workedRun] = [
-    await insertRunRow(house, quiet),
-    await insertRunRow(house, worked),
+    await insertRunRow(harness, quiet),
+    await insertRunRow(harness, worked),
   ];
   await executeRun(
     engine,
-    (await claimRun(house.deps.db, workedRun, randomUUID()))!,
+    (await claimRun(harness.deps.db, workedRun, randomUUID()))!,
     new AbortController().signal,
   );
   assert.equal(await lookAtAll(), 1);
@@ -69,7 +69,7 @@ test('a run without rows ends as a worker would end it', async () => {
   for (const key of ['started_at', 'finished_at', 'committing_at'])
     assert.ok(ended[key] !== null, key);
   const signed = [ended.receipt, expected.receipt].map((text) => ({
-    ...readReceipt(text, house.deps.secrets.public_key)!,
+    ...readReceipt(text, harness.deps.secrets.public_key)!,
     created_at: '',
   }));
   assert.deepEqual(signed[0], {
@@ -80,7 +80,7 @@ test('a run without rows ends as a worker would end it', async () => {
   });
   assert.deepEqual(await ledgerOf(quiet), await ledgerOf(worked));
   assert.deepEqual(await healthOf(quiet), await healthOf(worked));
-  const lines = await house.deps.db.rows<{ message: string }>(
+  const lines = await harness.deps.db.rows<{ message: string }>(
     sql`SELECT message FROM batch_export_logs WHERE run_id = ${emptyRun}`,
   );
   assert.deepEqual(lines, [
@@ -89,16 +89,16 @@ test('a run without rows ends as a worker would end it', async () => {
 });
 
 test('many are completed together, and the runs of one export in turn', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const ids: string[] = [];
   for (let count = 0; count < 20; count += 1) ids.push(await exportOf(home));
   const runs: string[] = [];
   for (const id of ids)
-    for (const hour of [2, 0, 1]) runs.push(await insertRunRow(house, id, { hour }));
-  const before = house.deps.db.statementCount();
+    for (const hour of [2, 0, 1]) runs.push(await insertRunRow(harness, id, { hour }));
+  const before = harness.deps.db.statementCount();
   assert.equal(await lookAtAll(), 60);
   assert.ok(
-    house.deps.db.statementCount() - before < 180,
+    harness.deps.db.statementCount() - before < 180,
     'the number of statements grows with the lanes and the runs of one export, not with the ' +
       'number of exports',
   );
@@ -121,9 +121,9 @@ test('where there are rows the run is for a worker, and is not looked at again',
     destination: { type: 'NoOp', config: { include_events: ['nobody did this'] } },
   });
   const [withRows, without, other] = [
-    await insertRunRow(house, id, { hour: 0 }),
-    await insertRunRow(house, id, { hour: 2 }),
-    await insertRunRow(house, filtered, { hour: 1 }),
+    await insertRunRow(harness, id, { hour: 0 }),
+    await insertRunRow(harness, id, { hour: 2 }),
+    await insertRunRow(harness, filtered, { hour: 1 }),
   ];
   assert.equal(await lookAtAll(), 3);
   assert.deepEqual(await Promise.all([withRows, without, other].map(statusOf)), [
@@ -135,9 +135,9 @@ test('where there are rows the run is for a worker, and is not looked at again',
 });
 
 test('persons have windows of their own', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const id = await exportOf(home, { model: 'persons' });
-  await house.deps.clickhouse.insert({
+  await harness.deps.clickhouse.insert({
     table: 'persons',
     values: [
       {
@@ -152,8 +152,8 @@ test('persons have windows of their own', async () => {
     format: 'JSONEachRow',
   });
   const [withPerson, without] = [
-    await insertRunRow(house, id, { hour: 0 }),
-    await insertRunRow(house, id, { hour: 1 }),
+    await insertRunRow(harness, id, { hour: 0 }),
+    await insertRunRow(harness, id, { hour: 1 }),
   ];
   assert.equal(await lookAtAll(), 2);
   assert.deepEqual(await Promise.all([withPerson, without].map(statusOf)), [
@@ -163,10 +163,10 @@ test('persons have windows of their own', async () => {
 });
 
 test('processes and workers beside each other end a run once', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const ids: string[] = [];
   for (let count = 0; count < 20; count += 1) ids.push(await exportOf(home));
-  await house.deps.db.transaction((tx) =>
+  await harness.deps.db.transaction((tx) =>
     insertRuns(
       tx,
       ids.map((id) => ({
@@ -178,12 +178,12 @@ test('processes and workers beside each other end a run once', async () => {
       })),
     ),
   );
-  const runs = await house.deps.db.rows<{ id: string }>(
+  const runs = await harness.deps.db.rows<{ id: string }>(
     sql`SELECT id FROM batch_export_runs WHERE batch_export_id = ANY (${ids}::uuid[])`,
   );
   const worker = async () => {
     for (const { id } of runs.toReversed().slice(0, 8)) {
-      const run = await claimRun(house.deps.db, id, randomUUID());
+      const run = await claimRun(harness.deps.db, id, randomUUID());
       if (run !== undefined) await executeRun(engine, run, new AbortController().signal);
     }
   };
@@ -195,7 +195,7 @@ test('processes and workers beside each other end a run once', async () => {
     completeEmptyRuns(engine),
   ]);
   await lookAtAll();
-  const ends = await house.deps.db.rows<{ status: string; ends: number }>(sql`
+  const ends = await harness.deps.db.rows<{ status: string; ends: number }>(sql`
     SELECT run.status, count(*) FILTER (WHERE log.message LIKE 'Run completed%')::int AS ends
     FROM batch_export_runs run LEFT JOIN batch_export_logs log ON log.run_id = run.id
       WHERE run.batch_export_id = ANY (${ids}::uuid[]) GROUP BY run.id`);

@@ -11,7 +11,7 @@ import { destinations } from '../destinations/index.ts';
 import { executeRun } from '../delivery/execute.ts';
 import {
   openAroundTests,
-  house,
+  harness,
   engine,
   busy,
   runOf,
@@ -91,31 +91,31 @@ test(
     const work = async (run: string) =>
       executeRun(
         own,
-        (await claimRun(house.deps.db, run, randomUUID()))!,
+        (await claimRun(harness.deps.db, run, randomUUID()))!,
         new AbortController().signal,
       );
     assert.deepEqual(
       Object.keys(unreachable).toSorted(),
       destinations.map(({ type }) => type).toSorted(),
     );
-    const home = await house.newOrganization();
+    const home = await harness.newOrganization();
     const onType = async (type: string): Promise<void> => {
       const destination = { type, config: unreachable[type] };
-      const empty = await insertRunRow(house, await exportOf(home, { destination }));
+      const empty = await insertRunRow(harness, await exportOf(home, { destination }));
       await work(empty);
       assert.deepEqual(endOf(await runOf(empty)), ['Completed', 0, null], type);
-      const full = await insertRunRow(house, await exportOf(busy, { destination }));
+      const full = await insertRunRow(harness, await exportOf(busy, { destination }));
       await work(full);
       const [, , error_code] = endOf(await runOf(full));
       assert.equal(error_code === null, type === 'NoOp', type);
-      await house.deps.db.run(
+      await harness.deps.db.run(
         sql`UPDATE batch_export_runs SET status = 'Cancelled' WHERE id = ${full}`,
       );
-      await insertRunRow(house, await exportOf(home, { destination }));
+      await insertRunRow(harness, await exportOf(home, { destination }));
     };
     await Promise.all(destinations.map(({ type }) => onType(type)));
     assert.equal(await lookAtAll(), destinations.length);
-    const quiet = await house.deps.db.rows<Run>(
+    const quiet = await harness.deps.db.rows<Run>(
       sql`SELECT * FROM batch_export_runs WHERE team_id = ${home.project.id}`,
     );
     assert.equal(quiet.length, 2 * destinations.length);

@@ -16,35 +16,35 @@ import { readReceipt } from './receipt.ts';
 
 const hour_ms = 3_600_000;
 const from = Date.parse('2026-01-01T00:00:00Z');
-let house: Harness;
+let harness: Harness;
 let engine: Engine;
 
 before(async () => {
-  house = await openHarness();
-  engine = { ...house.deps.engine, settle_seconds: 0 };
+  harness = await openHarness();
+  engine = { ...harness.deps.engine, settle_seconds: 0 };
 });
-after(() => house.close());
+after(() => harness.close());
 
 type Run = Record<string, unknown> & { id: string; status: string; receipt: string };
 
 const runsOf = (id: string) =>
-  house.deps.db.rows<Run>(sql`
+  harness.deps.db.rows<Run>(sql`
     SELECT *, extract(epoch FROM due_at - created_at)::float AS due_after FROM batch_export_runs
     WHERE batch_export_id = ${id} ORDER BY data_interval_start`);
 
 /** An export whose first hour of 2026 is due, and nothing after it. */
 async function newDue(home: TestOrganization, body: Record<string, unknown> = {}): Promise<string> {
-  const { id } = (await newExport(house, home, body)) as { id: string };
+  const { id } = (await newExport(harness, home, body)) as { id: string };
   const due = new Date(from + hour_ms).toISOString();
-  await house.deps.db.run(sql`
+  await harness.deps.db.run(sql`
     UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()}, next_run_at = ${due},
       end_at = ${due} WHERE id = ${id}`);
   return id;
 }
 
 async function newBusyProject(events: number): Promise<TestOrganization> {
-  const home = await house.newOrganization();
-  await fillEvents(house.deps.clickhouse, {
+  const home = await harness.newOrganization();
+  await fillEvents(harness.deps.clickhouse, {
     team_id: home.project.id,
     events,
     from,
@@ -56,7 +56,7 @@ async function newBusyProject(events: number): Promise<TestOrganization> {
 /** Does something between the look and the plan. */
 const lookThen = (work: () => Promise<unknown>): Look => {
   return async (runs) => {
-    const parted = await probe(house.deps.clickhouse, runs);
+    const parted = await probe(harness.deps.clickhouse, runs);
     await work();
     return parted;
   };
@@ -64,7 +64,7 @@ const lookThen = (work: () => Promise<unknown>): Look => {
 
 test('what is due of many projects is planned together, and each run by what it has', async () => {
   const [quiet, few, many] = [
-    await house.newOrganization(),
+    await harness.newOrganization(),
     await newBusyProject(3),
     await newBusyProject(1_001),
   ];
@@ -96,18 +96,18 @@ test('what is due of many projects is planned together, and each run by what it 
 });
 
 test('a run without rows is completed as it is planned, as a worker would end it', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const body = { destination: { type: 'File', config: { prefix: 'quiet' } } };
   const id = await newDue(home, body);
-  const { id: worked } = (await newExport(house, home, body)) as { id: string };
+  const { id: worked } = (await newExport(harness, home, body)) as { id: string };
   const claimed = await claimRun(
-    house.deps.db,
-    await insertRunRow(house, worked, { hour: 0 }),
+    harness.deps.db,
+    await insertRunRow(harness, worked, { hour: 0 }),
     randomUUID(),
   );
   await executeRun(engine, claimed!, new AbortController().signal);
   const finished = () =>
-    house.deps.engine.metrics.runs_finished
+    harness.deps.engine.metrics.runs_finished
       .get()
       .then(({ values }) => values.reduce((sum, { value }) => sum + value, 0));
   const before_this = await finished();
@@ -122,7 +122,7 @@ test('a run without rows is completed as it is planned, as a worker would end it
   const same = (run: Run) => Object.entries(run).filter(([name]) => !own.has(name));
   assert.deepEqual(same(ended!), same(expected!));
   const [receipt, like] = [ended!, expected!].map((run) => {
-    const read = readReceipt(run.receipt, house.deps.secrets.public_key)!;
+    const read = readReceipt(run.receipt, harness.deps.secrets.public_key)!;
     return { ...read, run_id: '', delivery_id: '', batch_export_id: '', created_at: '' };
   });
   assert.deepEqual(receipt, like);
@@ -138,7 +138,7 @@ test('a run without rows is completed as it is planned, as a worker would end it
     };
     assert.deepEqual(await rowOf(id), await rowOf(worked), table);
   }
-  const lines = await house.deps.db.rows<{ message: string }>(
+  const lines = await harness.deps.db.rows<{ message: string }>(
     sql`SELECT message FROM batch_export_logs WHERE run_id = ${ended!.id}`,
   );
   assert.deepEqual(lines, [
@@ -147,14 +147,14 @@ test('a run without rows is completed as it is planned, as a worker would end it
 });
 
 test('what comes in while the source is asked belongs to a later interval', async () => {
-  const home = await house.newOrganization();
-  const { id } = (await newExport(house, home)) as { id: string };
+  const home = await harness.newOrganization();
+  const { id } = (await newExport(harness, home)) as { id: string };
   // The end of the interval is now, so nothing but the promise to ingestion keeps it final.
-  await house.deps.db.run(sql`
+  await harness.deps.db.run(sql`
     UPDATE batch_exports SET planned_until = clock_timestamp() - interval '1 hour',
       next_run_at = date_trunc('milliseconds', clock_timestamp()) WHERE id = ${id}`);
   const send = async () => {
-    const answer = await house.request('POST', `/api/projects/${home.project.id}/events/`, {
+    const answer = await harness.request('POST', `/api/projects/${home.project.id}/events/`, {
       key: home.key,
       body: { event: 'late', distinct_id: 'ada' },
     });
@@ -163,7 +163,7 @@ test('what comes in while the source is asked belongs to a later interval', asyn
   assert.equal(await planDueExports(engine, { look: lookThen(send) }), 1);
   const [run] = await runsOf(id);
   assert.equal(run!.status, 'Completed');
-  const events = await house.deps.clickhouse.query({
+  const events = await harness.deps.clickhouse.query({
     query: `SELECT toUnixTimestamp64Milli(inserted_at) AS at FROM events
       WHERE team_id = ${home.project.id}`,
     format: 'JSONEachRow',
@@ -173,14 +173,14 @@ test('what comes in while the source is asked belongs to a later interval', asyn
 });
 
 test('what was seen of an export that has changed since counts for nothing', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const ids = [await newDue(home), await newDue(home), await newDue(home)];
   const change = async () => {
-    await house.deps.db.run(sql`
+    await harness.deps.db.run(sql`
       UPDATE batch_exports SET planned_until = planned_until - interval '1 hour'
         WHERE id = ${ids[0]}`);
-    await house.deps.db.run(sql`UPDATE batch_exports SET model = 'persons' WHERE id = ${ids[1]}`);
-    await house.deps.db.run(sql`UPDATE batch_exports SET paused = true WHERE id = ${ids[2]}`);
+    await harness.deps.db.run(sql`UPDATE batch_exports SET model = 'persons' WHERE id = ${ids[1]}`);
+    await harness.deps.db.run(sql`UPDATE batch_exports SET paused = true WHERE id = ${ids[2]}`);
   };
   assert.equal(await planDueExports(engine, { look: lookThen(change) }), 2);
   const runs = await Promise.all(ids.map(runsOf));
@@ -191,8 +191,8 @@ test('what was seen of an export that has changed since counts for nothing', asy
 });
 
 test('what waits for its reconciliation is planned, and held, also without rows', async () => {
-  const id = await newDue(await house.newOrganization());
-  await house.deps.db.run(
+  const id = await newDue(await harness.newOrganization());
+  await harness.deps.db.run(
     sql`INSERT INTO reconciliations (batch_export_id, taken_at, goes_on)
       VALUES (${id}, now(), true)`,
   );
@@ -203,12 +203,12 @@ test('what waits for its reconciliation is planned, and held, also without rows'
 });
 
 test('what another primary has promised counts for nothing', async () => {
-  const id = await newDue(await house.newOrganization());
-  const { rows } = await house.deps.db.text(
+  const id = await newDue(await harness.newOrganization());
+  const { rows } = await harness.deps.db.text(
     "SELECT pg_get_functiondef('control_epoch'::regproc) AS text",
   );
   const promote = () =>
-    house.deps.db.text(
+    harness.deps.db.text(
       'CREATE OR REPLACE FUNCTION control_epoch() RETURNS integer LANGUAGE sql STABLE AS ' +
         "'SELECT 9'",
     );
@@ -216,7 +216,7 @@ test('what another primary has promised counts for nothing', async () => {
     assert.equal(await planDueExports(engine, { look: lookThen(promote) }), 0);
     assert.deepEqual(await runsOf(id), []);
   } finally {
-    await house.deps.db.text(String(rows[0]!['text']));
+    await harness.deps.db.text(String(rows[0]!['text']));
   }
   assert.equal(await planDueExports(engine), 1);
 });

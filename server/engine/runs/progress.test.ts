@@ -15,33 +15,37 @@ import { endRun } from './end_runs.ts';
 import { LostRunError } from '../run.ts';
 import type { ClaimedRun } from '../run.ts';
 
-let house: Harness;
+let harness: Harness;
 let engine: Engine;
 let home: TestOrganization;
 
 before(async () => {
-  house = await openHarness({ clickhouse: false });
-  engine = house.deps.engine;
-  home = await house.newOrganization();
+  harness = await openHarness({ clickhouse: false });
+  engine = harness.deps.engine;
+  home = await harness.newOrganization();
 });
-after(() => house.close());
+after(() => harness.close());
 
 async function newTaken(exportId?: string, hour = 0): Promise<ClaimedRun> {
-  const id = exportId ?? ((await newExport(house, home)) as { id: string }).id;
-  return (await claimRun(house.deps.db, await insertRunRow(house, id, { hour }), randomUUID()))!;
+  const id = exportId ?? ((await newExport(harness, home)) as { id: string }).id;
+  return (await claimRun(
+    harness.deps.db,
+    await insertRunRow(harness, id, { hour }),
+    randomUUID(),
+  ))!;
 }
 
 const slice = { number: 0, inserted_from: null, inserted_to: null, records: 3, outcome: null };
 const outcome = { number: 0, name: 'slice 0', records: 3, bytes: 30, sha256: 'ab', state: null };
 type Row = Record<string, unknown>;
 const rowOf = (run: ClaimedRun) =>
-  house.deps.db.row<Row>(sql`
+  harness.deps.db.row<Row>(sql`
   SELECT status, records_total_count, records_completed, bytes_completed, "cursor", slices_safe_max,
     receipt, destination_type, finished_at IS NOT NULL AS is_finished FROM batch_export_runs
     WHERE id = ${run.id}`);
 const logOf = async (run: ClaimedRun) =>
   (
-    await house.deps.db.rows<{ message: string }>(
+    await harness.deps.db.rows<{ message: string }>(
       sql`SELECT message FROM batch_export_logs WHERE run_id = ${run.id} ORDER BY id`,
     )
   ).map(({ message }) => message);
@@ -51,13 +55,13 @@ test('runs take their steps together, and each of them as if it were alone', asy
   for (let count = 0; count < 12; count += 1) runs.push(await newTaken());
   const [first, lost, cancelled] = runs as [ClaimedRun, ClaimedRun, ClaimedRun];
   runs.push(await newTaken(first.batch_export_id, 1));
-  await house.deps.db.run(
+  await harness.deps.db.run(
     sql`UPDATE batch_export_runs SET attempt = attempt + 1 WHERE id = ${lost.id}`,
   );
-  await house.deps.db.run(
+  await harness.deps.db.run(
     sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${cancelled.id}`,
   );
-  const before = house.deps.db.statementCount();
+  const before = harness.deps.db.statementCount();
   const each = (work: (run: ClaimedRun) => Promise<unknown>) => Promise.allSettled(runs.map(work));
   const isLost = (results: PromiseSettledResult<unknown>[]) =>
     results.map((result, index) => {
@@ -79,7 +83,7 @@ test('runs take their steps together, and each of them as if it were alone', asy
     isLost(await each((run) => endRun(engine, run, { status: 'Completed' }))),
     runs.map((run) => run === lost),
   );
-  assert.ok(house.deps.db.statementCount() - before < 80, 'together they need few statements');
+  assert.ok(harness.deps.db.statementCount() - before < 80, 'together they need few statements');
   for (const run of runs.filter((one) => one !== lost)) {
     const progress = {
       records_total_count: 3,
@@ -96,7 +100,7 @@ test('runs take their steps together, and each of them as if it were alone', asy
       is_finished: true,
     });
     assert.deepEqual(await logOf(run), ['Run completed.']);
-    const slices = await house.deps.db.rows<Row>(
+    const slices = await harness.deps.db.rows<Row>(
       sql`SELECT number, records, outcome FROM batch_export_slices WHERE run_id = ${run.id}`,
     );
     assert.deepEqual(slices, [{ number: 0, records: 3, outcome }]);
@@ -114,7 +118,7 @@ test('runs take their steps together, and each of them as if it were alone', asy
         },
       ],
     ]);
-    const health = await house.deps.db.row<Row>(
+    const health = await harness.deps.db.row<Row>(
       sql`SELECT delivered_until FROM batch_export_health
         WHERE batch_export_id = ${run.batch_export_id}`,
     );
@@ -128,7 +132,7 @@ test('runs take their steps together, and each of them as if it were alone', asy
 
 const ledgerOf = async (run: ClaimedRun) =>
   (
-    await house.deps.db.rows<Row>(
+    await harness.deps.db.rows<Row>(
       sql`SELECT delivered FROM batch_export_ledgers
         WHERE batch_export_id = ${run.batch_export_id}`,
     )
@@ -136,9 +140,9 @@ const ledgerOf = async (run: ClaimedRun) =>
 
 test('what has to be told of an end is told, also when others end together with it', async () => {
   const [usual, failing] = [await newTaken(), await newTaken()];
-  await endedRun(house, failing.batch_export_id, failed, { hour: 5 });
+  await endedRun(harness, failing.batch_export_id, failed, { hour: 5 });
   const later = await newTaken(failing.batch_export_id, 6);
-  await house.deps.db.run(
+  await harness.deps.db.run(
     sql`UPDATE batch_export_runs SET records_completed = 3 WHERE id = ${later.id}`,
   );
   await Promise.all(
@@ -146,7 +150,7 @@ test('what has to be told of an end is told, also when others end together with 
       endRun(engine, run, { status: 'Completed' }),
     ),
   );
-  assert.deepEqual(await toldOf(house, failing.batch_export_id), [
+  assert.deepEqual(await toldOf(harness, failing.batch_export_id), [
     'failing',
     'recovered from failing',
   ]);
@@ -159,7 +163,7 @@ test('what has to be told of an end is told, also when others end together with 
 test('an export that somebody is changing keeps only its own run waiting', async () => {
   const [held, free] = [await newTaken(), await newTaken()];
   const line = (run: ClaimedRun) =>
-    noteInRunLog(house.deps.db, {
+    noteInRunLog(harness.deps.db, {
       batch_export_id: run.batch_export_id,
       run_id: run.id,
       level: 'INFO',
@@ -167,7 +171,7 @@ test('an export that somebody is changing keeps only its own run waiting', async
     });
   let waits: Promise<unknown>[] = [];
   let over = 0;
-  await house.deps.db.transaction(async (tx) => {
+  await harness.deps.db.transaction(async (tx) => {
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${held.batch_export_id} FOR UPDATE`);
     waits = [line(held), endRun(engine, held, { status: 'Completed' })].map((work) =>
       work.then(() => (over += 1)),
@@ -187,7 +191,7 @@ test('a step waits for who is changing its run, and goes by what it has become',
   const [touched, cancelled, taken] = [await newTaken(), await newTaken(), await newTaken()];
   const [committing, lost] = [await newTaken(), await newTaken()];
   let waits: Promise<unknown>[] = [];
-  await house.deps.db.transaction(async (tx) => {
+  await harness.deps.db.transaction(async (tx) => {
     await tx.run(
       sql`UPDATE batch_export_runs SET last_updated_at = now() WHERE id = ${touched.id}`,
     );
@@ -209,7 +213,7 @@ test('a step waits for who is changing its run, and goes by what it has become',
     ];
     // All of them are in line behind this transaction.
     await until('five that wait', 10_000, 20, async () => {
-      const row = await house.deps.db.row<{ waiting: number }>(
+      const row = await harness.deps.db.row<{ waiting: number }>(
         sql`SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE datname = current_database()
           AND wait_event_type = 'Lock'`,
       );

@@ -6,17 +6,17 @@ import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { sweepHistory } from './sweep_history.ts';
 
-let house: Harness;
+let harness: Harness;
 before(async () => {
-  house = await openHarness({ clickhouse: false });
+  harness = await openHarness({ clickhouse: false });
 });
-after(() => house.close());
+after(() => harness.close());
 
 test('old lines and empty runs go; receipts, failures and the first run stay', async () => {
-  const { db } = house.deps;
-  const home = await house.newOrganization();
+  const { db } = harness.deps;
+  const home = await harness.newOrganization();
   const [kept, deleted, open] = await Promise.all(
-    ['kept', 'deleted', 'open'].map((name) => newExport(house, home, { name })),
+    ['kept', 'deleted', 'open'].map((name) => newExport(harness, home, { name })),
   );
   const runs = new Map<string, string>();
   for (const [hour, what, status, total] of [
@@ -26,9 +26,9 @@ test('old lines and empty runs go; receipts, failures and the first run stay', a
     [3, 'failed', 'Failed', 0],
     [4, 'young', 'Completed', 0],
   ] as const)
-    runs.set(what, await insertRunRow(house, kept.id, { hour, status, total }));
-  await insertRunRow(house, deleted.id, { status: 'Completed', total: 7 });
-  await insertRunRow(house, open.id, { status: 'Running' });
+    runs.set(what, await insertRunRow(harness, kept.id, { hour, status, total }));
+  await insertRunRow(harness, deleted.id, { status: 'Completed', total: 7 });
+  await insertRunRow(harness, open.id, { status: 'Running' });
   await db.run(sql`UPDATE batch_export_runs SET finished_at = now() - interval '91 days'
     WHERE id <> ${runs.get('young')} AND finished_at IS NOT NULL`);
   await db.run(sql`UPDATE batch_exports SET deleted_at = now() - interval '91 days'
@@ -41,7 +41,7 @@ test('old lines and empty runs go; receipts, failures and the first run stay', a
     await db.run(sql`INSERT INTO batch_export_logs (batch_export_id, "timestamp", level, message)
       VALUES (${kept.id}, now() - make_interval(days => ${age}), 'INFO', ${message})`);
 
-  await sweepHistory(house.deps);
+  await sweepHistory(harness.deps);
 
   const left = await db.rows<{ id: string }>(sql`
     SELECT id FROM batch_export_runs WHERE batch_export_id = ${kept.id}

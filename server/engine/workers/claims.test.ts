@@ -7,7 +7,7 @@ import { completeEmptyRuns } from '../runs/empty_runs.ts';
 import { planDueExports } from '../runs/plan_due_exports.ts';
 import { followPrimary } from './follow_primary.ts';
 import { beat } from './heartbeat.ts';
-import { openAroundTests, house, world, newRuns } from '../../../test/factories/claimed_runs.ts';
+import { openAroundTests, harness, world, newRuns } from '../../../test/factories/claimed_runs.ts';
 
 openAroundTests();
 
@@ -20,7 +20,7 @@ test('projects are served in turn, and in each the run that waits longest first'
 });
 
 test('a project with a thousand runs does not keep another one waiting', async () => {
-  await house.deps.db.transaction(async (tx) => {
+  await harness.deps.db.transaction(async (tx) => {
     const hours = Array.from({ length: 1_000 }, (_, hour) => hour * 3_600_000);
     await insertRuns(
       tx,
@@ -45,17 +45,21 @@ test(
   async () => {
     const due = '2026-01-01T01:00:00Z';
     const ids = world.exports.slice(0, 2).map(({ id }) => id);
-    await house.deps.db.run(sql`
+    await harness.deps.db.run(sql`
     UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour',
       next_run_at = ${due}, end_at = ${due} WHERE id = ANY (${ids}::uuid[])`);
-    const engine = house.deps.engine;
+    const engine = harness.deps.engine;
     let told = 0;
     const away = () => Promise.reject(new Error('The store is away.'));
     assert.equal(await planDueExports(engine, { look: away, onPlanned: () => (told += 1) }), 2);
     assert.equal(told, 1, 'once for what was written together');
     const worker = world.openClaimant();
     assert.deepEqual(await worker.claim(10), []);
-    const planned = await house.deps.db.rows<{ id: string; team_id: number; seconds: number }>(sql`
+    const planned = await harness.deps.db.rows<{
+      id: string;
+      team_id: number;
+      seconds: number;
+    }>(sql`
     SELECT id, team_id, extract(epoch FROM due_at - created_at)::float AS seconds
       FROM batch_export_runs ORDER BY team_id`);
     assert.deepEqual(
@@ -74,7 +78,7 @@ test(
       more = await completeEmptyRuns(engine, look)
     );
     assert.deepEqual(await worker.claim(10), [seen]);
-    await house.deps.db.run(
+    await harness.deps.db.run(
       sql`UPDATE batch_export_runs SET due_at = created_at WHERE id = ${unseen}`,
     );
     assert.deepEqual(await worker.claim(10), [unseen]);
@@ -83,7 +87,7 @@ test(
 
 test('four small runs share a place, a large one whose turn it is has a whole one', async () => {
   const small = await newRuns(0, 6);
-  await house.deps.db.run(sql`UPDATE batch_export_runs SET is_small = true`);
+  await harness.deps.db.run(sql`UPDATE batch_export_runs SET is_small = true`);
   const large = await world.newRun(1);
   const worker = world.openClaimant();
   assert.deepEqual(await worker.claim(0.75), small.slice(0, 1), 'nothing goes past the large one');
@@ -170,7 +174,7 @@ test('a run remembers the host of its destination, as far as that is bounded', a
     ['NoOp', {}, null],
   ];
   for (const [type, config, host] of hosts) {
-    await house.deps.db.run(
+    await harness.deps.db.run(
       sql`UPDATE batch_exports SET destination_type = ${type},
         destination_config = ${JSON.stringify(config)} WHERE id = ${world.exports[0]!.id}`,
     );
@@ -182,9 +186,9 @@ test('a run remembers the host of its destination, as far as that is bounded', a
       selection: [],
       is_make_up: true,
     };
-    const [id] = await house.deps.db.transaction((tx) => insertRuns(tx, [planned]));
+    const [id] = await harness.deps.db.transaction((tx) => insertRuns(tx, [planned]));
     assert.deepEqual(
-      await house.deps.db.row(sql`SELECT host, team_id FROM batch_export_runs WHERE id = ${id}`),
+      await harness.deps.db.row(sql`SELECT host, team_id FROM batch_export_runs WHERE id = ${id}`),
       { host, team_id: world.exports[0]!.team_id },
       type,
     );
@@ -193,7 +197,7 @@ test('a run remembers the host of its destination, as far as that is bounded', a
 
 test('a claim under another primary repeats no number, and waits until it is noted', async () => {
   const [once, never] = await newRuns(0, 2);
-  const { db } = house.deps;
+  const { db } = harness.deps;
   const worker = world.openClaimant();
   assert.deepEqual(await worker.claim(1), [once]);
   // As if a standby was promoted: claims that it never got may have had the numbers after these.
@@ -204,7 +208,7 @@ test('a claim under another primary repeats no number, and waits until it is not
     VALUES ('control_store', ${JSON.stringify(fact)}::jsonb)`);
   const other = world.openClaimant();
   assert.deepEqual(await other.claim(10), []);
-  await followPrimary(house.deps.engine)(await beat(db, worker.worker_id));
+  await followPrimary(harness.deps.engine)(await beat(db, worker.worker_id));
   assert.deepEqual(new Set(await other.claim(10)), new Set([once, never]));
   assert.deepEqual(
     await db.rows(sql`SELECT attempt, epoch = control_epoch() AS is_now FROM batch_export_runs

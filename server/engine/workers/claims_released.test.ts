@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
 import { beat, hurryCancelled, leave, releaseDead } from './heartbeat.ts';
-import { openAroundTests, house, world, newRuns } from '../../../test/factories/claimed_runs.ts';
+import { openAroundTests, harness, world, newRuns } from '../../../test/factories/claimed_runs.ts';
 
 openAroundTests();
 
 const holderOf = async (id: string) =>
-  (await house.deps.db.row<{ worker_id: string | null }>(
+  (await harness.deps.db.row<{ worker_id: string | null }>(
     sql`SELECT worker_id FROM batch_export_runs WHERE id = ${id}`,
   ))!.worker_id;
 
@@ -27,19 +27,19 @@ test(
     'cancelled one does not sit out its pause',
   async () => {
     const [paused, locked, next] = await newRuns(0, 3);
-    await house.deps.db.run(
+    await harness.deps.db.run(
       sql`UPDATE batch_export_runs SET due_at = now() + interval '1 minute' WHERE id = ${paused}`,
     );
     const worker = world.openClaimant();
-    await house.deps.db.transaction(async (tx) => {
+    await harness.deps.db.transaction(async (tx) => {
       await tx.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${locked} FOR UPDATE`);
       assert.deepEqual(await worker.claim(10), [next]);
     });
     assert.deepEqual(await worker.claim(10), [locked]);
-    await house.deps.db.run(
+    await harness.deps.db.run(
       sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${paused}`,
     );
-    await hurryCancelled(house.deps.db);
+    await hurryCancelled(harness.deps.db);
     assert.deepEqual(await worker.claim(10), [paused]);
   },
 );
@@ -51,7 +51,7 @@ test('what a worker holds without working on it waits again, after a pause', asy
   worker.forget(run);
   assert.deepEqual(await worker.claim(1), []);
   assert.equal(await holderOf(run), null);
-  await house.deps.db.run(
+  await harness.deps.db.run(
     sql`UPDATE batch_export_runs SET due_at = due_at - interval '1 minute' WHERE id = ${run}`,
   );
   assert.deepEqual(await worker.claim(1), [run]);
@@ -62,19 +62,19 @@ test(
     'gives its own back',
   async () => {
     const [ofDead, ofLiving] = [world.openClaimant(), world.openClaimant()];
-    for (const { worker_id } of [ofDead, ofLiving]) await beat(house.deps.db, worker_id);
+    for (const { worker_id } of [ofDead, ofLiving]) await beat(harness.deps.db, worker_id);
     const runs = [await world.newRun(0), await world.newRun(1)];
     assert.deepEqual([...(await ofDead.claim(1)), ...(await ofLiving.claim(1))], runs);
-    assert.deepEqual(await releaseDead(house.deps.db), []);
+    assert.deepEqual(await releaseDead(harness.deps.db), []);
     await world.fallSilent(ofDead);
     assert.deepEqual(
-      (await releaseDead(house.deps.db)).map(({ id }) => id),
+      (await releaseDead(harness.deps.db)).map(({ id }) => id),
       [runs[0]],
     );
     assert.deepEqual(await ofLiving.claim(10), [runs[0]]);
-    await beat(house.deps.db, ofDead.worker_id);
-    assert.deepEqual(await releaseDead(house.deps.db), []);
-    await leave(house.deps.db, ofLiving.worker_id, { is_fault: false });
+    await beat(harness.deps.db, ofDead.worker_id);
+    assert.deepEqual(await releaseDead(harness.deps.db), []);
+    await leave(harness.deps.db, ofLiving.worker_id, { is_fault: false });
     assert.deepEqual((await world.openClaimant().claim(10)).toSorted(), runs.toSorted());
   },
 );
@@ -95,7 +95,7 @@ test('whatever comes and ends: no bound is broken, nothing waits that could begi
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
-      await house.deps.db.run(sql`DELETE FROM batch_export_runs`);
+      await harness.deps.db.run(sql`DELETE FROM batch_export_runs`);
       const bounds = { project_runs_max: 2, host_runs_max: 2 };
       const workers = [world.openClaimant(bounds), world.openClaimant(bounds)];
       const known = new Map<string, { project: number; host: string | null; is_held: boolean }>();

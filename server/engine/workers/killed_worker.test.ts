@@ -6,10 +6,10 @@ import { commandOn } from '../../../test/factories/backups.ts';
 import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
 import {
   first_hour_at,
-  openDeliveringHouse,
+  openDeliveringHarness,
   rowsIn,
-} from '../../../test/factories/delivering_house.ts';
-import type { DeliveringHouse } from '../../../test/factories/delivering_house.ts';
+} from '../../../test/factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
 import { fillEvents } from '../../../test/factories/fill_events.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { startServer } from '../../../test/processes/server_process.ts';
@@ -20,14 +20,14 @@ import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 // with processes of its own, and how long others wait: test/chaos/takeover.test.ts.
 
 const events = 8_000;
-let delivering: DeliveringHouse;
+let delivering: DeliveringHarness;
 let home: TestOrganization;
 let worker: ServerProcess;
 before(async () => {
-  delivering = await openDeliveringHouse();
-  home = await delivering.house.newOrganization();
+  delivering = await openDeliveringHarness();
+  home = await delivering.harness.newOrganization();
   // Else it says that the server is starting.
-  await delivering.house.deps.db.run(
+  await delivering.harness.deps.db.run(
     sql`INSERT INTO server_facts (name, value) VALUES ('first_start', '{}')`,
   );
   worker = await startServer(['worker'], {
@@ -46,8 +46,8 @@ test(
   'a worker alone answers for its own health and metrics; killed in the middle of a run it is ' +
     'followed by another, which writes no finished slice again and delivers everything once',
   async () => {
-    const { house, folder } = delivering;
-    const { db, clickhouse } = house.deps;
+    const { harness, folder } = delivering;
+    const { db, clickhouse } = harness.deps;
     const at = /\/metrics at (\S+)\.\n/.exec(worker.output())?.[1];
     const ready = await fetch(`${at}/readyz`);
     assert.deepEqual(
@@ -59,10 +59,10 @@ test(
     const to = first_hour_at + 3_600_000;
     await fillEvents(clickhouse, { team_id: home.project.id, events, from: first_hour_at, to });
     const config = { prefix: 'killed', file_format: 'JSONLines', max_file_size_mb: 1 };
-    const { id } = await newExport(house, home, { destination: { type: 'File', config } });
+    const { id } = await newExport(harness, home, { destination: { type: 'File', config } });
     const ask = async (method: string, path: string, body?: unknown) => {
       const sent = { key: home.key, ...(body === undefined ? {} : { body }) };
-      return (await house.request(method, `${projectBase(home)}${id}/${path}`, sent)).body;
+      return (await harness.request(method, `${projectBase(home)}${id}/${path}`, sent)).body;
     };
     const linesOf = async (beginning: string): Promise<string[]> => {
       const page = await ask('GET', `logs/?search=${beginning}&limit=500`);

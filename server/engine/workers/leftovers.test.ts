@@ -25,15 +25,15 @@ import { beat } from './heartbeat.ts';
 const folder = mkdtempSync(join(tmpdir(), 'sluice-leftovers-'));
 const hour = 3_600_000;
 const from = Date.parse('2026-01-01T00:00:00Z');
-let house: Harness;
+let harness: Harness;
 let engine: Engine;
 
 before(async () => {
-  house = await openHarness({ config: { export_dir: folder } });
-  engine = house.deps.engine;
+  harness = await openHarness({ config: { export_dir: folder } });
+  engine = harness.deps.engine;
 });
 after(async () => {
-  await house.close();
+  await harness.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -43,7 +43,7 @@ async function newRun(
   worker: string,
 ): Promise<{ run: ClaimedRun; prefix: string }> {
   const prefix = randomUUID();
-  const { id } = await newExport(house, home, {
+  const { id } = await newExport(harness, home, {
     destination: { type: 'File', config: { prefix, max_file_size_mb: 1 } },
   });
   const runId = await engine.db.transaction((tx) =>
@@ -86,14 +86,14 @@ async function remove(home: TestOrganization, what: 'project' | 'organization'):
     what === 'project'
       ? `/api/projects/${home.project.id}/`
       : `/api/organizations/${home.organization.id}/`;
-  const answer = await house.request('DELETE', path, { key: home.key });
+  const answer = await harness.request('DELETE', path, { key: home.key });
   assert.equal(answer.status, 204, answer.text);
 }
 
 for (const what of ['project', 'organization'] as const)
   test(`a ${what} that is deleted in the middle of a run leaves no file behind`, async () => {
-    const home = await house.newOrganization();
-    await fillEvents(house.deps.clickhouse, {
+    const home = await harness.newOrganization();
+    await fillEvents(harness.deps.clickhouse, {
       team_id: home.project.id,
       events: 20_000,
       from,
@@ -111,7 +111,7 @@ for (const what of ['project', 'organization'] as const)
   });
 
 test('a run that fails as its project goes leaves no file, whatever the fault', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const { run, prefix } = await newRun(home, randomUUID());
   await beginFile(run);
   await remove(home, 'project');
@@ -124,7 +124,7 @@ test(
   'what a killed worker left of a deleted project is removed by another one, and of a living ' +
     'one by itself',
   async () => {
-    const home = await house.newOrganization();
+    const home = await harness.newOrganization();
     const [dead, living] = [randomUUID(), randomUUID()];
     await beat(engine.db, living);
     const runs = [await newRun(home, dead), await newRun(home, living)];

@@ -11,14 +11,14 @@ import { beginCommit, resetProgress, storeProgress, storeSlices } from '../runs/
 import type { ClaimedRun } from '../run.ts';
 import { beat, beginStop, leave, releaseDead, stillLives } from './heartbeat.ts';
 
-let house: Harness;
+let harness: Harness;
 let world: ClaimWorld;
 
 before(async () => {
-  house = await openHarness({ clickhouse: false });
-  world = await openClaimWorld(house);
+  harness = await openHarness({ clickhouse: false });
+  world = await openClaimWorld(harness);
 });
-after(() => house.close());
+after(() => harness.close());
 beforeEach(() => world.clear());
 
 /**
@@ -29,22 +29,22 @@ async function breakOff(id: string, times: number): Promise<number[]> {
   const pauses: number[] = [];
   for (let count = 0; count < times; count += 1) {
     const worker = world.openClaimant();
-    await beat(house.deps.db, worker.worker_id);
+    await beat(harness.deps.db, worker.worker_id);
     assert.ok((await worker.claim(10)).includes(id));
     await world.fallSilent(worker);
-    const released = await releaseDead(house.deps.db);
+    const released = await releaseDead(harness.deps.db);
     pauses.push(released.find((run) => run.id === id)!.pause_seconds);
     await hurry();
   }
   return pauses;
 }
 const hurry = () =>
-  house.deps.db.run(
+  harness.deps.db.run(
     sql`UPDATE batch_export_runs SET due_at = now() - interval '1 day'
       WHERE status IN ('Starting', 'Running')`,
   );
 const breakOffsOf = async (id: string) =>
-  (await house.deps.db.row<{ break_offs: number }>(
+  (await harness.deps.db.row<{ break_offs: number }>(
     sql`SELECT break_offs FROM batch_export_runs WHERE id = ${id}`,
   ))!.break_offs;
 
@@ -56,8 +56,8 @@ test(
     assert.deepEqual(await breakOff(suspect, 2), break_off_pauses_seconds.slice(0, 2));
     await world.end(neighbour);
     const [eldest, other] = [world.openClaimant(), world.openClaimant()];
-    await house.deps.db.run(sql`INSERT INTO workers (id) VALUES (${other.worker_id})`);
-    await house.deps.db.run(
+    await harness.deps.db.run(sql`INSERT INTO workers (id) VALUES (${other.worker_id})`);
+    await harness.deps.db.run(
       sql`UPDATE batch_export_runs SET due_at = now() + interval '1 minute' WHERE id = ${suspect}`,
     );
     const held = [await world.newRun(1, { hour: 1 }), await world.newRun(2, { hour: 1 })];
@@ -65,7 +65,7 @@ test(
     await hurry();
     const waiting = await world.newRun(1, { hour: 2 });
     const [first, second] = eldest.worker_id < other.worker_id ? [eldest, other] : [other, eldest];
-    await beat(house.deps.db, eldest.worker_id);
+    await beat(harness.deps.db, eldest.worker_id);
     assert.deepEqual(await first.claim(2), [], 'it takes nothing before it is free');
     assert.deepEqual(await second.claim(2), [waiting]);
     const own = first === eldest ? held[0]! : held[1]!;
@@ -82,7 +82,7 @@ test(
   'a run that gets further begins its count anew, and what was lost and is written again is no ' +
     'progress',
   async () => {
-    const engine = house.deps.engine;
+    const engine = harness.deps.engine;
     const id = await world.newRun(0);
     const slice = (number: number) => ({
       number,
@@ -102,11 +102,11 @@ test(
     const again = async (work: (run: ClaimedRun) => Promise<unknown>, expected: number) => {
       await breakOff(id, 1);
       const worker = world.openClaimant();
-      await beat(house.deps.db, worker.worker_id);
+      await beat(harness.deps.db, worker.worker_id);
       await worker.claim(10);
       await work(worker.claimed()[0]!);
       assert.equal(await breakOffsOf(id), expected);
-      await leave(house.deps.db, worker.worker_id, { is_fault: false });
+      await leave(harness.deps.db, worker.worker_id, { is_fault: false });
     };
     await again(async () => undefined, 1);
     await again((run) => storeSlices(engine, run, [slice(0), slice(1)]), 0);
@@ -127,25 +127,25 @@ test(
     const take = async () => {
       await hurry();
       const worker = world.openClaimant();
-      await beat(house.deps.db, worker.worker_id);
+      await beat(harness.deps.db, worker.worker_id);
       assert.deepEqual(await worker.claim(1), [id]);
       return worker;
     };
     const released = async () =>
-      (await releaseDead(house.deps.db)).map(({ break_offs }) => break_offs);
+      (await releaseDead(harness.deps.db)).map(({ break_offs }) => break_offs);
     const asked = await take();
-    await beginStop(house.deps.db, asked.worker_id);
-    await beat(house.deps.db, asked.worker_id);
+    await beginStop(harness.deps.db, asked.worker_id);
+    await beat(harness.deps.db, asked.worker_id);
     await world.fallSilent(asked);
     assert.deepEqual(await released(), [0]);
     const slow = await take();
     await world.fallSilent(slow);
     assert.deepEqual(await released(), [1]);
-    await leave(house.deps.db, (await take()).worker_id, { is_fault: true });
+    await leave(harness.deps.db, (await take()).worker_id, { is_fault: true });
     assert.equal(await breakOffsOf(id), 2);
-    await stillLives(house.deps.db, slow.worker_id);
+    await stillLives(harness.deps.db, slow.worker_id);
     assert.equal(await breakOffsOf(id), 1);
-    await leave(house.deps.db, (await take()).worker_id, { is_fault: false });
+    await leave(harness.deps.db, (await take()).worker_id, { is_fault: false });
     assert.equal(await breakOffsOf(id), 1);
   },
 );
@@ -162,18 +162,18 @@ test(
     for (const [fate, [status, code, isInDoubt]] of Object.entries(expected)) {
       const id = await world.newRun(0);
       if (fate === 'committing')
-        await house.deps.db.run(
+        await harness.deps.db.run(
           sql`UPDATE batch_export_runs SET committing_at = now() WHERE id = ${id}`,
         );
       assert.deepEqual(await breakOff(id, break_offs_max), [...break_off_pauses_seconds, 0]);
       if (fate === 'cancelled')
-        await house.deps.db.run(
+        await harness.deps.db.run(
           sql`UPDATE batch_export_runs SET cancel_requested_at = now() WHERE id = ${id}`,
         );
       const worker = world.openClaimant();
       await worker.claim(1);
-      await executeRun(house.deps.engine, worker.claimed()[0]!, new AbortController().signal);
-      const run = await house.deps.db.row<{
+      await executeRun(harness.deps.engine, worker.claimed()[0]!, new AbortController().signal);
+      const run = await harness.deps.db.row<{
         status: string;
         error_code: string;
         latest_error: string;

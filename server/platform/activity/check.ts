@@ -12,7 +12,7 @@ const check_interval_ms = 24 * 3_600_000;
 /** A process that reads for longer is taken for dead. */
 const lease_ms = 3_600_000;
 
-/** What checking needs of the house. */
+/** What checking needs of the server. */
 export type CheckDeps = { db: Database; secrets: Secrets; clock: Clock; log: Logger };
 
 /** What the server found as it last read a chain again: entry by entry, up to `number`. */

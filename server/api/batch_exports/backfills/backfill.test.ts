@@ -8,15 +8,15 @@ import {
 } from '../../../../test/factories/batch_exports.ts';
 import { shareHarness } from '../../../../test/harness.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 const range = { start_at: '2026-01-01T00:30:00+00:00', end_at: '2026-01-01T05:00:00+02:00' };
 
 test('a backfill answers the export with itself beside it, is listed and cancelled', async () => {
-  const home = await house.newOrganization({ level: 1 });
-  const made = await newExport(house, home, { paused: true });
+  const home = await harness.newOrganization({ level: 1 });
+  const made = await newExport(harness, home, { paused: true });
   const url = `${projectBase(home)}${made.id}/`;
-  const started = await house.request('POST', `${url}backfill/`, {
+  const started = await harness.request('POST', `${url}backfill/`, {
     key: home.key,
     body: { ...range, name: 'ignored', interval: 7 },
   });
@@ -50,13 +50,13 @@ test('a backfill answers the export with itself beside it, is listed and cancell
   });
   assert.ok(created_at !== null && last_updated_at !== null);
   const { plan: _plan, ...second } = (
-    await house.request('POST', `${organizationBase(home)}${made.id}/backfill/`, {
+    await harness.request('POST', `${organizationBase(home)}${made.id}/backfill/`, {
       key: home.key,
       body: { ...range, mode: 'all' },
     })
   ).body.backfill;
   for (const base of [projectBase(home), organizationBase(home)]) {
-    const list = await house.request('GET', `${base}${made.id}/backfills/`, { key: home.key });
+    const list = await harness.request('GET', `${base}${made.id}/backfills/`, { key: home.key });
     assert.deepEqual(list.body, {
       count: 2,
       next: null,
@@ -64,22 +64,24 @@ test('a backfill answers the export with itself beside it, is listed and cancell
       results: [second, backfill],
     });
     assert.deepEqual(
-      (await house.request('GET', `${base}${made.id}/backfills/${id}/`, { key: home.key })).body,
+      (await harness.request('GET', `${base}${made.id}/backfills/${id}/`, { key: home.key })).body,
       backfill,
     );
   }
   const list = { key: home.key, body: [] };
-  assert.equal((await house.request('POST', `${url}backfills/${id}/cancel/`, list)).status, 400);
-  const cancelled = await house.request('POST', `${url}backfills/${id}/cancel/`, { key: home.key });
+  assert.equal((await harness.request('POST', `${url}backfills/${id}/cancel/`, list)).status, 400);
+  const cancelled = await harness.request('POST', `${url}backfills/${id}/cancel/`, {
+    key: home.key,
+  });
   assert.deepEqual([cancelled.status, cancelled.body.status], [200, 'Cancelled']);
   assert.equal(
-    (await house.request('POST', `${url}backfills/${id}/cancel/`, { key: home.key })).status,
+    (await harness.request('POST', `${url}backfills/${id}/cancel/`, { key: home.key })).status,
     409,
   );
-  const other = await newExport(house, home);
+  const other = await newExport(harness, home);
   assert.equal(
     (
-      await house.request('GET', `${projectBase(home)}${other.id}/backfills/${id}/`, {
+      await harness.request('GET', `${projectBase(home)}${other.id}/backfills/${id}/`, {
         key: home.key,
       })
     ).status,
@@ -87,7 +89,7 @@ test('a backfill answers the export with itself beside it, is listed and cancell
   );
   assert.equal(
     (
-      await house.request('POST', `${projectBase(home)}${other.id}/backfills/${id}/cancel/`, {
+      await harness.request('POST', `${projectBase(home)}${other.id}/backfills/${id}/cancel/`, {
         key: home.key,
       })
     ).status,
@@ -96,8 +98,8 @@ test('a backfill answers the export with itself beside it, is listed and cancell
 });
 
 test('wrong ranges of a backfill are 400', async () => {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home);
   const soon = (minutes: number) =>
     new Date(Date.parse(made.created_at) + minutes * 60_000).toISOString();
   const cases: [unknown, string[]][] = [
@@ -123,7 +125,7 @@ test('wrong ranges of a backfill are 400', async () => {
   ];
   for (const base of [projectBase(home), organizationBase(home)]) {
     for (const [body, expected] of cases) {
-      const answer = await house.request('POST', `${base}${made.id}/backfill/`, {
+      const answer = await harness.request('POST', `${base}${made.id}/backfill/`, {
         key: home.key,
         ...(body === undefined ? {} : { body }),
       });
@@ -132,37 +134,37 @@ test('wrong ranges of a backfill are 400', async () => {
     }
   }
   assert.equal(
-    (await house.request('GET', `${projectBase(home)}${made.id}/backfills/`, { key: home.key }))
+    (await harness.request('GET', `${projectBase(home)}${made.id}/backfills/`, { key: home.key }))
       .body.count,
     0,
   );
   assert.equal(
     (
-      await house.request('POST', `${projectBase(home)}${made.id}/backfill/`, {
+      await harness.request('POST', `${projectBase(home)}${made.id}/backfill/`, {
         key: home.key,
         body: { ...range, end_at: soon(59) },
       })
     ).status,
     200,
   );
-  const dry = await house.request(
+  const dry = await harness.request(
     'POST',
     `${projectBase(home)}${made.id}/backfill/?validate_only=true`,
     { key: home.key, body: range },
   );
   assert.equal(dry.status, 200);
   assert.equal(
-    (await house.request('GET', `${projectBase(home)}${made.id}/backfills/`, { key: home.key }))
+    (await harness.request('GET', `${projectBase(home)}${made.id}/backfills/`, { key: home.key }))
       .body.count,
     1,
   );
 });
 
 test('a backfill of persons is by their one time, also where nobody says so', async () => {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home, { model: 'persons' });
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home, { model: 'persons' });
   const start = (body: object) =>
-    house.request('POST', `${projectBase(home)}${made.id}/backfill/`, {
+    harness.request('POST', `${projectBase(home)}${made.id}/backfill/`, {
       key: home.key,
       body: { ...range, ...body },
     });
@@ -175,27 +177,27 @@ test('a backfill of persons is by their one time, also where nobody says so', as
 });
 
 test('an export that ended can be made for its backfills, and says no run follows', async () => {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home, {
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home, {
     end_at: '2026-01-02T00:00:00.000000Z',
     paused: true,
   });
   const url = `${projectBase(home)}${made.id}/`;
-  assert.equal((await house.request('POST', `${url}unpause/`, { key: home.key })).status, 200);
-  const { results } = (await house.request('GET', `${url}logs/`, { key: home.key })).body;
+  assert.equal((await harness.request('POST', `${url}unpause/`, { key: home.key })).status, 200);
+  const { results } = (await harness.request('GET', `${url}logs/`, { key: home.key })).body;
   assert.match(results[0].message, /^Unpaused\. No run follows.*move end_at/);
   assert.match(results[1].message, /has no scheduled run.*move end_at, or start a backfill/);
   assert.equal(
-    (await house.request('POST', `${url}backfill/`, { key: home.key, body: range })).status,
+    (await harness.request('POST', `${url}backfill/`, { key: home.key, body: range })).status,
     200,
   );
 });
 
 test('one export has a bounded number of open backfills', async () => {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home);
   const start = () =>
-    house.request('POST', `${projectBase(home)}${made.id}/backfill/`, {
+    harness.request('POST', `${projectBase(home)}${made.id}/backfill/`, {
       key: home.key,
       body: range,
     });

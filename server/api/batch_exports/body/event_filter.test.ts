@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { attrsOf, projectBase } from '../../../../test/factories/batch_exports.ts';
-import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
 import { readReceipt } from '../../../engine/runs/receipt.ts';
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 let home: TestOrganization;
 
 before(async () => {
-  exporting = await openQueryHouse();
-  home = await exporting.house.newOrganization();
+  exporting = await openQueryHarness();
+  home = await exporting.harness.newOrganization();
   const names = ['$pageview', 'sign up', 'Sign up', "o'brien\\", 'größe'];
   await exporting.insert(
     home,
@@ -68,11 +68,11 @@ test('the same events are in preview, dry run, file, receipt and verification', 
     const [run] = await exporting.runAll(made.id);
     assert.deepEqual([run!.status, run!.records_completed], ['Completed', expected.length]);
     assert.deepEqual(await eventsOf(prefix), expected);
-    const stored = await exporting.house.deps.db.row<{
+    const stored = await exporting.harness.deps.db.row<{
       receipt: string;
       destination_config: object;
     }>(sql`SELECT receipt, destination_config FROM batch_export_runs WHERE id = ${run!.id}`);
-    const receipt = readReceipt(stored!.receipt, exporting.house.deps.secrets.public_key)!;
+    const receipt = readReceipt(stored!.receipt, exporting.harness.deps.secrets.public_key)!;
     const listed = (names: unknown) => [...new Set((names ?? []) as string[])].toSorted();
     const { include_events, exclude_events } = filter as Record<string, unknown>;
     assert.deepEqual(
@@ -110,7 +110,7 @@ test('a query sees no event that the filter leaves out, whichever way it asks', 
 test('another filter is a new revision, the same one in another order is not', async () => {
   const made = await exporting.scheduled(home, to('revision', { include_events: ['a', 'b'] }));
   const revisionOf = async () =>
-    (await exporting.house.deps.db.row<{ revision: number }>(
+    (await exporting.harness.deps.db.row<{ revision: number }>(
       sql`SELECT revision FROM batch_exports WHERE id = ${made.id}`,
     ))!.revision;
   const steps: [object, number][] = [
@@ -142,7 +142,7 @@ test('what a list may hold, and beside which model', async () => {
     [{ include_events: ['a'] }, { model: 'persons' }, [`${key} invalid_input`]],
   ];
   for (const [config, rest, attrs] of cases) {
-    const answer = await exporting.house.request('POST', projectBase(home), {
+    const answer = await exporting.harness.request('POST', projectBase(home), {
       key: home.key,
       body: { name: 'x', interval: 'hour', ...to('wrong', config), ...rest },
     });

@@ -9,18 +9,18 @@ import type { BulkActionItem } from './schema.ts';
 import { sweepBulkActions } from './sweep.ts';
 import { workBulkActions } from './work.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 const bulkBase = (home: TestOrganization) => `/api/projects/${home.project.id}/bulk_actions/`;
 const post = (home: TestOrganization, path: string, body: unknown) =>
-  house.request('POST', path, { key: home.key, body });
+  harness.request('POST', path, { key: home.key, body });
 const get = async (home: TestOrganization, path: string) =>
-  (await house.request('GET', path, { key: home.key })).body;
-const work = () => workBulkActions(house.deps);
+  (await harness.request('GET', path, { key: home.key })).body;
+const work = () => workBulkActions(harness.deps);
 
 /** Runs that failed, one for each hour from 1 January 2026 on. */
 async function insertFailed(home: TestOrganization, exportId: string, count: number) {
-  await house.deps.db.run(sql`
+  await harness.deps.db.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
       data_interval_start, data_interval_end, selection, finished_at, error_code)
     SELECT made.id, ${exportId}, ${home.project.id}, 1, made.id, 'Failed', made.at,
@@ -33,7 +33,7 @@ async function insertFailed(home: TestOrganization, exportId: string, count: num
 }
 
 const retriesOf = (exportId: string) =>
-  house.deps.db.rows<{ delivery_id: string; count: number }>(sql`
+  harness.deps.db.rows<{ delivery_id: string; count: number }>(sql`
     SELECT delivery_id, count(*) AS count FROM batch_export_runs
     WHERE batch_export_id = ${exportId} GROUP BY delivery_id`);
 
@@ -41,8 +41,8 @@ const retriesOf = (exportId: string) =>
 const many = inDepth(250, 5_000);
 
 test('many failed runs are retried, each once, with a result for each', async () => {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home);
   await insertFailed(home, id, many);
   const made = await post(home, `${projectBase(home)}${id}/runs/bulk/`, {
     action: 'retry_runs',
@@ -57,7 +57,7 @@ test('many failed runs are retried, each once, with a result for each', async ()
     refused: 0,
   });
   // What it is about was fixed: a run that fails now is none of it.
-  await insertRunRow(house, id, { hour: 9_000, status: 'Failed' });
+  await insertRunRow(harness, id, { hour: 9_000, status: 'Failed' });
   const url = `${bulkBase(home)}${made.body.id}/`;
   await work();
   const done = await get(home, url);
@@ -80,15 +80,15 @@ test('many failed runs are retried, each once, with a result for each', async ()
 });
 
 test('two processes share the work; one that is cut off leaves nothing half done', async () => {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home);
   await insertFailed(home, id, 250);
   const { body } = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
   const url = `${bulkBase(home)}${body.id}/`;
   const pending = async () => (await get(home, url)).progress.pending;
-  const cut = workBulkActions(house.deps).catch(() => undefined);
+  const cut = workBulkActions(harness.deps).catch(() => undefined);
   while ((await pending()) === 250);
-  await house.deps.db.run(sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  await harness.deps.db.run(sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`);
   await cut;
   await Promise.all([work(), work()]);
@@ -97,10 +97,10 @@ test('two processes share the work; one that is cut off leaves nothing half done
 });
 
 test('exports are paused, unpaused and deleted, by list or filter', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const names = ['One', 'Two', 'Other'];
   const ids: string[] = [];
-  for (const name of names) ids.push((await newExport(house, home, { name })).id);
+  for (const name of names) ids.push((await newExport(harness, home, { name })).id);
   await post(home, `${projectBase(home)}${ids[0]}/pause/`, {});
   const act = async (body: object) => {
     const made = await post(home, bulkBase(home), body);
@@ -131,7 +131,7 @@ test('exports are paused, unpaused and deleted, by list or filter', async () => 
     'One',
     'Other',
   ]);
-  const open = await insertRunRow(house, ids[0]!, {});
+  const open = await insertRunRow(harness, ids[0]!, {});
   const cancelled = await act({ action: 'cancel_runs', ids: [open] });
   assert.equal(cancelled.progress.succeeded, 1);
   const run = await get(home, `${projectBase(home)}${ids[0]}/runs/${open}/`);
@@ -140,15 +140,15 @@ test('exports are paused, unpaused and deleted, by list or filter', async () => 
 });
 
 test('a deletion meanwhile is a result; an abort leaves the rest alone', async () => {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home);
   await insertFailed(home, id, 3);
   const made = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
-  await house.request('DELETE', `${projectBase(home)}${id}/`, { key: home.key });
+  await harness.request('DELETE', `${projectBase(home)}${id}/`, { key: home.key });
   await work();
   const { results } = await get(home, `${bulkBase(home)}${made.body.id}/items/`);
   assert.ok(results.every(({ detail }: BulkActionItem) => detail === 'The export was deleted.'));
-  const other = await newExport(house, home);
+  const other = await newExport(harness, home);
   await insertFailed(home, other.id, 3);
   const stopped = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
   const url = `${bulkBase(home)}${stopped.body.id}/`;
@@ -162,17 +162,17 @@ test('a deletion meanwhile is a result; an abort leaves the rest alone', async (
 });
 
 test('who is no longer an active member has nothing done any more', async () => {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home);
   await insertFailed(home, id, 2);
   for (const leave of [
     (user: number) => sql`DELETE FROM members WHERE user_id = ${user}`,
     (user: number) => sql`UPDATE users SET is_active = false WHERE id = ${user}`,
   ]) {
-    const member = await house.newMember(home.organization.id, 1);
+    const member = await harness.newMember(home.organization.id, 1);
     const asker = { ...home, key: member.key };
     const { body } = await post(asker, bulkBase(home), { action: 'retry_runs', filter: {} });
-    await house.deps.db.run(leave(member.user.id));
+    await harness.deps.db.run(leave(member.user.id));
     await work();
     const ended = await get(home, `${bulkBase(home)}${body.id}/`);
     assert.equal(ended.status, 'Aborted');
@@ -182,9 +182,9 @@ test('who is no longer an active member has nothing done any more', async () => 
 });
 
 test('wrong bodies are 400, what is not there too; nothing of others is reached', async () => {
-  const [home, stranger] = [await house.newOrganization(), await house.newOrganization()];
-  const { id } = await newExport(house, home);
-  const run = await insertRunRow(house, id, { status: 'Failed' });
+  const [home, stranger] = [await harness.newOrganization(), await harness.newOrganization()];
+  const { id } = await newExport(harness, home);
+  const run = await insertRunRow(harness, id, { status: 'Failed' });
   for (const [body, attr] of [
     [{ action: 'retry_runs' }, 'filter'],
     [{ action: 'burn', filter: {} }, 'action'],
@@ -208,8 +208,8 @@ test('wrong bodies are 400, what is not there too; nothing of others is reached'
   });
   assert.equal(looked.body.progress.total, 1);
   assert.equal((await get(home, bulkBase(home))).count, 0);
-  await house.deps.db.run(sql`UPDATE bulk_actions SET finished_at = now() - interval '31 days'
+  await harness.deps.db.run(sql`UPDATE bulk_actions SET finished_at = now() - interval '31 days'
     WHERE id = ${none.body.id}`);
-  await sweepBulkActions(house.deps);
+  await sweepBulkActions(harness.deps);
   assert.equal((await get(stranger, bulkBase(stranger))).count, 0);
 });

@@ -4,29 +4,29 @@ import sql from 'sql-template-tag';
 import { newExport } from '../../../../test/factories/batch_exports.ts';
 import {
   first_hour_at,
-  openDeliveringHouse,
+  openDeliveringHarness,
   scheduleFrom,
   until,
   withEvents,
-} from '../../../../test/factories/delivering_house.ts';
-import type { DeliveringHouse } from '../../../../test/factories/delivering_house.ts';
+} from '../../../../test/factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../../test/factories/delivering_harness.ts';
 import type { FoundExport, FoundRecord } from './schema.ts';
 
-let delivering: DeliveringHouse;
+let delivering: DeliveringHarness;
 before(async () => {
-  delivering = await openDeliveringHouse();
+  delivering = await openDeliveringHarness();
 });
 after(() => delivering.close());
 
 test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
-  const { house } = delivering;
-  const { home, made, get } = await withEvents(house, 'found');
+  const { harness } = delivering;
+  const { home, made, get } = await withEvents(harness, 'found');
   const id = made.id as string;
   const other = { destination: { type: 'NoOp', config: { exclude_events: ['event 3'] } } };
-  const excluding = await newExport(house, home, other);
-  const persons = await newExport(house, home, { model: 'persons' });
-  const made_later = await newExport(house, home);
-  await scheduleFrom(house, id);
+  const excluding = await newExport(harness, home, other);
+  const persons = await newExport(harness, home, { model: 'persons' });
+  const made_later = await newExport(harness, home);
+  await scheduleFrom(harness, id);
   await delivering.startOnce();
   await until(
     () => get('runs/?status=Completed'),
@@ -34,7 +34,7 @@ test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
   );
   const { key } = home;
   const find = (query: string) =>
-    house.request('GET', `/api/projects/${home.project.id}/find/?${query}`, { key });
+    harness.request('GET', `/api/projects/${home.project.id}/find/?${query}`, { key });
   const listed = await find('distinct_id=d&day=2026-01-01');
   assert.equal(listed.status, 200, listed.text);
   assert.deepEqual([listed.body.records.length, listed.body.timezone], [30, 'UTC']);
@@ -42,7 +42,7 @@ test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
     ({ event }: FoundRecord) => event === 'event 3',
   );
   // Made now: its query is asked anew for each record, and the day has thirty.
-  const queried = await newExport(house, home, {
+  const queried = await newExport(harness, home, {
     custom_query: "SELECT uuid, event FROM events WHERE event != 'event 3'",
   });
   const { body } = await find(`uuid=${record.uuid!.toUpperCase()}`);
@@ -54,7 +54,7 @@ test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
   assert.equal(delivered.state, 'delivered');
   assert.equal(delivered.slice!.records, 10);
   assert.match(delivered.slice!.name!, /^found\/.*\.jsonl$/);
-  const receipt = await house.request('GET', new URL(delivered.receipt!).pathname, { key });
+  const receipt = await harness.request('GET', new URL(delivered.receipt!).pathname, { key });
   assert.equal(receipt.body.run_id, delivered.run);
   assert.equal(receipt.body.slices[0].sha256, delivered.slice!.sha256);
   const states = (one: FoundExport) => [one.state, one.reason, one.run];
@@ -66,8 +66,8 @@ test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
   const unknown = await find(`uuid=${crypto.randomUUID()}`);
   assert.deepEqual(unknown.body.records, []);
   assert.match(unknown.body.detail, /^No event .* is stored\./);
-  const stranger = await house.newOrganization();
-  const foreign = await house.request(
+  const stranger = await harness.newOrganization();
+  const foreign = await harness.request(
     'GET',
     `/api/projects/${stranger.project.id}/find/?uuid=${record.uuid}`,
     { key: stranger.key },
@@ -76,11 +76,11 @@ test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
 });
 
 test('what waits for its slot says when it is planned; a failed run says why', async () => {
-  const { house } = delivering;
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home, { interval: 'week' });
+  const { harness } = delivering;
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home, { interval: 'week' });
   const uuid = crypto.randomUUID();
-  const sent = await house.request('POST', `/api/projects/${home.project.id}/events/`, {
+  const sent = await harness.request('POST', `/api/projects/${home.project.id}/events/`, {
     key: home.key,
     body: {
       events: [
@@ -91,7 +91,7 @@ test('what waits for its slot says when it is planned; a failed run says why', a
   assert.equal(sent.status, 200, sent.text);
   const find = async (more = '') =>
     (
-      await house.request('GET', `/api/projects/${home.project.id}/find/?uuid=${uuid}${more}`, {
+      await harness.request('GET', `/api/projects/${home.project.id}/find/?uuid=${uuid}${more}`, {
         key: home.key,
       })
     ).body;
@@ -100,10 +100,10 @@ test('what waits for its slot says when it is planned; a failed run says why', a
   assert.match(waiting!.detail, /^Stored at .*; its slot is planned at .*\.$/);
   assert.equal(
     Date.parse(waiting!.due_at!) - Date.parse(waiting!.data_interval_end!),
-    house.deps.config.settle_seconds * 1000,
+    harness.deps.config.settle_seconds * 1000,
   );
   const { data_interval_start, data_interval_end } = waiting!;
-  await house.deps.db.run(sql`
+  await harness.deps.db.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
       data_interval_start, data_interval_end, selection, latest_error, finished_at)
     SELECT made, ${id}, ${home.project.id}, 1, made, 'Failed', ${data_interval_start},
@@ -123,10 +123,10 @@ test('what waits for its slot says when it is planned; a failed run says why', a
 });
 
 test('what is asked for has to be whole; an unknown export is 404', async () => {
-  const { house } = delivering;
-  const home = await house.newOrganization();
+  const { harness } = delivering;
+  const home = await harness.newOrganization();
   const find = (query: string) =>
-    house.request('GET', `/api/projects/${home.project.id}/find/?${query}`, { key: home.key });
+    harness.request('GET', `/api/projects/${home.project.id}/find/?${query}`, { key: home.key });
   for (const [query, attr] of [
     ['', 'uuid'],
     ['uuid=x', 'uuid'],
@@ -140,11 +140,11 @@ test('what is asked for has to be whole; an unknown export is 404', async () => 
 });
 
 test('a person is found by the versions that were stored on the day', async () => {
-  const { house } = delivering;
-  const home = await house.newOrganization();
-  await house.deps.db.run(sql`UPDATE projects SET timezone = 'Asia/Tokyo'
+  const { harness } = delivering;
+  const home = await harness.newOrganization();
+  await harness.deps.db.run(sql`UPDATE projects SET timezone = 'Asia/Tokyo'
     WHERE id = ${home.project.id}`);
-  const { id } = await newExport(house, home, { model: 'persons', interval: 'day' });
+  const { id } = await newExport(harness, home, { model: 'persons', interval: 'day' });
   const values = [1, 2].map((version) => ({
     team_id: home.project.id,
     distinct_id: 'ada',
@@ -156,9 +156,9 @@ test('a person is found by the versions that were stored on the day', async () =
     created_at: '2026-01-01 16:00:00',
     inserted_at: `2026-01-01 16:0${version}:00`,
   }));
-  await house.deps.clickhouse.insert({ table: 'persons', values, format: 'JSONEachRow' });
+  await harness.deps.clickhouse.insert({ table: 'persons', values, format: 'JSONEachRow' });
   const [from, to] = ['2026-01-01T15:00:00Z', '2026-01-02T15:00:00Z'];
-  await house.deps.db.run(sql`
+  await harness.deps.db.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
       data_interval_start, data_interval_end, selection, finished_at)
     SELECT made, ${id}, ${home.project.id}, 1, made, 'Completed', ${from}, ${to},
@@ -170,7 +170,7 @@ test('a person is found by the versions that were stored on the day', async () =
           inserted_to: Date.parse(to),
         },
       ])}, now() FROM gen_random_uuid() made`);
-  const { body } = await house.request(
+  const { body } = await harness.request(
     'GET',
     `/api/projects/${home.project.id}/find/?distinct_id=ada&day=2026-01-02`,
     { key: home.key },

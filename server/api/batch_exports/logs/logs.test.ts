@@ -10,7 +10,7 @@ import {
 import { shareHarness } from '../../../../test/harness.ts';
 import { patternOf } from './store.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 test('a search text finds itself and nothing that only looks like it', () => {
   assert.deepEqual(['', 'a', '50%', 'a_b', '\\'].map(patternOf), [
@@ -23,10 +23,10 @@ test('a search text finds itself and nothing that only looks like it', () => {
 });
 
 async function withLogs() {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home);
-  const run = await insertRunRow(house, made.id);
-  await house.deps.db.run(sql`DELETE FROM batch_export_logs WHERE batch_export_id = ${made.id}`);
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home);
+  const run = await insertRunRow(harness, made.id);
+  await harness.deps.db.run(sql`DELETE FROM batch_export_logs WHERE batch_export_id = ${made.id}`);
   const lines: [string | null, string, string][] = [
     [null, 'DEBUG', 'zero'],
     [run, 'INFO', 'One 50% done'],
@@ -35,7 +35,7 @@ async function withLogs() {
     [run, 'ERROR', 'FOUR twoXb'],
   ];
   for (const [index, [run_id, level, message]] of lines.entries()) {
-    await house.deps.db.run(
+    await harness.deps.db.run(
       sql`INSERT INTO batch_export_logs (batch_export_id, run_id, "timestamp", level, message)
         VALUES (${made.id}, ${run_id}, ${`2026-01-01T00:00:0${index}Z`}, ${level}, ${message})`,
     );
@@ -48,7 +48,7 @@ const words = (answer: { body: { results: { message: string }[] } }) =>
 
 test('logs answer the record with its lines beside it, newest first', async () => {
   const { home, made, run, url } = await withLogs();
-  const logs = await house.request('GET', `${url}logs/`, { key: home.key });
+  const logs = await harness.request('GET', `${url}logs/`, { key: home.key });
   const { count, next, previous, results, ...record } = logs.body;
   assert.deepEqual({ ...record, latest_runs: [] }, made);
   assert.deepEqual(
@@ -61,7 +61,7 @@ test('logs answer the record with its lines beside it, newest first', async () =
     message: 'FOUR twoXb',
     run,
   });
-  const ofRun = await house.request(
+  const ofRun = await harness.request(
     'GET',
     `${organizationBase(home)}${made.id}/runs/${run}/logs/`,
     { key: home.key },
@@ -92,15 +92,15 @@ test('filters of logs', async () => {
   ];
   for (const [query, expected] of cases)
     assert.deepEqual(
-      words(await house.request('GET', `${url}logs/?${query}`, { key: home.key })),
+      words(await harness.request('GET', `${url}logs/?${query}`, { key: home.key })),
       expected,
       query,
     );
-  const page = await house.request('GET', `${url}logs/?limit=2&level=ERROR,INFO,WARNING`, {
+  const page = await harness.request('GET', `${url}logs/?limit=2&level=ERROR,INFO,WARNING`, {
     key: home.key,
   });
   assert.deepEqual([page.body.count, page.body.previous], [4, null]);
-  const second = await house.request(
+  const second = await harness.request(
     'GET',
     new URL(page.body.next).pathname + new URL(page.body.next).search,
     { key: home.key },
@@ -127,7 +127,7 @@ test('wrong parameters of logs are 400', async () => {
       'limit=1&limit=2',
       `search=${'x'.repeat(1001)}`,
     ]) {
-      const answer = await house.request('GET', `${path}?${query}`, { key: home.key });
+      const answer = await harness.request('GET', `${path}?${query}`, { key: home.key });
       assert.equal(answer.status, 400, query);
       assert.equal(answer.body.attr, query.split('=')[0], query);
     }

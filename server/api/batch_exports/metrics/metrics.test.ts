@@ -10,11 +10,11 @@ import { openHarness } from '../../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 
 const now = Date.parse('2026-03-10T12:00:00.000000Z');
-let house: Harness;
+let harness: Harness;
 before(async () => {
-  house = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
+  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
 });
-after(() => house.close());
+after(() => harness.close());
 
 /** A run that was planned a minute after the end of its interval and began a minute later. */
 type RunWanted = {
@@ -32,7 +32,7 @@ async function insertRun(
 ): Promise<string> {
   const at = (offset_seconds: number) =>
     new Date(Date.parse(end) + offset_seconds * 1000).toISOString();
-  const row = await house.deps.db.row<{ id: string }>(sql`
+  const row = await harness.deps.db.row<{ id: string }>(sql`
     INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, backfill_id, delivery_id,
       status, data_interval_start, data_interval_end, selection, records_completed, bytes_completed,
       created_at, started_at, finished_at)
@@ -44,7 +44,7 @@ async function insertRun(
 }
 
 async function insertBackfill(exportId: string): Promise<string> {
-  const row = await house.deps.db.row<{ id: string }>(sql`
+  const row = await harness.deps.db.row<{ id: string }>(sql`
     INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at,
       watermark, next_start_at, total_runs)
     VALUES (gen_random_uuid(), ${exportId}, 1, 'all', '2026-01-01', '2026-01-02', now(),
@@ -53,11 +53,11 @@ async function insertBackfill(exportId: string): Promise<string> {
 }
 
 const metrics = (home: TestOrganization, id: string, query = '') =>
-  house.request('GET', `${projectBase(home)}${id}/metrics/${query}`, { key: home.key });
+  harness.request('GET', `${projectBase(home)}${id}/metrics/${query}`, { key: home.key });
 
 test('a point for each run, and the same runs by hour and day, backfills apart', async () => {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home);
   const { id } = made;
   const backfill = await insertBackfill(id);
   const first = await insertRun(made, {
@@ -151,7 +151,7 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
     data_interval_end: '2026-03-09T23:00:00.000000Z',
     runs: { ...hour.runs, open: 1 },
   });
-  const narrow = await house.request(
+  const narrow = await harness.request(
     'GET',
     `${organizationBase(home)}${id}/metrics/` +
       '?after=2026-03-09T22:11:00Z&before=2026-03-09T22:21:00.000000Z',
@@ -166,8 +166,8 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
 });
 
 test('a run that makes up for a backfill, and its retry, have their own kind, no lag', async () => {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home);
   const scheduled = await insertRun(made, { end: '2026-03-09T22:00:00.000000Z' });
   const make_up = await insertRun(made, {
     end: '2026-03-09T23:00:00.000000Z',
@@ -178,12 +178,12 @@ test('a run that makes up for a backfill, and its retry, have their own kind, no
     end: '2026-03-09T23:10:00.000000Z',
     backfill: await insertBackfill(made.id),
   });
-  await house.deps.db.run(
+  await harness.deps.db.run(
     sql`UPDATE batch_export_runs SET is_make_up = true, delivery_id = gen_random_uuid()
       WHERE id = ${make_up}`,
   );
   const kindOf = async (id: string) =>
-    (await house.request('GET', `${projectBase(home)}${made.id}/runs/${id}/`, { key: home.key }))
+    (await harness.request('GET', `${projectBase(home)}${made.id}/runs/${id}/`, { key: home.key }))
       .body.kind;
   const kinds = [];
   for (const id of [scheduled, make_up, backfill]) kinds.push(await kindOf(id));
@@ -205,7 +205,7 @@ test('a run that makes up for a backfill, and its retry, have their own kind, no
     ['make_up', null],
     ['backfill', null],
   ]);
-  const retried = await house.request(
+  const retried = await harness.request(
     'POST',
     `${projectBase(home)}${made.id}/runs/${make_up}/retry/`,
     { key: home.key, body: {} },
@@ -215,9 +215,9 @@ test('a run that makes up for a backfill, and its retry, have their own kind, no
 });
 
 test('more than 1000 points and wrong parameters are 400, with what to do', async () => {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home);
-  await house.deps.db.run(sql`
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home);
+  await harness.deps.db.run(sql`
     INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, delivery_id, status,
       data_interval_start, data_interval_end, selection, created_at)
     SELECT id, ${home.project.id}, ${id}, 1, id, 'Completed', at - interval '1 minute', at, '[]', at

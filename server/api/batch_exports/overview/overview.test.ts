@@ -10,35 +10,39 @@ import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 import type { ExportOverview } from './schema.ts';
 import { listOverview } from './store.ts';
 
-let house: Harness;
+let harness: Harness;
 before(async () => {
-  house = await openHarness({ clickhouse: false, config: { settle_seconds: 15 } });
+  harness = await openHarness({ clickhouse: false, config: { settle_seconds: 15 } });
 });
-after(() => house.close());
+after(() => harness.close());
 
 const get = async (home: TestOrganization, query = '') => {
-  const answer = await house.request('GET', `/api/projects/${home.project.id}/overview/${query}`, {
-    key: home.key,
-  });
+  const answer = await harness.request(
+    'GET',
+    `/api/projects/${home.project.id}/overview/${query}`,
+    {
+      key: home.key,
+    },
+  );
   assert.equal(answer.status, 200, answer.text);
   return answer.body;
 };
 
 test('health in a word and a sentence, with freshness, next run and rows', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const ids: Record<string, string> = {};
   for (const name of ['good', 'bad', 'paused', 'fresh', 'late', 'ended'])
-    ids[name] = (await newExport(house, home, { name })).id;
-  for (const rows of [3, 4, 5]) await endedRun(house, ids['good']!, completed, { rows });
-  await endedRun(house, ids['bad']!, failed);
-  await house.request('POST', `${projectBase(home)}${ids['paused']}/pause/`, {
+    ids[name] = (await newExport(harness, home, { name })).id;
+  for (const rows of [3, 4, 5]) await endedRun(harness, ids['good']!, completed, { rows });
+  await endedRun(harness, ids['bad']!, failed);
+  await harness.request('POST', `${projectBase(home)}${ids['paused']}/pause/`, {
     key: home.key,
     body: {},
   });
-  await endedRun(house, ids['late']!, completed);
-  await house.deps.db.run(sql`UPDATE batch_export_health SET is_late = true
+  await endedRun(harness, ids['late']!, completed);
+  await harness.deps.db.run(sql`UPDATE batch_export_health SET is_late = true
     WHERE batch_export_id = ${ids['late']!}`);
-  await house.deps.db.run(sql`UPDATE batch_exports SET next_run_at = NULL
+  await harness.deps.db.run(sql`UPDATE batch_exports SET next_run_at = NULL
     WHERE id = ${ids['ended']!}`);
   const { results, counts, count } = await get(home, '?ordering=health');
   assert.equal(count, 6);
@@ -81,7 +85,7 @@ test('health in a word and a sentence, with freshness, next run and rows', async
   assert.equal((await get(home, '?limit=2&offset=4&ordering=name')).results.length, 2);
   const of_one = await get(home, `?batch_export=${ids['bad']}`);
   assert.deepEqual([of_one.count, of_one.results], [1, [named('bad')]]);
-  const wrong = await house.request(
+  const wrong = await harness.request(
     'GET',
     `/api/organizations/${home.organization.id}/overview/?health=well`,
     { key: home.key },
@@ -90,36 +94,36 @@ test('health in a word and a sentence, with freshness, next run and rows', async
 });
 
 test('what backfills delivered before the first run of the schedule is told', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const told = async () => {
     const { results } = await get(home);
     const [{ health, records_by_backfills }] = results as [ExportOverview];
     return [health.code, records_by_backfills, health.detail.slice(0, 37)];
   };
-  const { id } = await newExport(house, home);
+  const { id } = await newExport(harness, home);
   assert.deepEqual(await told(), ['waiting', 0, 'It waits for its first run.']);
   const backfill_id = randomUUID();
-  await house.deps.db.run(sql`
+  await harness.deps.db.run(sql`
     INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at,
       watermark, next_start_at, total_runs)
     VALUES (${backfill_id}, ${id}, 1, 'all', '2026-01-01', '2026-01-02', now(), '2026-01-02', 2)`);
-  await endedRun(house, id, completed, { rows: 3, backfill_id });
-  await endedRun(house, id, failed, { backfill_id });
-  await house.deps.db.run(sql`UPDATE batch_export_health SET delivered_until = NULL,
+  await endedRun(harness, id, completed, { rows: 3, backfill_id });
+  await endedRun(harness, id, failed, { backfill_id });
+  await harness.deps.db.run(sql`UPDATE batch_export_health SET delivered_until = NULL,
     is_failing = false WHERE batch_export_id = ${id}`);
   assert.deepEqual(await told(), ['waiting', 3, 'Backfills have delivered 3 rows; its ']);
-  await endedRun(house, id, completed);
+  await endedRun(harness, id, completed);
   assert.deepEqual((await told()).slice(0, 2), ['up_to_date', null]);
 });
 
 test('what is tried again is told, whatever was delivered after it', async () => {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home);
   const told = async () => (await get(home)).results[0] as ExportOverview;
-  const tried = await insertRunRow(house, id, { hour: 1, status: 'Running' });
-  await insertRunRow(house, id, { hour: 2, status: 'Running' });
+  const tried = await insertRunRow(harness, id, { hour: 1, status: 'Running' });
+  await insertRunRow(harness, id, { hour: 2, status: 'Running' });
   assert.equal((await told()).retrying, null);
-  await house.deps.db.run(sql`UPDATE batch_export_runs SET latest_error = 'It answered 500.',
+  await harness.deps.db.run(sql`UPDATE batch_export_runs SET latest_error = 'It answered 500.',
     started_at = '2026-01-01T02:00:15Z' WHERE batch_export_id = ${id}`);
   const waiting = await told();
   assert.deepEqual(waiting.retrying, {
@@ -130,7 +134,7 @@ test('what is tried again is told, whatever was delivered after it', async () =>
     latest_error: 'It answered 500.',
   });
   assert.match(waiting.health.detail, /500\. Its schedule has not delivered anything yet\.$/);
-  await endedRun(house, id, completed, { hour: 3, rows: 0 });
+  await endedRun(harness, id, completed, { hour: 3, rows: 0 });
   const { health, delivered_until } = await told();
   assert.deepEqual(
     [health.code, delivered_until, health.detail],
@@ -146,19 +150,21 @@ test('what is tried again is told, whatever was delivered after it', async () =>
 });
 
 test('10,000 exports are one short answer a page', async () => {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home);
-  await house.deps.db.run(sql`
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home);
+  await harness.deps.db.run(sql`
     INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone,
       planned_until, next_run_at)
     SELECT gen_random_uuid(), e.team_id, 'export ' || n, e.model, e.destination_type, e."interval",
       e.timezone, e.planned_until, e.next_run_at
     FROM batch_exports e CROSS JOIN generate_series(2, 10000) n WHERE e.id = ${id}`);
-  const before_it = house.deps.db.statementCount();
+  const before_it = harness.deps.db.statementCount();
   const { count, results, counts } = await get(home, '?limit=100&ordering=health');
   assert.deepEqual([count, results.length, counts.waiting], [10_000, 100, 10_000]);
-  assert.ok(house.deps.db.statementCount() - before_it <= 6);
-  await house.deps.db.text('ANALYZE batch_exports; ANALYZE batch_export_health; ANALYZE projects');
+  assert.ok(harness.deps.db.statementCount() - before_it <= 6);
+  await harness.deps.db.text(
+    'ANALYZE batch_exports; ANALYZE batch_export_health; ANALYZE projects',
+  );
   const none = { health: undefined, search: undefined, model: undefined };
   const all = { ...none, destination_type: undefined, batch_export: undefined, slots: 30 };
   for (const ordering of ['-created_at', 'created_at', 'name', '-name'] as const)
@@ -166,7 +172,7 @@ test('10,000 exports are one short answer a page', async () => {
       const place = { organization_id: home.organization.id, team_id };
       const wanted = { ...all, ordering };
       const page = listOverview(place, wanted, { limit: 10, offset: 0 });
-      const { rows } = await house.deps.db.text(`EXPLAIN ${page.text}`, page.values);
+      const { rows } = await harness.deps.db.text(`EXPLAIN ${page.text}`, page.values);
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
       assert.doesNotMatch(plan, /Seq Scan on batch_exports/, plan);
       assert.match(plan, ordering.includes('name') ? /batch_exports_by_name/ : /_by_project/);
@@ -174,17 +180,17 @@ test('10,000 exports are one short answer a page', async () => {
 });
 
 test('an organization shows exports of all its projects in each order, page by page', async () => {
-  const home = await house.newOrganization();
-  const project = await house.request('POST', '/api/projects/', {
+  const home = await harness.newOrganization();
+  const project = await harness.request('POST', '/api/projects/', {
     key: home.key,
     body: { name: 'Second' },
   });
   const other = { ...home, project: project.body };
   for (const [index, name] of ['b', 'D', 'a', 'c'].entries())
-    await newExport(house, index % 2 === 0 ? home : other, { name, paused: index === 3 });
+    await newExport(harness, index % 2 === 0 ? home : other, { name, paused: index === 3 });
   const names = async (query: string) => {
     const url = `/api/organizations/${home.organization.id}/overview/${query}`;
-    const { body } = await house.request('GET', url, { key: home.key });
+    const { body } = await harness.request('GET', url, { key: home.key });
     return [body.count, body.results.map(({ name }: ExportOverview) => name).join('')];
   };
   for (const [ordering, expected] of [
@@ -205,7 +211,7 @@ test('an organization shows exports of all its projects in each order, page by p
   assert.deepEqual(await names('?health=waiting,late&limit=1&ordering=name'), [3, 'a']);
   assert.deepEqual(await names('?search=d&limit=1'), [1, 'D']);
   const url = `/api/organizations/${home.organization.id}/batch_exports/?limit=2&offset=1`;
-  const { body } = await house.request('GET', url, { key: home.key });
+  const { body } = await harness.request('GET', url, { key: home.key });
   assert.deepEqual(
     [body.count, body.results.map(({ name }: ExportOverview) => name)],
     [4, ['a', 'D']],
@@ -213,11 +219,11 @@ test('an organization shows exports of all its projects in each order, page by p
 });
 
 test('the worst are read page by page, also while health changes below', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const of = ['waiting', 'failing', 'late', 'failing', 'waiting', 'late', 'up_to_date', 'failing'];
   for (const [index, code] of of.entries()) {
-    const { id } = await newExport(house, home, { name: `${index}` });
-    await house.deps.db.run(sql`
+    const { id } = await newExport(harness, home, { name: `${index}` });
+    await harness.deps.db.run(sql`
       INSERT INTO batch_export_health (batch_export_id, revision, is_failing, is_late,
         is_volume_unusual, delivered_until, consecutive_failures)
       VALUES (${id}, 1, ${code === 'failing'}, ${code === 'late'}, false,
@@ -239,7 +245,7 @@ test('the worst are read page by page, also while health changes below', async (
           await names(`${narrowed}&limit=${limit}&offset=${offset}`),
           `${order.length}: ${order.slice(offset, offset + limit)}`,
         );
-  const { db } = house.deps;
+  const { db } = harness.deps;
   const { rows } = db;
   db.rows = async <Row>(statement: Parameters<typeof rows>[0]) => {
     const found = await rows<Row>(statement);

@@ -8,11 +8,11 @@ import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 import { buildApp } from '../../../app.ts';
 import { openClickHouse } from '../../../platform/clickhouse/client.ts';
 
-let house: Harness;
+let harness: Harness;
 before(async () => {
-  house = await openHarness();
+  harness = await openHarness();
 });
-after(() => house.close());
+after(() => harness.close());
 
 const query = "SELECT uuid, event AS kind, concat(event, 'x') AS y FROM events WHERE event = 'a'";
 const other_query = 'SELECT count() AS n FROM events';
@@ -27,19 +27,19 @@ const schema = {
 };
 const urlOf = (home: TestOrganization, id: string) => `${projectBase(home)}${id}/`;
 const send = (home: TestOrganization, method: string, path: string, body?: unknown) =>
-  house.request(method, path, { key: home.key, ...(body === undefined ? {} : { body }) });
+  harness.request(method, path, { key: home.key, ...(body === undefined ? {} : { body }) });
 const revisionOf = async (id: string) =>
-  (await house.deps.db.row<{ revision: number }>(
+  (await harness.deps.db.row<{ revision: number }>(
     sql`SELECT revision FROM batch_exports WHERE id = ${id}`,
   ))!.revision;
 
 test('a query comes back as it was sent, with the schema that it was resolved into', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const sent = `  ${query}\n-- a comment\n`;
-  const made = await newExport(house, home, { custom_query: sent });
+  const made = await newExport(harness, home, { custom_query: sent });
   assert.deepEqual([made.custom_query, made.schema], [sent, { ...schema, custom_query: sent }]);
   assert.deepEqual((await send(home, 'GET', urlOf(home, made.id))).body, made);
-  const plain = await newExport(house, home, { custom_query: null });
+  const plain = await newExport(harness, home, { custom_query: null });
   assert.deepEqual([plain.custom_query, plain.schema], [null, null]);
 });
 
@@ -47,8 +47,8 @@ test(
   'null removes a query, what is not sent keeps it, and each change of it starts a revision and ' +
     'is in the log',
   async () => {
-    const home = await house.newOrganization();
-    const { id } = await newExport(house, home, { custom_query: query });
+    const home = await harness.newOrganization();
+    const { id } = await newExport(harness, home, { custom_query: query });
     const put = { name: 'Put', destination: noop_export.destination, interval: 'hour' };
     const steps: [string, object, string | null, number][] = [
       ['PATCH', { name: 'Renamed' }, query, 1],
@@ -93,7 +93,7 @@ test(
 );
 
 test('a fault is a 400 that names line, column, piece and what was meant, one each', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const refused = await send(home, 'POST', projectBase(home), {
     ...noop_export,
     custom_query: 'SELECT evnt,\n  lenght(event) FROM events',
@@ -140,8 +140,8 @@ test(
   'a change of the model or the destination checks the stored query against it; validate_only, ' +
     'test and preview check too',
   async () => {
-    const home = await house.newOrganization();
-    const { id } = await newExport(house, home, {
+    const home = await harness.newOrganization();
+    const { id } = await newExport(harness, home, {
       custom_query: 'SELECT event AS xmin, person.properties.plan AS plan FROM events',
     });
     const model = await send(home, 'PATCH', urlOf(home, id), { model: 'persons' });
@@ -174,7 +174,7 @@ test(
 );
 
 test('names that a destination cannot take are refused before anything is made', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const sql_config = { host: 'example.com', user: 'u', password: 'p', database: 'd' };
   const cases: [string, object, string, RegExp][] = [
     ['Postgres', sql_config, `event AS \`${'ä'.repeat(32)}\``, /at most 63 bytes/],
@@ -209,7 +209,7 @@ test('names that a destination cannot take are refused before anything is made',
 });
 
 test('hostile texts are 400', async () => {
-  const home = await house.newOrganization();
+  const home = await harness.newOrganization();
   const texts = [
     "SELECT * FROM file('/etc/passwd')",
     'SELECT * FROM system.tables',
@@ -234,10 +234,10 @@ test('hostile texts are 400', async () => {
 });
 
 test('without the analytics store a query is not checked: 503, nothing is changed', async () => {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home, { custom_query: query });
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home, { custom_query: query });
   const away = openClickHouse('http://127.0.0.1:9/none', { application: 'sluice-test' });
-  const app = buildApp(withEngine({ ...house.deps, clickhouse: away }));
+  const app = buildApp(withEngine({ ...harness.deps, clickhouse: away }));
   const headers = { authorization: `Bearer ${home.key}`, 'content-type': 'application/json' };
   const patch = (body: object) =>
     app.inject({ method: 'PATCH', url: urlOf(home, id), headers, payload: JSON.stringify(body) });

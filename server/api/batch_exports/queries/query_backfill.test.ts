@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { is_deep } from '../../../../test/depth.ts';
-import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
 import { deliver, linesOf, toFolder } from '../../../../test/factories/query_deliveries.ts';
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 before(async () => {
-  exporting = await openQueryHouse();
+  exporting = await openQueryHarness();
 });
 after(() => exporting.close());
 
@@ -111,7 +111,7 @@ test(
       const { home, made } = await deliver(exporting, prefix, query, more, hours);
       // Days of Noronha turn at 02:00 in UTC. One event was taken in after the scheduled runs, and
       // one person changed in two hours.
-      await exporting.house.deps.db.run(
+      await exporting.harness.deps.db.run(
         sql`UPDATE batch_exports SET timezone = 'America/Noronha' WHERE id = ${made.id}`,
       );
       const changes = [1, 2].map((version) => ({

@@ -5,19 +5,19 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { only_deep } from '../../../../test/depth.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
-import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
 import { claimRun } from '../../../engine/workers/claims.ts';
 import { executeRun } from '../../../engine/delivery/execute.ts';
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 let home: TestOrganization;
 before(async () => {
-  exporting = await openQueryHouse({
+  exporting = await openQueryHarness({
     config: { query_seconds_max: 600, query_memory_mb_max: 1_024 },
   });
-  home = await exporting.house.newOrganization();
-  await exporting.house.deps.clickhouse.command({
+  home = await exporting.harness.newOrganization();
+  await exporting.harness.deps.clickhouse.command({
     query: `INSERT INTO events (team_id, uuid, event, distinct_id, person_id, properties,
       person_properties, elements_chain, timestamp, created_at, inserted_at)
       SELECT {team_id:Int64}, generateUUIDv4(), toString(number), 'd', generateUUIDv4(), '{}', '',
@@ -30,7 +30,7 @@ before(async () => {
 after(() => exporting.close());
 
 async function countRunning(label: string): Promise<number> {
-  const result = await exporting.house.deps.clickhouse.query({
+  const result = await exporting.harness.deps.clickhouse.query({
     query:
       'SELECT 1 FROM system.processes WHERE position(query, {label:String}) > 0 AND ' +
       "position(query, 'system.processes') = 0",
@@ -65,9 +65,9 @@ for (const [name, [custom_query, wait_ms]] of Object.entries(endless)) {
       custom_query,
     });
     const [planned] = await exporting.plan(made.id);
-    const run = await claimRun(exporting.house.deps.db, planned!.id, randomUUID());
+    const run = await claimRun(exporting.harness.deps.db, planned!.id, randomUUID());
     const stop = new AbortController();
-    const executing = executeRun(exporting.house.deps.engine, run!, stop.signal);
+    const executing = executeRun(exporting.harness.deps.engine, run!, stop.signal);
     await eventually(
       'the query does not run',
       async () => (await countRunning('CROSS JOIN')) === 1,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { parquetReadObjects } from 'hyparquet';
 import { is_deep } from '../../../../test/depth.ts';
-import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
 import {
   deliver,
   six_events,
@@ -11,9 +11,9 @@ import {
   toFolder,
 } from '../../../../test/factories/query_deliveries.ts';
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 before(async () => {
-  exporting = await openQueryHouse();
+  exporting = await openQueryHarness();
 });
 after(() => exporting.close());
 
@@ -151,7 +151,10 @@ test('two projects whose rows bear marks never see each other', async () => {
     'SELECT properties FROM events WHERE distinct_id IN (SELECT distinct_id FROM ' +
       'persons) UNION ALL SELECT properties FROM persons',
   ];
-  const homes = [await exporting.house.newOrganization(), await exporting.house.newOrganization()];
+  const homes = [
+    await exporting.harness.newOrganization(),
+    await exporting.harness.newOrganization(),
+  ];
   for (const [index, home] of homes.entries()) {
     const event = `mark ${index}`;
     const properties = { mark: event };

@@ -4,8 +4,8 @@ import { parquetMetadata } from 'hyparquet';
 import sql from 'sql-template-tag';
 import { openBigQueryServer } from '../../../../test/servers/bigquery_server.ts';
 import { assertChanged } from '../../../../test/factories/deliveries.ts';
-import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
 import { openS3Server } from '../../../../test/servers/s3_server.ts';
 import type { S3Server } from '../../../../test/servers/s3_server.ts';
 import { bigquery } from '../../../engine/destinations/bigquery/bigquery.ts';
@@ -21,11 +21,11 @@ import { openProxiedPostgres } from '../../../../test/factories/proxied_postgres
 import type { ProxiedPostgres } from '../../../../test/factories/proxied_postgres.ts';
 
 const bucket_name = 'test-bucket';
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 let server: S3Server;
 let postgres: ProxiedPostgres;
 before(async () => {
-  exporting = await openQueryHouse();
+  exporting = await openQueryHarness();
   server = await openS3Server([bucket_name]);
   postgres = await openProxiedPostgres();
 });
@@ -50,7 +50,7 @@ function s3Config(prefix: string, more: object = {}) {
 async function objectsIn(prefix: string): Promise<Buffer[]> {
   const bucket = openBucket(
     s3Config(prefix),
-    exporting.house.deps.outbound,
+    exporting.harness.deps.outbound,
     new AbortController().signal,
   );
   const keys: string[] = [];
@@ -72,7 +72,7 @@ test(
   'S3: an attempt after a failed one, and a retry of a failed run, give the bytes that one ' +
     'attempt would have given',
   async () => {
-    const home = await exporting.house.newOrganization();
+    const home = await exporting.harness.newOrganization();
     await exporting.insert(home, six_hundred);
     const custom_query = 'SELECT event, properties, now() AS made_at FROM events';
     const make = (prefix: string) =>
@@ -118,8 +118,8 @@ test(
   'a slice that is large enough for a way of its own has the same bytes as one that is read by ' +
     'the usual way',
   async () => {
-    const { clickhouse } = exporting.house.deps;
-    const home = await exporting.house.newOrganization();
+    const { clickhouse } = exporting.harness.deps;
+    const home = await exporting.harness.newOrganization();
     await clickhouse.command({
       query: `INSERT INTO events (team_id, uuid, event, distinct_id, person_id, properties,
         person_properties, elements_chain, timestamp, created_at, inserted_at)
@@ -167,7 +167,7 @@ test(
 );
 
 test('S3: a run whose commit is in doubt keeps its query, whatever the export is', async () => {
-  const home = await exporting.house.newOrganization();
+  const home = await exporting.harness.newOrganization();
   await exporting.insert(home, six_hundred.slice(0, 2));
   const kept = {
     destination: { type: 'S3', config: s3Config('kept') },
@@ -186,7 +186,7 @@ test('S3: a run whose commit is in doubt keeps its query, whatever the export is
     200,
   );
   // Its objects are gone again, so they are written once more.
-  await exporting.house.deps.db.run(
+  await exporting.harness.deps.db.run(
     sql`UPDATE batch_export_slices SET outcome = NULL WHERE run_id = ${inDoubt!.id}`,
   );
   assert.equal((await exporting.runAll(made.id))[0]!.status, 'Completed');
@@ -197,7 +197,7 @@ test(
   'BigQuery: the connection test sends a row of the columns of the query, in a file as a run ' +
     'writes it, and compares every value',
   async (context) => {
-    const home = await exporting.house.newOrganization();
+    const home = await exporting.harness.newOrganization();
     await exporting.insert(home, six_hundred.slice(0, 1));
     const custom_query =
       'SELECT uuid, event AS c1, properties AS c0, length(event) AS amount, 1.5 AS ratio, event ' +
@@ -216,7 +216,7 @@ test(
     const google = await openBigQueryServer();
     context.after(() => google.close());
     google.tables('product');
-    const deps = destinationDeps(exporting.house.deps.engine, new AbortController().signal);
+    const deps = destinationDeps(exporting.harness.deps.engine, new AbortController().signal);
     const check = () =>
       bigquery.check({ ...google.account, dataset_id: 'product' }, columns, {
         ...deps,

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { TestOrganization } from '../../../../test/harness.ts';
-import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
 import { NonRetryableError, RetryableError } from '../../../engine/destination/errors.ts';
 import { openSourceQuery } from '../../../engine/source/source_query.ts';
 import { streamSlice } from '../../../engine/source/source.ts';
 
 const events_count = 40_000;
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 let home: TestOrganization;
 before(async () => {
-  exporting = await openQueryHouse({
+  exporting = await openQueryHarness({
     clickhouse: 'own',
     config: {
       query_seconds_max: 2,
@@ -20,10 +20,10 @@ before(async () => {
       query_rows_max: 300_000,
     },
   });
-  home = await exporting.house.newOrganization();
+  home = await exporting.harness.newOrganization();
   // Two kilobytes each, so that all of them together are more than the memory that a query has; the
   // last one is unlike the others.
-  await exporting.house.deps.clickhouse.command({
+  await exporting.harness.deps.clickhouse.command({
     query: `INSERT INTO events (team_id, uuid, event, distinct_id, person_id, properties,
       person_properties, elements_chain, timestamp, created_at, inserted_at)
       SELECT {team_id:Int64}, generateUUIDv4(), toString(number), 'd', generateUUIDv4(),
@@ -97,7 +97,7 @@ test('a preview of a query that takes too much, or fails, is a 400 that says so'
     ['SELECT groupArray(properties) AS a FROM events', /64 MiB/],
     ["SELECT toInt64(concat('x', event)) AS n FROM events", /Line 1, column 8/],
   ] as const) {
-    const answer = await exporting.house.request(
+    const answer = await exporting.harness.request(
       'POST',
       `/api/projects/${home.project.id}/batch_exports/preview/`,
       {
@@ -114,8 +114,8 @@ test(
   'the time that a destination takes is not the time of the query, and a fault in mid-stream is ' +
     'explained',
   async () => {
-    const house = exporting.house.deps.engine;
-    const engine = { ...house, query_limits: { ...house.query_limits, execution_seconds: 30 } };
+    const harness = exporting.harness.deps.engine;
+    const engine = { ...harness, query_limits: { ...harness.query_limits, execution_seconds: 30 } };
     const all = [{ event_from: null, event_to: null, inserted_from: null, inserted_to: null }];
     const slice = {
       number: 0,
@@ -182,7 +182,7 @@ test(
   'queries of one project that have half of the memory wait for each other and keep no other ' +
     'project waiting',
   async () => {
-    const { query_budget, config } = exporting.house.deps;
+    const { query_budget, config } = exporting.harness.deps;
     const bytes = config.query_memory_mb_max * 1024 * 1024;
     const forever = new AbortController().signal;
     const held = [
@@ -199,7 +199,7 @@ test(
         )
       ).id,
     );
-    const other = await exporting.house.newOrganization();
+    const other = await exporting.harness.newOrganization();
     const goes = { destination: { type: 'File', config: { prefix: 'goes' } }, custom_query };
     const made = await exporting.scheduled(other, goes, 1);
     assert.equal((await exporting.runAll(made.id))[0]!.status, 'Completed');

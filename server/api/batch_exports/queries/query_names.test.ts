@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { parquetReadObjects } from 'hyparquet';
-import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
 import {
   deliver,
   linesOf,
@@ -10,9 +10,9 @@ import {
   toFolder,
 } from '../../../../test/factories/query_deliveries.ts';
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 before(async () => {
-  exporting = await openQueryHouse();
+  exporting = await openQueryHarness();
 });
 after(() => exporting.close());
 

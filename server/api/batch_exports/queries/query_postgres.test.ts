@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openQueryHouse } from '../../../../test/factories/query_exports.ts';
-import type { QueryHouse } from '../../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
 import { verifyExports } from '../../../cli/verify/verify.ts';
 import { RetryableError } from '../../../engine/destination/errors.ts';
 import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
@@ -11,10 +11,10 @@ import { statuses } from '../../../../test/factories/query_deliveries.ts';
 import { openProxiedPostgres } from '../../../../test/factories/proxied_postgres.ts';
 import type { ProxiedPostgres } from '../../../../test/factories/proxied_postgres.ts';
 
-let exporting: QueryHouse;
+let exporting: QueryHarness;
 let postgres: ProxiedPostgres;
 before(async () => {
-  exporting = await openQueryHouse();
+  exporting = await openQueryHarness();
   postgres = await openProxiedPostgres();
 });
 after(async () => {
@@ -32,7 +32,7 @@ test(
   'Postgres: a run whose commit the server refuses shows nothing, says so, and gives its ' +
     'selection back',
   async () => {
-    const home = await exporting.house.newOrganization();
+    const home = await exporting.harness.newOrganization();
     await exporting.insert(home, four_events.slice(0, 2));
     await postgres.pool.query(`CREATE TABLE refused (event text);
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'too late'
@@ -51,7 +51,7 @@ test(
     );
     assert.match(failed.latest_error!, /too late/);
     assert.doesNotMatch(failed.latest_error!, /may or may not/);
-    const { deps } = exporting.house;
+    const { deps } = exporting.harness;
     assert.deepEqual(
       await deps.db.row(
         sql`SELECT committing_at, "cursor" FROM batch_export_runs WHERE id = ${failed.id}`,
@@ -72,7 +72,7 @@ test(
 );
 
 test('a row that the store does not write is the fault of the store, or of the stop', async () => {
-  const engine = exporting.house.deps.engine;
+  const engine = exporting.harness.deps.engine;
   const row = {
     columns: [{ name: 'amount', type: 'integer' as const, nullable: false, expression: 'amount' }],
     values: ['no number'],
@@ -92,7 +92,7 @@ test('a row that the store does not write is the fault of the store, or of the s
 });
 
 test("Postgres: the table has the query's columns; without a key numbers verify it", async () => {
-  const home = await exporting.house.newOrganization();
+  const home = await exporting.harness.newOrganization();
   await exporting.insert(home, four_events);
   const custom_query =
     'SELECT event AS uuid, length(event) AS "a ""name""", event = \'e1\' AS is_one, 1.5 AS f, ' +
@@ -116,7 +116,7 @@ test("Postgres: the table has the query's columns; without a key numbers verify 
     })),
   );
   const verify = async () => {
-    const [found] = await verifyExports(exporting.house.deps.engine, made.id);
+    const [found] = await verifyExports(exporting.harness.deps.engine, made.id);
     assert.equal(found?.fault, null);
     return found.differences;
   };
@@ -129,7 +129,7 @@ test("Postgres: the table has the query's columns; without a key numbers verify 
 });
 
 test("Postgres: persons are merged by the model's own key, not by its mere name", async () => {
-  const home = await exporting.house.newOrganization();
+  const home = await exporting.harness.newOrganization();
   const version = (n: number) => ({
     distinct_id: `p${n % 2}`,
     at: `2026-01-01T0${Math.floor(n / 2)}:10:00Z`,

@@ -4,17 +4,17 @@ import { newExport, projectBase } from '../../../../test/factories/batch_exports
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness } from '../../../../test/harness.ts';
 
-let house: Harness;
+let harness: Harness;
 before(async () => {
-  house = await openHarness({ clickhouse: false, config: { settle_seconds: 15 } });
+  harness = await openHarness({ clickhouse: false, config: { settle_seconds: 15 } });
 });
-after(() => house.close());
+after(() => harness.close());
 
 test('an export and its runs say which run is next, when, and why there is none', async () => {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home);
   const url = `${projectBase(home)}${made.id}/`;
-  const runs = async () => (await house.request('GET', `${url}runs/`, { key: home.key })).body;
+  const runs = async () => (await harness.request('GET', `${url}runs/`, { key: home.key })).body;
   const { data_interval_start, data_interval_end } = made.next_run;
   assert.equal(Date.parse(data_interval_end) - Date.parse(data_interval_start), 3_600_000);
   const { next_run, detail, results } = await runs();
@@ -25,12 +25,12 @@ test('an export and its runs say which run is next, when, and why there is none'
     detail,
     /^The next run is for what is taken in from .+ 15 seconds after its interval/,
   );
-  await house.request('POST', `${url}backfill/`, {
+  await harness.request('POST', `${url}backfill/`, {
     key: home.key,
     body: { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' },
   });
   assert.match((await runs()).detail, / A backfill begins at .+ has settled\.$/);
-  const paused = await house.request('POST', `${url}pause/`, { key: home.key });
+  const paused = await harness.request('POST', `${url}pause/`, { key: home.key });
   assert.equal(paused.body.next_run, null);
   assert.deepEqual((await runs()).next_run, null);
   assert.match((await runs()).detail, /^The export is paused: .+ A backfill begins at /);

@@ -7,15 +7,15 @@ import type { Harness } from '../../../../test/harness.ts';
 import type { Queryable, Statement } from '../../../platform/postgres/database.ts';
 import { listRuns } from './store.ts';
 
-let house: Harness;
+let harness: Harness;
 before(async () => {
-  house = await openHarness({ clickhouse: false });
+  harness = await openHarness({ clickhouse: false });
 });
-after(() => house.close());
+after(() => harness.close());
 
 test('runs of a rare status are found by its index, among however many others', async () => {
-  const made = await newExport(house, await house.newOrganization());
-  const { db } = house.deps;
+  const made = await newExport(harness, await harness.newOrganization());
+  const { db } = harness.deps;
   await db.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
       data_interval_start, data_interval_end, selection, created_at)
@@ -23,7 +23,7 @@ test('runs of a rare status are found by its index, among however many others', 
     FROM generate_series(timestamptz '2025-01-01', '2025-05-01', '1 hour') at
       CROSS JOIN LATERAL (SELECT gen_random_uuid() AS id WHERE at IS NOT NULL) made
       JOIN batch_exports e ON e.id = ${made.id}`);
-  await insertRunRow(house, made.id, { hour: 1, status: 'Failed' });
+  await insertRunRow(harness, made.id, { hour: 1, status: 'Failed' });
   await db.text('ANALYZE batch_export_runs');
   let plan = '';
   const explained: Queryable = {

@@ -12,23 +12,23 @@ import { addDelivered } from '../../../engine/ledger/ledger.ts';
 import { fromStored } from '../../../engine/ledger/rectangles.ts';
 import type { StoredRectangle } from '../../../engine/ledger/rectangles.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 async function withExport() {
-  const home = await house.newOrganization();
-  const made = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const made = await newExport(harness, home);
   const url = `${projectBase(home)}${made.id}/runs/`;
   return {
     home,
     made,
     url,
-    get: (path: string) => house.request('GET', `${url}${path}`, { key: home.key }),
-    act: (path: string) => house.request('POST', `${url}${path}`, { key: home.key }),
+    get: (path: string) => harness.request('GET', `${url}${path}`, { key: home.key }),
+    act: (path: string) => harness.request('POST', `${url}${path}`, { key: home.key }),
   };
 }
 
 const selectionOf = async (id: string) =>
-  (await house.deps.db.row<{ selection: StoredRectangle[] }>(
+  (await harness.deps.db.row<{ selection: StoredRectangle[] }>(
     sql`SELECT selection FROM batch_export_runs WHERE id = ${id}`,
   ))!.selection;
 
@@ -37,7 +37,10 @@ test('the list of runs is a cursor list with orders and filters', async () => {
   const ids: string[] = [];
   for (const hour of [3, 1, 2, 0])
     ids.push(
-      await insertRunRow(house, made.id, { hour, status: hour % 2 === 0 ? 'Completed' : 'Failed' }),
+      await insertRunRow(harness, made.id, {
+        hour,
+        status: hour % 2 === 0 ? 'Completed' : 'Failed',
+      }),
     );
   const [three, one, two, zero] = ids;
   const listed = async (query: string) =>
@@ -62,16 +65,16 @@ test('the list of runs is a cursor list with orders and filters', async () => {
     [Object.keys(page.body), page.body.previous],
     [['next', 'previous', 'results', 'next_run', 'detail'], null],
   );
-  await insertRunRow(house, made.id, { hour: -1 });
+  await insertRunRow(harness, made.id, { hour: -1 });
   for (;;) {
     seen.push(...page.body.results.map((run: { id: string }) => run.id));
     if (page.body.next === null) break;
     const next = new URL(page.body.next);
-    page = await house.request('GET', next.pathname + next.search, { key: home.key });
+    page = await harness.request('GET', next.pathname + next.search, { key: home.key });
   }
   assert.deepEqual(seen, [zero, one, two, three]);
   assert.equal(
-    (await house.request('GET', `${organizationBase(home)}${made.id}/runs/`, { key: home.key }))
+    (await harness.request('GET', `${organizationBase(home)}${made.id}/runs/`, { key: home.key }))
       .body.results.length,
     5,
   );
@@ -93,13 +96,13 @@ test('the list of runs is a cursor list with orders and filters', async () => {
 
 test('a run has the fields of the contract, and its counters stay 32-bit', async () => {
   const { made, get } = await withExport();
-  const id = await insertRunRow(house, made.id, { status: 'Completed', total: 5_000_000_000 });
+  const id = await insertRunRow(harness, made.id, { status: 'Completed', total: 5_000_000_000 });
   const { body } = await get(`${id}/`);
   assert.deepEqual(
     [body.records_completed, body.records_total_count, body.batch_export, body.delivery_id],
     [2_147_483_647, 2_147_483_647, made.id, id],
   );
-  const fresh = await get(`${await insertRunRow(house, made.id, { hour: 1 })}/`);
+  const fresh = await get(`${await insertRunRow(harness, made.id, { hour: 1 })}/`);
   const {
     id: _id,
     created_at: _created,
@@ -131,16 +134,16 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
 
 test('cancel asks once, and refuses what is over or being shown', async () => {
   const { home, url, made, act, get } = await withExport();
-  const open = await insertRunRow(house, made.id);
+  const open = await insertRunRow(harness, made.id);
   const list = { key: home.key, body: [] };
-  assert.equal((await house.request('POST', `${url}${open}/cancel/`, list)).status, 400);
+  assert.equal((await harness.request('POST', `${url}${open}/cancel/`, list)).status, 400);
   assert.equal((await act(`${open}/cancel/`)).body.status, 'Starting');
   assert.equal((await act(`${open}/cancel/`)).status, 200);
   assert.equal((await get(`${open}/logs/`)).body.count, 1);
   const refused = [
-    await insertRunRow(house, made.id, { hour: 1, status: 'Completed' }),
-    await insertRunRow(house, made.id, { hour: 2, status: 'Cancelled' }),
-    await insertRunRow(house, made.id, { hour: 3, status: 'Running', committing: true }),
+    await insertRunRow(harness, made.id, { hour: 1, status: 'Completed' }),
+    await insertRunRow(harness, made.id, { hour: 2, status: 'Cancelled' }),
+    await insertRunRow(harness, made.id, { hour: 3, status: 'Running', committing: true }),
   ];
   for (const id of refused)
     assert.deepEqual(
@@ -153,8 +156,11 @@ test('a receipt is there for completed runs only', async () => {
   const { made, get } = await withExport();
   for (const status of ['Starting', 'Failed', 'Completed']) {
     assert.equal(
-      (await get(`${await insertRunRow(house, made.id, { hour: status.length, status })}/receipt/`))
-        .status,
+      (
+        await get(
+          `${await insertRunRow(harness, made.id, { hour: status.length, status })}/receipt/`,
+        )
+      ).status,
       409,
       status,
     );
@@ -164,7 +170,7 @@ test('a receipt is there for completed runs only', async () => {
 test('retry refuses runs that are under way or completed', async () => {
   const { made, act } = await withExport();
   for (const [hour, status] of ['Starting', 'Running', 'Completed', 'ContinuedAsNew'].entries()) {
-    const answer = await act(`${await insertRunRow(house, made.id, { hour, status })}/retry/`);
+    const answer = await act(`${await insertRunRow(harness, made.id, { hour, status })}/retry/`);
     assert.deepEqual([answer.status, answer.body.code], [409, 'conflict'], status);
   }
 });
@@ -178,7 +184,7 @@ test('a retry is a new run of the same delivery, and one at a time', async () =>
     'TimedOut',
     'Terminated',
   ].entries()) {
-    const old = await insertRunRow(house, made.id, { hour, status });
+    const old = await insertRunRow(harness, made.id, { hour, status });
     const { status: code, body } = await act(`${old}/retry/`);
     assert.equal(code, 200);
     assert.notEqual(body.id, old);
@@ -188,7 +194,7 @@ test('a retry is a new run of the same delivery, and one at a time', async () =>
     );
     assert.deepEqual(await selectionOf(body.id), await selectionOf(old));
     assert.equal((await act(`${old}/retry/`)).status, 409);
-    await house.deps.db.run(
+    await harness.deps.db.run(
       sql`UPDATE batch_export_runs SET status = 'Failed', finished_at = now()
         WHERE id = ${body.id}`,
     );
@@ -198,7 +204,7 @@ test('a retry is a new run of the same delivery, and one at a time', async () =>
 
 test('two retries at the same time make one run', async () => {
   const { made, act } = await withExport();
-  const old = await insertRunRow(house, made.id, { status: 'Failed' });
+  const old = await insertRunRow(harness, made.id, { status: 'Failed' });
   const answers = await Promise.all([
     act(`${old}/retry/`),
     act(`${old}/retry/`),
@@ -214,7 +220,7 @@ test('a retry takes only what nobody delivered meanwhile, under a name of its ow
   const { made, act } = await withExport();
   const from = Date.parse('2026-01-01T00:00:00.000000Z');
   const deliver = (minutes: [number, number]) =>
-    house.deps.db.transaction((tx) =>
+    harness.deps.db.transaction((tx) =>
       addDelivered(tx, [
         {
           batch_export_id: made.id,
@@ -230,7 +236,7 @@ test('a retry takes only what nobody delivered meanwhile, under a name of its ow
         },
       ]),
     );
-  const old = await insertRunRow(house, made.id, { status: 'Failed' });
+  const old = await insertRunRow(harness, made.id, { status: 'Failed' });
   await deliver([0, 30]);
   const { body } = await act(`${old}/retry/`);
   assert.notEqual(body.delivery_id, old);
@@ -242,7 +248,7 @@ test('a retry takes only what nobody delivered meanwhile, under a name of its ow
       inserted_to: from + 60 * 60_000,
     },
   ]);
-  const whole = await insertRunRow(house, made.id, {
+  const whole = await insertRunRow(harness, made.id, {
     hour: 0,
     status: 'Failed',
     delivery_id: body.id,
@@ -256,15 +262,15 @@ test(
     'place',
   async () => {
     const { home, made, act } = await withExport();
-    const old = await insertRunRow(house, made.id, {
+    const old = await insertRunRow(harness, made.id, {
       status: 'FailedRetryable',
       committing: true,
       total: 7,
     });
-    await house.deps.db.run(
+    await harness.deps.db.run(
       sql`UPDATE batch_export_runs SET receipt = 'text', "cursor" = '1' WHERE id = ${old}`,
     );
-    await house.deps.db.run(
+    await harness.deps.db.run(
       sql`INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from,
         key_to, records, outcome)
       VALUES (${old}, 0, now(), now(), 'first row', 'next row', 7, '{"number":0}')`,
@@ -274,23 +280,23 @@ test(
       [body.delivery_id, body.records_total_count, body.records_completed, body.cursor],
       [old, 7, 7, '1'],
     );
-    const copied = await house.deps.db.row(
+    const copied = await harness.deps.db.row(
       sql`SELECT r.receipt, r.committing_at IS NOT NULL AS committing, s.records, s.key_from,
         s.key_to FROM batch_export_runs r JOIN batch_export_slices s ON s.run_id = r.id
       WHERE r.id = ${body.id}`,
     );
     const slice = { records: 7, key_from: 'first row', key_to: 'next row' };
     assert.deepEqual(copied, { receipt: 'text', committing: true, ...slice });
-    await house.deps.db.run(
+    await harness.deps.db.run(
       sql`UPDATE batch_export_runs SET status = 'Failed', finished_at = now()
         WHERE id = ${body.id}`,
     );
-    await house.request('PATCH', `${projectBase(home)}${made.id}/`, {
+    await harness.request('PATCH', `${projectBase(home)}${made.id}/`, {
       key: home.key,
       body: { destination: { config: { arg: 'elsewhere' } } },
     });
     assert.equal((await act(`${old}/retry/`)).status, 409);
-    const other = await insertRunRow(house, made.id, { hour: 5, status: 'Failed' });
+    const other = await insertRunRow(harness, made.id, { hour: 5, status: 'Failed' });
     assert.equal((await act(`${other}/retry/`)).status, 200);
   },
 );

@@ -10,14 +10,14 @@ import {
 import { shareHarness } from '../../../../test/harness.ts';
 import { counter_max } from './schema.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 test('a list has the same bytes of a run as the run itself and its export', async () => {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home, { paused: true });
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home, { paused: true });
   const runs = [
-    await insertRunRow(house, id),
-    await insertRunRow(house, id, { status: 'Failed', total: counter_max + 1, hour: 1 }),
+    await insertRunRow(harness, id),
+    await insertRunRow(harness, id, { status: 'Failed', total: counter_max + 1, hour: 1 }),
   ];
   const steps = [1, 2].map((attempt) => ({
     attempt,
@@ -28,7 +28,7 @@ test('a list has the same bytes of a run as the run itself and its export', asyn
     sent_ms: null,
     committed_ms: null,
   }));
-  await house.deps.db.run(sql`
+  await harness.deps.db.run(sql`
     UPDATE batch_export_runs SET "cursor" = '3', bytes_completed = 9007199254740991,
       latest_error = ${'A "text": \\ / \u0001\b\f\n\r\t\u001f\u007f\u2028 ä 🦥, [1, 2]'},
       error_code = 'refused, "by": them', cancel_requested_at = '2026-01-01T00:00:00.000001Z',
@@ -37,13 +37,13 @@ test('a list has the same bytes of a run as the run itself and its export', asyn
   const texts = await Promise.all(
     runs.map(async (run) => {
       const path = `${projectBase(home)}${id}/runs/${run}/`;
-      return (await house.request('GET', path, { key: home.key })).text;
+      return (await harness.request('GET', path, { key: home.key })).text;
     }),
   );
-  const of_export = await house.request('GET', `${projectBase(home)}${id}/`, { key: home.key });
+  const of_export = await harness.request('GET', `${projectBase(home)}${id}/`, { key: home.key });
   assert.ok(of_export.text.includes(`"latest_runs":[${texts.toReversed().join()}]`));
   for (const base of [projectBase(home), organizationBase(home)]) {
-    const { text } = await house.request('GET', base, { key: home.key });
+    const { text } = await harness.request('GET', base, { key: home.key });
     assert.equal(text, `{"count":1,"next":null,"previous":null,"results":[${of_export.text}]}`);
   }
 });

@@ -11,11 +11,11 @@ import { inOneLook } from './store.ts';
 
 const hour_ms = 3_600_000;
 const day_start = Date.parse('2026-01-01T00:00:00Z');
-let house: Harness;
+let harness: Harness;
 before(async () => {
-  house = await openHarness({ clickhouse: false, config: { settle_seconds: 15 } });
+  harness = await openHarness({ clickhouse: false, config: { settle_seconds: 15 } });
 });
-after(() => house.close());
+after(() => harness.close());
 
 const at = (hours: number) => new Date(day_start + hours * hour_ms).toISOString();
 const slotArea = (hour: number, to = hour + 1): Rectangle => ({
@@ -27,23 +27,28 @@ const slotArea = (hour: number, to = hour + 1): Rectangle => ({
 
 /** An export that was made at the hour of 1 January and whose schedule is planned until another. */
 async function exportFrom(made: number, planned: number) {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home);
-  await house.deps.db.run(sql`UPDATE batch_exports SET created_at = ${at(made)},
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home);
+  await harness.deps.db.run(sql`UPDATE batch_exports SET created_at = ${at(made)},
     planned_until = ${at(planned)} WHERE id = ${id}`);
   const url = `${projectBase(home)}${id}/`;
   return {
     home,
     id: id as string,
     url,
-    run: (hour: number, wanted: object) => insertRunRow(house, id, { hour, ...wanted }),
+    run: (hour: number, wanted: object) => insertRunRow(harness, id, { hour, ...wanted }),
     deliver: (areas: Rectangle[]) =>
-      house.deps.db.run(sql`INSERT INTO batch_export_ledgers (batch_export_id, revision, delivered)
+      harness.deps.db
+        .run(sql`INSERT INTO batch_export_ledgers (batch_export_id, revision, delivered)
         VALUES (${id}, 1, ${JSON.stringify(toStored(areas))})`),
     slots: async (from: number, to: number) => {
-      const answer = await house.request('GET', `${url}slots/?after=${at(from)}&before=${at(to)}`, {
-        key: home.key,
-      });
+      const answer = await harness.request(
+        'GET',
+        `${url}slots/?after=${at(from)}&before=${at(to)}`,
+        {
+          key: home.key,
+        },
+      );
       assert.equal(answer.status, 200, answer.text);
       return answer.body;
     },
@@ -74,7 +79,7 @@ test('every state, with the runs at the ends and their rows', async () => {
   await run(10, { status: 'Failed' });
   await run(10, { status: 'Starting', delivery_id: crypto.randomUUID() });
   await deliver([slotArea(2, 4), slotArea(9, 10), slotArea(11, 13)]);
-  await house.deps.db.run(sql`UPDATE batch_exports SET start_at = ${at(1)}, end_at = ${at(21)}
+  await harness.deps.db.run(sql`UPDATE batch_exports SET start_at = ${at(1)}, end_at = ${at(21)}
     WHERE id = ${id}`);
   const { ranges, next, interval } = await slots(0, 23);
   assert.deepEqual(told(ranges), [
@@ -97,21 +102,23 @@ test('every state, with the runs at the ends and their rows', async () => {
   assert.deepEqual([next, interval], [null, 'hour']);
   assert.ok(ranges.every(({ detail }: SlotRange) => detail.endsWith('.')));
   const organization = `/api/organizations/${home.organization.id}/batch_exports/${id}/slots/`;
-  assert.equal((await house.request('GET', organization, { key: home.key })).status, 200);
+  assert.equal((await harness.request('GET', organization, { key: home.key })).status, 200);
 });
 
 test('a pause tells which slots it left out, also after its end', async () => {
   const { id, home, url, slots } = await exportFrom(0, 4);
   const send = (path: string) =>
-    house.request('POST', `${url}${path}`, { key: home.key, body: {} });
+    harness.request('POST', `${url}${path}`, { key: home.key, body: {} });
   await send('pause/');
-  await house.deps.db.run(sql`UPDATE activity SET created_at = ${at(4.5)} WHERE item_id = ${id}
+  await harness.deps.db.run(sql`UPDATE activity SET created_at = ${at(4.5)} WHERE item_id = ${id}
     AND activity = 'paused'`);
   assert.deepEqual(told((await slots(4, 6)).ranges), ['4-6 missing paused']);
   await send('unpause/');
-  await house.deps.db.run(sql`UPDATE activity SET created_at = ${at(7.5)} WHERE item_id = ${id}
+  await harness.deps.db.run(sql`UPDATE activity SET created_at = ${at(7.5)} WHERE item_id = ${id}
     AND activity = 'unpaused'`);
-  await house.deps.db.run(sql`UPDATE batch_exports SET planned_until = ${at(9)} WHERE id = ${id}`);
+  await harness.deps.db.run(
+    sql`UPDATE batch_exports SET planned_until = ${at(9)} WHERE id = ${id}`,
+  );
   assert.deepEqual(told((await slots(3, 9)).ranges), [
     '3-4 missing schedule_changed',
     '4-7 missing paused',
@@ -122,14 +129,14 @@ test('a pause tells which slots it left out, also after its end', async () => {
 test('an earlier revision is a reason; the future waits', async () => {
   const { id, run, slots, url, home } = await exportFrom(0, 4);
   await run(1, { status: 'Completed', total: 5 });
-  await house.deps.db.run(sql`UPDATE batch_exports SET revision = 2 WHERE id = ${id}`);
+  await harness.deps.db.run(sql`UPDATE batch_exports SET revision = 2 WHERE id = ${id}`);
   assert.deepEqual(told((await slots(0, 3)).ranges), [
     '0-1 missing schedule_changed',
     '1-2 missing earlier_revision',
     '2-3 missing schedule_changed',
   ]);
   const soon = new Date(Date.now() + 5 * hour_ms).toISOString();
-  const ahead = await house.request('GET', `${url}slots/?before=${soon}`, { key: home.key });
+  const ahead = await harness.request('GET', `${url}slots/?before=${soon}`, { key: home.key });
   assert.equal(ahead.body.ranges.at(-1).state, 'waiting');
   assert.match(ahead.body.ranges.at(-1).detail, /15 seconds/);
 });
@@ -146,7 +153,7 @@ test('parts of event time make a slot delivered only together', async () => {
 });
 
 test('one look is of one instant, and begins no workers', async () => {
-  const look = await inOneLook(house.deps.db, (tx) =>
+  const look = await inOneLook(harness.deps.db, (tx) =>
     tx.row(sql`SELECT current_setting('transaction_isolation') AS isolation,
       current_setting('transaction_read_only') AS read_only,
       current_setting('max_parallel_workers_per_gather') AS workers`),
@@ -155,12 +162,12 @@ test('one look is of one instant, and begins no workers', async () => {
 });
 
 test('days follow the zone; ranges that are too long or turned round are 400', async () => {
-  const home = await house.newOrganization();
-  await house.deps.db.run(sql`UPDATE projects SET timezone = 'Europe/Berlin'
+  const home = await harness.newOrganization();
+  await harness.deps.db.run(sql`UPDATE projects SET timezone = 'Europe/Berlin'
     WHERE id = ${home.project.id}`);
-  const { id } = await newExport(house, home, { interval: 'day' });
+  const { id } = await newExport(harness, home, { interval: 'day' });
   const get = (query: string) =>
-    house.request('GET', `${projectBase(home)}${id}/slots/?${query}`, { key: home.key });
+    harness.request('GET', `${projectBase(home)}${id}/slots/?${query}`, { key: home.key });
   const { body } = await get('after=2026-03-28T12:00:00Z&before=2026-03-30T12:00:00Z');
   assert.deepEqual(
     [body.after, body.before, body.slots, body.timezone],

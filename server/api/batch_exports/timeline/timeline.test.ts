@@ -6,19 +6,19 @@ import { failed, endedRun } from '../../../../test/factories/ended_runs.ts';
 import { shareHarness } from '../../../../test/harness.ts';
 import type { TimelineEntry } from './schema.ts';
 
-const house = shareHarness({ clickhouse: false });
+const harness = shareHarness({ clickhouse: false });
 
 async function withExport() {
-  const home = await house.newOrganization();
-  const { id } = await newExport(house, home);
+  const home = await harness.newOrganization();
+  const { id } = await newExport(harness, home);
   const url = `${projectBase(home)}${id}/`;
   return {
     home,
     id: id as string,
     send: (method: string, path: string, body: unknown = {}) =>
-      house.request(method, `${url}${path}`, { key: home.key, body }),
+      harness.request(method, `${url}${path}`, { key: home.key, body }),
     timeline: async (query = '', key = home.key) => {
-      const answer = await house.request('GET', `${url}timeline/${query}`, { key });
+      const answer = await harness.request('GET', `${url}timeline/${query}`, { key });
       assert.equal(answer.status, 200, answer.text);
       return answer.body;
     },
@@ -35,7 +35,7 @@ test('one stream of runs, changes, pauses, backfills and notices', async () => {
     end_at: '2026-01-02T00:00:00Z',
   });
   await send('POST', `backfills/${asked.body.backfill.id}/cancel/`);
-  await endedRun(house, id, failed);
+  await endedRun(harness, id, failed);
   const { results } = await timeline();
   const told = results.map(({ type, change, backfill, notice, runs }: TimelineEntry) =>
     [type, change?.activity ?? backfill?.has_ended ?? notice?.event ?? runs?.count].join(' '),
@@ -61,7 +61,7 @@ test('one stream of runs, changes, pauses, backfills and notices', async () => {
   assert.equal(updated.change.user.email, home.user.email);
   const some = await timeline('?type=pause,notice');
   assert.equal(some.results.length, 3);
-  const narrow = await house.newKey(home.user, { scopes: ['batch_export:read'] });
+  const narrow = await harness.newKey(home.user, { scopes: ['batch_export:read'] });
   const shown = await timeline('?type=change', narrow);
   assert.ok(shown.results.every(({ change }: TimelineEntry) => change!.user === null));
 });
@@ -69,14 +69,14 @@ test('one stream of runs, changes, pauses, backfills and notices', async () => {
 test('runs of a day that are alike are one entry; pages meet without gap, both ways', async () => {
   const { id, timeline } = await withExport();
   for (let hour = 0; hour < 60; hour += 1)
-    await insertRunRow(house, id, {
+    await insertRunRow(harness, id, {
       hour,
       status: hour % 12 === 5 ? 'Failed' : 'Completed',
       total: 2,
     });
-  await house.deps.db.run(sql`UPDATE batch_export_runs SET created_at = data_interval_end
+  await harness.deps.db.run(sql`UPDATE batch_export_runs SET created_at = data_interval_end
     WHERE batch_export_id = ${id}`);
-  await house.deps.db.run(sql`UPDATE batch_export_runs
+  await harness.deps.db.run(sql`UPDATE batch_export_runs
     SET created_at = created_at - interval '900 days'
     WHERE batch_export_id = ${id} AND data_interval_end <= '2026-01-01T06:00:00Z'`);
   const whole: TimelineEntry[] = (await timeline('?type=runs')).results;
@@ -117,7 +117,7 @@ test('runs of a day that are alike are one entry; pages meet without gap, both w
   }
   const cut = await timeline('?type=runs&after=2026-01-03T00:00:00Z');
   assert.equal(cut.results.length, 2);
-  const { statementCount } = house.deps.db;
+  const { statementCount } = harness.deps.db;
   const shortest = statementCount();
   await timeline('?type=pause');
   const others = statementCount() - shortest;

@@ -15,12 +15,12 @@ import { runPlugins } from '../../../cli/run_plugins.ts';
 
 const secret = 'pl4nted-"plugin"-s3cret';
 
-let house: Harness;
+let harness: Harness;
 before(async () => {
-  house = await openHarness({ config: { plugin_failures_max: 2 } });
-  await keepSandbox(house);
+  harness = await openHarness({ config: { plugin_failures_max: 2 } });
+  await keepSandbox(harness);
 });
-after(() => house.close());
+after(() => harness.close());
 
 const code = {
   'logs and errors of calls': `
@@ -44,24 +44,24 @@ const code = {
 
 for (const [where, text] of Object.entries(code)) {
   test(`a secret of the config is in nothing that is kept of ${where}`, async () => {
-    const home = await house.newOrganization();
+    const home = await harness.newOrganization();
     const hidden = where === 'refused webhooks' ? secret.slice(0, 7) : secret;
-    const { url, id } = await enabledPlugin(house, home, 'pipeline_destinations', text, {
+    const { url, id } = await enabledPlugin(harness, home, 'pipeline_destinations', text, {
       config: { address: 'http://127.0.0.1', secret: hidden },
       fields: target_fields,
     });
-    await sendEvents(house, home, 3);
-    const runner = runPlugins(house.deps, { retry_seconds: 0.05, idle_seconds: 1 });
+    await sendEvents(harness, home, 3);
+    const runner = runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds: 1 });
     try {
       // Stopped, or held until a host is allowed.
       const stopped = await until('the error', 60_000, 20, async () => {
-        const { body } = await house.request('GET', url, { key: home.key });
+        const { body } = await harness.request('GET', url, { key: home.key });
         return body.error === null ? undefined : body;
       });
       assert.match(stopped.error.message, /\*{8}/);
-      const lines = await logLines(house, home, url);
+      const lines = await logLines(harness, home, url);
       assert.ok(lines.some((line) => line.includes('********')));
-      const kept = await house.deps.db.rows(
+      const kept = await harness.deps.db.rows(
         sql`SELECT to_jsonb(c) - 'config_secrets' AS row FROM plugin_configs c WHERE c.id = ${id}
           UNION ALL SELECT to_jsonb(k) FROM plugin_cursors k WHERE k.plugin_config_id = ${id}
           UNION ALL SELECT to_jsonb(a) FROM activity a WHERE a.item_id = ${String(id)}`,

@@ -11,10 +11,10 @@ import type { TestOrganization } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import { countWaiting } from '../../../../test/watchers/waiting_statements.ts';
 
-const house = shareHarness({
+const harness = shareHarness({
   clickhouse: false,
   opened: async () => {
-    home = await house.newOrganization();
+    home = await harness.newOrganization();
   },
 });
 let home: TestOrganization;
@@ -22,7 +22,7 @@ let home: TestOrganization;
 const agent = { 'sluice-agent': 'mcp' };
 const organizationPath = () => `/api/organizations/${home.organization.id}/`;
 const forbid = async (forbids_agent_writes: boolean) => {
-  const answer = await house.request('PATCH', organizationPath(), {
+  const answer = await harness.request('PATCH', organizationPath(), {
     key: home.key,
     body: { forbids_agent_writes },
   });
@@ -30,10 +30,10 @@ const forbid = async (forbids_agent_writes: boolean) => {
   assert.equal(answer.body.forbids_agent_writes, forbids_agent_writes);
 };
 const entries = async () =>
-  (await house.request('GET', `${organizationPath()}activity/`, { key: home.key })).body.results;
+  (await harness.request('GET', `${organizationPath()}activity/`, { key: home.key })).body.results;
 
 test('an organization says whether agents may write, and the log keeps who said it', async () => {
-  const made = await house.request('POST', '/api/organizations/', {
+  const made = await harness.request('POST', '/api/organizations/', {
     key: home.key,
     body: { name: 'Closed to agents', forbids_agent_writes: true },
   });
@@ -48,7 +48,7 @@ test('an organization says whether agents may write, and the log keeps who said 
 });
 
 test('where it is forbidden no change of an agent goes through; people and reads do', async () => {
-  const { id } = await newExport(house, home);
+  const { id } = await newExport(harness, home);
   const path = `${projectBase(home)}${id}/`;
   const changes: [string, string, object?][] = [
     ['PATCH', path, { name: 'Renamed' }],
@@ -66,14 +66,14 @@ test('where it is forbidden no change of an agent goes through; people and reads
   await forbid(true);
   const before = await entries();
   for (const [method, at, body] of changes) {
-    const answer = await house.request(method, at, {
+    const answer = await harness.request(method, at, {
       key: home.key,
       headers: agent,
       ...(body === undefined ? {} : { body }),
     });
     assert.equal(answer.status, 403, `${method} ${at} ${answer.text}`);
     assert.match(answer.body.detail, /does not let agents change anything/);
-    const tried = await house.request(method, `${at}?validate_only=true`, {
+    const tried = await harness.request(method, `${at}?validate_only=true`, {
       key: home.key,
       headers: agent,
       ...(body === undefined ? {} : { body }),
@@ -81,18 +81,18 @@ test('where it is forbidden no change of an agent goes through; people and reads
     assert.equal(tried.status, 403, 'a check says the same');
   }
   assert.deepEqual(await entries(), before);
-  const read = await house.request('GET', path, { key: home.key, headers: agent });
+  const read = await harness.request('GET', path, { key: home.key, headers: agent });
   assert.equal(read.status, 200);
-  const looked = await house.request('POST', `${path}backfill/`, {
+  const looked = await harness.request('POST', `${path}backfill/`, {
     key: home.key,
     headers: agent,
     body: { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T01:00:00Z', dry_run: true },
   });
   assert.notEqual(looked.status, 403, 'a dry run changes nothing');
-  const person = await house.request('PATCH', path, { key: home.key, body: { name: 'By hand' } });
+  const person = await harness.request('PATCH', path, { key: home.key, body: { name: 'By hand' } });
   assert.equal(person.status, 200);
   await forbid(false);
-  const allowed = await house.request('PATCH', path, {
+  const allowed = await harness.request('PATCH', path, {
     key: home.key,
     headers: agent,
     body: { name: 'By an agent' },
@@ -102,22 +102,22 @@ test('where it is forbidden no change of an agent goes through; people and reads
 
 const waits = (count: number) =>
   eventually(`${count} statements do not wait.`, async () => {
-    return (await countWaiting(house.deps.db)) === count;
+    return (await countWaiting(harness.deps.db)) === count;
   });
 
 test('once it is forbidden no write of an agent is under way', async () => {
-  const { id } = await newExport(house, home);
+  const { id } = await newExport(harness, home);
   const path = `${organizationBase(home)}${id}/`;
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>();
   // Somebody holds the export, so that the agent's change waits in the middle.
-  const holding = house.deps.db.transaction(async (tx) => {
+  const holding = harness.deps.db.transaction(async (tx) => {
     await tx.rows(sql`SELECT 1 FROM batch_exports WHERE id = ${id}::uuid FOR UPDATE`);
     isLocked();
     await held;
   });
   await locked;
-  const change = house.request('PATCH', path, {
+  const change = harness.request('PATCH', path, {
     key: home.key,
     headers: agent,
     body: { name: 'Slow' },
@@ -129,7 +129,7 @@ test('once it is forbidden no write of an agent is under way', async () => {
   await holding;
   assert.equal((await change).status, 200, 'it began before');
   await forbidding;
-  const late = await house.request('PATCH', path, {
+  const late = await harness.request('PATCH', path, {
     key: home.key,
     headers: agent,
     body: { name: 'Late' },

@@ -24,13 +24,13 @@ export const all_events = Array.from({ length: 30 }, (_, number) => `event ${num
 export type PlacedEvent = { event: string; happened: number; taken: number };
 
 /** A server with stores of its own that delivers files to `folder` once its worker is started. */
-export type DeliveringHouse = Awaited<ReturnType<typeof openDeliveringHouse>>;
+export type DeliveringHarness = Awaited<ReturnType<typeof openDeliveringHarness>>;
 
-/** Opens a delivering house; its worker starts with `startOnce`. */
-export async function openDeliveringHouse() {
+/** Opens a delivering harness; its worker starts with `startOnce`. */
+export async function openDeliveringHarness() {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-exports-'));
   const stores = await openTestStores({ clickhouse: true });
-  const house = await openHarness({
+  const harness = await openHarness({
     clickhouse: false,
     config: { export_dir: folder, settle_seconds: 1 },
     deps: {
@@ -43,11 +43,11 @@ export async function openDeliveringHouse() {
   });
   let worker: Worker | undefined;
   return {
-    house,
+    harness,
     folder,
     stores,
     startOnce: async () => {
-      worker ??= await startWorker(house.deps.engine, {
+      worker ??= await startWorker(harness.deps.engine, {
         runs_max: 2,
         project_runs_max: 2,
         host_runs_max: 2,
@@ -56,7 +56,7 @@ export async function openDeliveringHouse() {
     stopWorker: async () => worker?.stop(),
     close: async () => {
       await worker?.stop();
-      await house.close();
+      await harness.close();
       await stores.close();
       await rm(folder, { recursive: true, force: true });
     },
@@ -67,13 +67,13 @@ const clickHouseInstant = (at: number) =>
   new Date(at).toISOString().replace('T', ' ').replace('Z', '');
 
 /** Ten events in each of the first three hours of 1 January 2026, taken in as they happened. */
-export async function insertEvents(house: Harness, home: TestOrganization): Promise<void> {
+export async function insertEvents(harness: Harness, home: TestOrganization): Promise<void> {
   const instants = Array.from(
     { length: 30 },
     (_, number) => first_hour_at + Math.floor(number / 10) * hour_ms + (number % 10) * 60_000,
   );
   await insertAt(
-    house,
+    harness,
     home,
     instants.map((at, number) => ({ event: `event ${number}`, happened: at, taken: at })),
   );
@@ -81,7 +81,7 @@ export async function insertEvents(house: Harness, home: TestOrganization): Prom
 
 /** Inserts events as if they had come in then. */
 export async function insertAt(
-  house: Harness,
+  harness: Harness,
   home: TestOrganization,
   events: PlacedEvent[],
 ): Promise<void> {
@@ -98,12 +98,12 @@ export async function insertAt(
     created_at: clickHouseInstant(taken),
     inserted_at: clickHouseInstant(taken),
   }));
-  await house.deps.clickhouse.insert({ table: 'events', values, format: 'JSONEachRow' });
+  await harness.deps.clickhouse.insert({ table: 'events', values, format: 'JSONEachRow' });
 }
 
 /** Puts the schedule at the first of the three hours and ends it after the last. */
-export const scheduleFrom = (house: Harness, id: string) =>
-  house.deps.db.run(sql`
+export const scheduleFrom = (harness: Harness, id: string) =>
+  harness.deps.db.run(sql`
   UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z',
     next_run_at = '2026-01-01T01:00:00.000000Z', end_at = '2026-01-01T03:00:00.000000Z'
     WHERE id = ${id}`);
@@ -125,20 +125,20 @@ export async function until(
 
 /** An organization with ten events in each of three hours, and an export of them to a folder. */
 export async function withEvents(
-  house: Harness,
+  harness: Harness,
   prefix: string,
   body: Record<string, unknown> = {},
 ) {
-  const home = await house.newOrganization();
-  await insertEvents(house, home);
-  const made = await newExport(house, home, {
+  const home = await harness.newOrganization();
+  await insertEvents(harness, home);
+  const made = await newExport(harness, home, {
     destination: { type: 'File', config: { prefix } },
     ...body,
   });
   const url = `${projectBase(home)}${made.id}/`;
-  const get = (path: string) => house.request('GET', `${url}${path}`, { key: home.key });
+  const get = (path: string) => harness.request('GET', `${url}${path}`, { key: home.key });
   const send = (method: string, path: string, sent?: unknown) =>
-    house.request(method, `${url}${path}`, {
+    harness.request(method, `${url}${path}`, {
       key: home.key,
       ...(sent === undefined ? {} : { body: sent }),
     });
