@@ -2,7 +2,7 @@
 // each. Run: npm run bench bulk_retry [-- --runs 5000 --rounds 3]
 import sql from 'sql-template-tag';
 import { workBulkActions } from '../server/api/batch_exports/bulk_actions/work.ts';
-import { newExport, projectBase } from '../test/factories/batch_exports.ts';
+import { newExport, projectBase } from '../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../test/harness.ts';
 import type { Harness } from '../test/harness.ts';
 import { readBenchOptions, tell } from './measure/figures.ts';

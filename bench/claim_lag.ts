@@ -10,7 +10,7 @@ import sql from 'sql-template-tag';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
 import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
-import { fillEvents } from '../test/factories/fill_events.ts';
+import { fillEvents } from '../test/factories/events/fill_events.ts';
 import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
 import type { ServerProcess } from '../test/processes/server_process.ts';
 import { benched_program } from './measure/benched_program.ts';

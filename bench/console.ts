@@ -2,8 +2,8 @@
 // painted list and to the painted map of 200,000 slots, and how long interactions take until the
 // next picture. Run: npm run bench console [-- --rounds 5]
 import type { Browser, CDPSession, Page } from 'playwright-core';
-import { newExport } from '../test/factories/batch_exports.ts';
-import { openTestClock } from '../test/factories/people.ts';
+import { newExport } from '../test/factories/batch_exports/batch_exports.ts';
+import { openTestClock } from '../test/factories/people/people.ts';
 import { openPageServer } from '../test/console/page_server.ts';
 import { openSignedIn } from '../test/console/visitor.ts';
 import type { Visitor } from '../test/console/visitor.ts';

@@ -8,7 +8,7 @@
 // 40 GB; of so many rows as Parquet alone.
 // `--plans overview` shows the plans of the ways with this word in place of the times.
 import { buildApp } from '../server/app.ts';
-import { newExport } from '../test/factories/batch_exports.ts';
+import { newExport } from '../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../test/harness.ts';
 import { numbersOf, readBenchOptions, tell } from './measure/figures.ts';
 import { plansOf, tellPlans } from './growth/plans.ts';

@@ -1,7 +1,7 @@
 // Asks for the slots of an export with a long history: 200,000 slots of five minutes, 5 % of which
 // failed or are missing, and a million runs. Run:
 //   npm run bench slots [-- --slots 200000 --backfill_runs 800000 --rounds 3]
-import { newExport, projectBase } from '../test/factories/batch_exports.ts';
+import { newExport, projectBase } from '../test/factories/batch_exports/batch_exports.ts';
 import { buildApp } from '../server/app.ts';
 import { openHarness } from '../test/harness.ts';
 import { readBenchOptions, tell } from './measure/figures.ts';

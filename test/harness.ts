@@ -22,8 +22,8 @@ import {
   newMember,
   newOrganization,
   newSession,
-} from './factories/members.ts';
-import type { Member, TestOrganization } from './factories/members.ts';
+} from './factories/people/members.ts';
+import type { Member, TestOrganization } from './factories/people/members.ts';
 import { watchAnswers } from './watchers/answers.ts';
 import type { Document } from './watchers/document.ts';
 import { collectHiddenRoutes } from './watchers/hidden_routes.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { selectFor } from '../../server/engine/formats/select.ts';
 import { models } from '../../server/engine/models/index.ts';
-import { openS3Server } from '../../test/servers/s3_server.ts';
+import { openS3Server } from '../../test/servers/object_stores/s3_server.ts';
 import type { BenchServer } from '../measure/bench_server.ts';
 import { seconds, sourceOf } from './place.ts';
 import type { Place } from './place.ts';

@@ -5,7 +5,7 @@ import { judgeFreshness } from '../../server/engine/health/freshness.ts';
 import { listComparableRows } from '../../server/engine/health/store.ts';
 import { claimRuns } from '../../server/engine/workers/claims.ts';
 import { planDueExports } from '../../server/engine/runs/plan_due_exports.ts';
-import { projectBase } from '../../test/factories/batch_exports.ts';
+import { projectBase } from '../../test/factories/batch_exports/batch_exports.ts';
 import type { Harness, TestOrganization } from '../../test/harness.ts';
 import { plantExports } from '../plant/runs.ts';
 import { plantMembers, plantRectangles, plantRuns } from '../plant/sizes.ts';

@@ -5,7 +5,7 @@ import type { ChildProcess } from 'node:child_process';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
-import { fillEvents } from '../../test/factories/fill_events.ts';
+import { fillEvents } from '../../test/factories/events/fill_events.ts';
 import {
   call,
   serverEnvironment,

@@ -7,8 +7,8 @@ import { inDepth, is_deep } from '../../test/depth.ts';
 import { goTo } from '../../test/console/go_to.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
-import { completed, endedRun, failed } from '../../test/factories/ended_runs.ts';
-import { newPerson, password } from '../../test/factories/people.ts';
+import { completed, endedRun, failed } from '../../test/factories/batch_exports/ended_runs.ts';
+import { newPerson, password } from '../../test/factories/people/people.ts';
 import { workBulkActions } from '../../server/api/batch_exports/bulk_actions/work.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 

@@ -13,14 +13,18 @@ import { checkEverywhere } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
 import { is_deep } from '../../test/depth.ts';
 import { eventually } from '../../test/eventually.ts';
-import { insertRunRow, newExport, projectBase } from '../../test/factories/batch_exports.ts';
+import {
+  insertRunRow,
+  newExport,
+  projectBase,
+} from '../../test/factories/batch_exports/batch_exports.ts';
 import {
   all_events,
   eventsIn,
   insertAt,
   insertEvents,
   until,
-} from '../../test/factories/delivering_harness.ts';
+} from '../../test/factories/batch_exports/delivering_harness.ts';
 import type { TestOrganization } from '../../test/harness.ts';
 import { startWorker } from '../../server/engine/workers/worker.ts';
 import type { Worker } from '../../server/engine/workers/worker.ts';
@@ -267,14 +271,11 @@ test('a record is found where it is, or with the reason why not', { skip }, asyn
   await page.getByText('30 records found.').waitFor();
   const record = (event: string) =>
     page.locator('.found').filter({ has: page.getByRole('heading', { name: event, exact: true }) });
-  const inExport = (event: string, name: string) =>
-    record(event).getByRole('listitem').filter({ hasText: name });
-  assert.match((await inExport('event 3', 'Gap').textContent())!, /Delivered.*found\/.*10 rows/);
-  assert.match(
-    (await inExport('event 3', 'Excludes').textContent())!,
-    /Excluded.*`exclude_events`/,
-  );
-  assert.match((await inExport('event 12', 'Gap').textContent())!, /Missing.*moved past it/);
+  const inExport = async (event: string, name: string) =>
+    (await record(event).getByRole('listitem').filter({ hasText: name }).textContent())!;
+  assert.match(await inExport('event 3', 'Gap'), /Delivered.*found\/.*10 rows/);
+  assert.match(await inExport('event 3', 'Excludes'), /Excluded.*`exclude_events`/);
+  assert.match(await inExport('event 12', 'Gap'), /Missing.*moved past it/);
   const uuid = (await record('event 3').locator('code').first().textContent())!;
   await page.getByLabel('The uuid of an event').fill(uuid);
   await page.getByRole('button', { name: 'Find the event' }).click();

@@ -5,8 +5,12 @@ import { goTo } from '../../test/console/go_to.ts';
 import { checkEverywhere, focused } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
 import { is_deep } from '../../test/depth.ts';
-import { insertRunRow, newExport, projectBase } from '../../test/factories/batch_exports.ts';
-import { endedRun, failed } from '../../test/factories/ended_runs.ts';
+import {
+  insertRunRow,
+  newExport,
+  projectBase,
+} from '../../test/factories/batch_exports/batch_exports.ts';
+import { endedRun, failed } from '../../test/factories/batch_exports/ended_runs.ts';
 import { openWebhook } from '../../test/factories/notices.ts';
 import type { TestOrganization } from '../../test/harness.ts';
 import { openHttpReceiver } from '../../test/servers/http_receiver.ts';

@@ -12,7 +12,7 @@ import {
   password,
   setUpSecondFactor,
   signedIn,
-} from '../../test/factories/people.ts';
+} from '../../test/factories/people/people.ts';
 import { openOneBrowser } from '../../test/console/open_console.ts';
 
 /** The browser of everybody here: each test opens a link in it, which is a load. */

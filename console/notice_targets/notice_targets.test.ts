@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import { is_deep } from '../../test/depth.ts';
-import { newExport } from '../../test/factories/batch_exports.ts';
+import { newExport } from '../../test/factories/batch_exports/batch_exports.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
 const world = openConsole();

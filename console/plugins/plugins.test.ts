@@ -8,7 +8,7 @@ import { goTo } from '../../test/console/go_to.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
 import { is_deep } from '../../test/depth.ts';
-import { packageFiles } from '../../test/factories/plugins.ts';
+import { packageFiles } from '../../test/factories/plugins/plugins.ts';
 import type { TestOrganization } from '../../test/harness.ts';
 import { openPluginRegistry } from '../../test/servers/plugin_registry.ts';
 import type { PluginRegistry } from '../../test/servers/plugin_registry.ts';

@@ -11,7 +11,7 @@ import {
   password,
   setUpSecondFactor,
   signedIn,
-} from '../../test/factories/people.ts';
+} from '../../test/factories/people/people.ts';
 import { testIdentityProvider } from '../../test/saml/identity_provider.ts';
 import { openOneBrowser } from '../../test/console/open_console.ts';
 

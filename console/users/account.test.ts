@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
 import { checkPage, focused, giveSession } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
-import { codeOf, newPerson, password, signedIn } from '../../test/factories/people.ts';
+import { codeOf, newPerson, password, signedIn } from '../../test/factories/people/people.ts';
 import type { UserRow } from '../../server/api/users/store.ts';
 import { openOneBrowser } from '../../test/console/open_console.ts';
 

@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDeliveringHarness } from '../../test/factories/delivering_harness.ts';
+import { openDeliveringHarness } from '../../test/factories/batch_exports/delivering_harness.ts';
 import { startChromium } from '../../test/processes/chromium.ts';
 import { faults as every_fault } from '../../test/sdks/fault_proxy.ts';
 import { runKills } from '../../test/sdks/kill_campaign.ts';

@@ -11,7 +11,7 @@ const shared_stores = ['test/harness_stores.ts'];
 const own_stores = [
   'server/platform/embedded/postgres/postgres.ts',
   'server/platform/embedded/clickhouse/clickhouse.ts',
-  'test/servers/clickhouse_bytes.ts',
+  'test/servers/databases/clickhouse_bytes.ts',
 ];
 
 /**

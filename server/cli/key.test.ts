@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { eventually } from '../../test/eventually.ts';
-import { newPerson } from '../../test/factories/people.ts';
+import { newPerson } from '../../test/factories/people/people.ts';
 import { shareHarness } from '../../test/harness.ts';
 import { listKeys, makeKey, revokeKey } from './key.ts';
 import { listUsers } from './user.ts';

@@ -8,7 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { agentOf, openAgent, protocol_modes } from '../../test/factories/agents.ts';
 import type { Agent } from '../../test/factories/agents.ts';
-import { newExport } from '../../test/factories/batch_exports.ts';
+import { newExport } from '../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../test/harness.ts';
 import { leastEnvironment } from '../../test/processes/sluice_process.ts';

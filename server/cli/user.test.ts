@@ -8,10 +8,10 @@ import {
   signedIn,
   trySignIn,
   userNow,
-} from '../../test/factories/people.ts';
+} from '../../test/factories/people/people.ts';
 import { UserError } from './user_error.ts';
 import { makeUser, resetUser, setUserActive } from './user.ts';
-import { harness, openAroundTests } from '../../test/factories/people_around_tests.ts';
+import { harness, openAroundTests } from '../../test/factories/people/people_around_tests.ts';
 
 openAroundTests();
 

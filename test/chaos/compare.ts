@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { contains } from '../factories/areas.ts';
+import { contains } from '../factories/events/areas.ts';
 import { fromStored } from '../../server/engine/ledger/rectangles.ts';
 import type { Rectangle, StoredRectangle } from '../../server/engine/ledger/rectangles.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';

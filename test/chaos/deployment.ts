@@ -10,7 +10,7 @@ import { openDatabase } from '../../server/platform/postgres/database.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import { openStartLog } from './start_log.ts';
 import type { StartLog } from './start_log.ts';
-import { openPostgresProxy } from '../servers/postgres_proxy.ts';
+import { openPostgresProxy } from '../servers/databases/postgres_proxy.ts';
 import { call, serverEnvironment, startServer } from '../processes/server_process.ts';
 import { keepRunning, startS3 } from './kept_process.ts';
 import type { Kept } from './kept_process.ts';

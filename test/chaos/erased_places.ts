@@ -4,9 +4,9 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import mysql from 'mysql2';
 import sql, { raw } from 'sql-template-tag';
-import { openClickHouseProxy } from '../servers/clickhouse_proxy.ts';
-import { openMariaDb } from '../servers/mariadb_server.ts';
-import type { MariaDbServer } from '../servers/mariadb_server.ts';
+import { openClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
+import { openMariaDb } from '../servers/databases/mariadb_server.ts';
+import type { MariaDbServer } from '../servers/databases/mariadb_server.ts';
 import type { Deployment } from './deployment.ts';
 
 /** Rows of a place, by a sum of their hashes that knows no order; `named` are those with a text. */

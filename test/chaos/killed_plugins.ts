@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { openPluginTarget, target_fields } from '../factories/running_plugins.ts';
+import { openPluginTarget, target_fields } from '../factories/plugins/running_plugins.ts';
 import { call, until } from '../processes/server_process.ts';
 
 const events_sent = 10_000;

@@ -2,7 +2,7 @@ import { createReadStream, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
-import { fillEvents } from '../factories/fill_events.ts';
+import { fillEvents } from '../factories/events/fill_events.ts';
 import { call } from '../processes/server_process.ts';
 
 const range = { from: Date.parse('2026-01-01T00:00:00Z'), to: Date.parse('2026-01-02T00:00:00Z') };

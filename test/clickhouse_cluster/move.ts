@@ -7,7 +7,7 @@ import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openRandom } from '../chaos/random.ts';
-import { fillEvents } from '../factories/fill_events.ts';
+import { fillEvents } from '../factories/events/fill_events.ts';
 import { serverEnvironment, startServer } from '../processes/server_process.ts';
 import { runSluice } from '../processes/sluice_process.ts';
 import type { Campaign } from './campaign.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newPerson, password } from '../factories/people.ts';
+import { newPerson, password } from '../factories/people/people.ts';
 import { openConsole } from './open_console.ts';
 
 const world = openConsole({

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
-import { newPerson, password } from '../factories/people.ts';
+import { newPerson, password } from '../factories/people/people.ts';
 import type { TestOrganization } from '../harness.ts';
 import { goTo } from './go_to.ts';
 import { openConsole } from './open_console.ts';

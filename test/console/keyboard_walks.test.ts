@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, test } from 'node:test';
-import { projectBase } from '../factories/batch_exports.ts';
-import { insertEvents } from '../factories/delivering_harness.ts';
-import { newPerson, password } from '../factories/people.ts';
+import { projectBase } from '../factories/batch_exports/batch_exports.ts';
+import { insertEvents } from '../factories/batch_exports/delivering_harness.ts';
+import { newPerson, password } from '../factories/people/people.ts';
 import type { TestOrganization } from '../harness.ts';
 import { goTo } from './go_to.ts';
 import { pressByKey, tabTo, typeInto } from './keyboard.ts';

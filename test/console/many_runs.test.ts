@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { workBulkActions } from '../../server/api/batch_exports/bulk_actions/work.ts';
 import { inDepth } from '../depth.ts';
-import { newExport } from '../factories/batch_exports.ts';
+import { newExport } from '../factories/batch_exports/batch_exports.ts';
 import { pressByKey, tabTo } from './keyboard.ts';
 import { openConsole } from './open_console.ts';
 import { checkEverywhere } from './visitor.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { forgetAllAttempts, openTestClock } from '../factories/people.ts';
-import type { TestClock } from '../factories/people.ts';
+import { forgetAllAttempts, openTestClock } from '../factories/people/people.ts';
+import type { TestClock } from '../factories/people/people.ts';
 import type { Harness } from '../harness.ts';
 import { shareChromium } from '../processes/chromium.ts';
 import { openPageServer } from './page_server.ts';

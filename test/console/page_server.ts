@@ -4,7 +4,7 @@ import { openMail } from '../../server/platform/mail/mail.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness, HarnessOptions } from '../harness.ts';
 import { openMailServer } from '../servers/mail_server.ts';
-import type { TestClock } from '../factories/people.ts';
+import type { TestClock } from '../factories/people/people.ts';
 
 const patience_ms = 10_000;
 

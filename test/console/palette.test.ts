@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { newExport, projectBase } from '../factories/batch_exports.ts';
+import { newExport, projectBase } from '../factories/batch_exports/batch_exports.ts';
 import { openConsole } from './open_console.ts';
 import { checkEverywhere, untilInPage } from './visitor.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { insertRunRow, newExport } from '../factories/batch_exports.ts';
+import { insertRunRow, newExport } from '../factories/batch_exports/batch_exports.ts';
 import { root } from '../house/source_files.ts';
 import type { TestOrganization } from '../harness.ts';
 import { openConsole } from './open_console.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { before, test } from 'node:test';
 import { openDns } from '../../server/platform/dns/dns.ts';
 import { silentLog } from '../../server/platform/log.ts';
-import { genuine } from '../factories/single_sign_on.ts';
+import { genuine } from '../factories/people/single_sign_on.ts';
 import { encodeResponse, readLoginUrl, testIdentityProvider } from '../saml/identity_provider.ts';
 import { openDnsServer } from '../servers/dns_server.ts';
 import type { DnsServer } from '../servers/dns_server.ts';

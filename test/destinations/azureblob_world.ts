@@ -6,8 +6,8 @@ import {
   generateBlobSASQueryParameters,
 } from '@azure/storage-blob';
 import { betweenFiles } from '../between_files.ts';
-import { openAzureServer } from '../servers/azure_server.ts';
-import type { AzureServer } from '../servers/azure_server.ts';
+import { openAzureServer } from '../servers/object_stores/azure_server.ts';
+import type { AzureServer } from '../servers/object_stores/azure_server.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { AzureBlobConfig } from '../../server/engine/destinations/azureblob/config.ts';

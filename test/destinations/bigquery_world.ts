@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before } from 'node:test';
-import { freshDelivery as contractDelivery, uuid_only } from '../factories/deliveries.ts';
+import {
+  freshDelivery as contractDelivery,
+  uuid_only,
+} from '../factories/batch_exports/deliveries.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -15,10 +18,10 @@ import type { Column } from '../../server/engine/models/column.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
-import { openBigQueryServer } from '../servers/bigquery_server.ts';
-import type { BigQueryServer } from '../servers/bigquery_server.ts';
-import type { StoredTable } from '../servers/bigquery_tables.ts';
-import { openClickHouseBytes } from '../servers/clickhouse_bytes.ts';
+import { openBigQueryServer } from '../servers/bigquery/server.ts';
+import type { BigQueryServer } from '../servers/bigquery/server.ts';
+import type { StoredTable } from '../servers/bigquery/tables.ts';
+import { openClickHouseBytes } from '../servers/databases/clickhouse_bytes.ts';
 
 let outbound: Outbound;
 let clickhouse: ReturnType<typeof openClickHouseBytes>;

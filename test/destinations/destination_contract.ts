@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import type { Delivery, SliceOutcome } from '../../server/engine/destination/destination.ts';
 import { NonRetryableError } from '../../server/engine/destination/errors.ts';
 import { is_deep } from '../depth.ts';
-import { contractRows, large_bytes } from '../factories/contract_rows.ts';
+import { contractRows, large_bytes } from '../factories/batch_exports/contract_rows.ts';
 import { Contract, manifestText } from './destination_world.ts';
 import type { Config, DestinationUnderTest } from './destination_world.ts';
 import { testConfig } from './config_contract.ts';

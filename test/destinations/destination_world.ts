@@ -11,12 +11,12 @@ import type {
 } from '../../server/engine/destination/destination.ts';
 import type { Encoding } from '../../server/engine/destination/encoding.ts';
 import type { ContentSource } from '../../server/engine/destination/content_source.ts';
-import { freshDelivery } from '../factories/deliveries.ts';
+import { freshDelivery } from '../factories/batch_exports/deliveries.ts';
 import { encodeStage } from '../../server/engine/formats/encode_stage.ts';
 import { readCsv } from '../../server/engine/formats/read_csv.ts';
 import { content_encoding, selectFor } from '../../server/engine/formats/select.ts';
-import { openClickHouseBytes } from '../servers/clickhouse_bytes.ts';
-import type { ClickHouseBytes } from '../servers/clickhouse_bytes.ts';
+import { openClickHouseBytes } from '../servers/databases/clickhouse_bytes.ts';
+import type { ClickHouseBytes } from '../servers/databases/clickhouse_bytes.ts';
 import {
   contractColumns,
   contractRows,
@@ -25,11 +25,11 @@ import {
   insertRows,
   large_position,
   large_row,
-} from '../factories/contract_rows.ts';
+} from '../factories/batch_exports/contract_rows.ts';
 import type { Mistake, WrongKey } from './wrong_configs.ts';
 import { PlantedConfigs } from '../watchers/planted_configs.ts';
-import type { SourceRow } from '../factories/contract_rows.ts';
-import { generated_position } from '../factories/generated_rows.ts';
+import type { SourceRow } from '../factories/batch_exports/contract_rows.ts';
+import { generated_position } from '../factories/events/generated_rows.ts';
 
 /** A destination's config as a user sends it. */
 export type Config = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { betweenFiles } from '../between_files.ts';
-import { openGcsServer } from '../servers/gcs_server.ts';
-import type { GcsServer } from '../servers/gcs_server.ts';
+import { openGcsServer } from '../servers/object_stores/gcs_server.ts';
+import type { GcsServer } from '../servers/object_stores/gcs_server.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { DestinationDeps } from '../../server/engine/destination/destination.ts';

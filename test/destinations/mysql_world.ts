@@ -5,11 +5,11 @@ import { mysql } from '../../server/engine/destinations/mysql/mysql.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { DeliveryOrders, KillPlace } from '../processes/killed_delivery.ts';
-import { openMariaDb } from '../servers/mariadb_server.ts';
-import type { MariaDbServer } from '../servers/mariadb_server.ts';
-import { openMySqlProxy } from '../servers/mysql_proxy.ts';
-import type { MySqlProxy } from '../servers/mysql_proxy.ts';
-import { uuidDelivery } from '../servers/postgres_destination.ts';
+import { openMariaDb } from '../servers/databases/mariadb_server.ts';
+import type { MariaDbServer } from '../servers/databases/mariadb_server.ts';
+import { openMySqlProxy } from '../servers/databases/mysql_proxy.ts';
+import type { MySqlProxy } from '../servers/databases/mysql_proxy.ts';
+import { uuidDelivery } from '../servers/databases/postgres_destination.ts';
 
 /** A delivery to a table of its own. */
 export type MySqlOrders = DeliveryOrders & { config: MySqlConfig };

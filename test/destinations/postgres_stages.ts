@@ -1,7 +1,11 @@
 import { Readable } from 'node:stream';
 import { betweenFiles } from '../between_files.ts';
-import { openPostgresServer, outcomeOf, uuidDelivery } from '../servers/postgres_destination.ts';
-import type { PostgresServer } from '../servers/postgres_destination.ts';
+import {
+  openPostgresServer,
+  outcomeOf,
+  uuidDelivery,
+} from '../servers/databases/postgres_destination.ts';
+import type { PostgresServer } from '../servers/databases/postgres_destination.ts';
 import { RetryableError } from '../../server/engine/destination/errors.ts';
 import type {
   Delivery,

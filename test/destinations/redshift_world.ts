@@ -6,7 +6,7 @@ import {
   readContractRows,
   tablesIn,
   uuid_only,
-} from '../factories/deliveries.ts';
+} from '../factories/batch_exports/deliveries.ts';
 import type { Delivery } from '../../server/engine/destination/destination.ts';
 import type { RedshiftConfig } from '../../server/engine/destinations/redshift/config.ts';
 import { redshift } from '../../server/engine/destinations/redshift/redshift.ts';
@@ -18,9 +18,9 @@ import type { DeliveryOrders } from '../processes/killed_delivery.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { betweenFiles } from '../between_files.ts';
-import { makeRedshift, openRedshiftServer } from '../servers/redshift_server.ts';
-import type { RedshiftServer } from '../servers/redshift_server.ts';
-import type { S3Server } from '../servers/s3_server.ts';
+import { makeRedshift, openRedshiftServer } from '../servers/databases/redshift_server.ts';
+import type { RedshiftServer } from '../servers/databases/redshift_server.ts';
+import type { S3Server } from '../servers/object_stores/s3_server.ts';
 import { copy_invalid, copy_mistakes, invalid } from './redshift_configs.ts';
 import type { Mistake } from './wrong_configs.ts';
 
@@ -88,7 +88,7 @@ export class RedshiftWorld {
 
   /** Opens the bucket, and gives what a config says of it. */
   private async openBucket(): Promise<Partial<RedshiftConfig>> {
-    const { openS3Server } = await import('../servers/s3_server.ts');
+    const { openS3Server } = await import('../servers/object_stores/s3_server.ts');
     this.bucket = await openS3Server([bucket_name]);
     return {
       mode: 'COPY',

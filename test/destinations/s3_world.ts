@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { Config } from './destination_world.ts';
 import { betweenFiles } from '../between_files.ts';
-import { openS3Server } from '../servers/s3_server.ts';
-import type { S3Server } from '../servers/s3_server.ts';
+import { openS3Server } from '../servers/object_stores/s3_server.ts';
+import type { S3Server } from '../servers/object_stores/s3_server.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';

@@ -1,4 +1,4 @@
-import { deliverText, freshDelivery } from '../factories/deliveries.ts';
+import { deliverText, freshDelivery } from '../factories/batch_exports/deliveries.ts';
 import type { Delivery } from '../../server/engine/destination/destination.ts';
 import type { Column } from '../../server/engine/models/column.ts';
 import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake/config.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { test } from 'node:test';
-import { expectedRow } from '../factories/contract_rows.ts';
+import { expectedRow } from '../factories/batch_exports/contract_rows.ts';
 import type { Contract } from './destination_world.ts';
-import { byValue, generated, generatedRows } from '../factories/generated_rows.ts';
+import { byValue, generated, generatedRows } from '../factories/events/generated_rows.ts';
 
 const shown_max = 5;
 const shown_characters = 400;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import sql from 'sql-template-tag';
 import { claimDueDeliveries } from '../../server/engine/notices/claim.ts';
 import type { DueDelivery } from '../../server/engine/notices/claim.ts';
-import { newExport } from './batch_exports.ts';
+import { newExport } from './batch_exports/batch_exports.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
 import type { HttpReceiver } from '../servers/http_receiver.ts';
 

@@ -1,13 +1,13 @@
 import { createClient } from '@clickhouse/client';
 import pg from 'pg';
 import { identifier } from '../../server/engine/formats/expression.ts';
-import { openClickHouseProxy } from '../servers/clickhouse_proxy.ts';
-import type { ClickHouseProxy } from '../servers/clickhouse_proxy.ts';
+import { openClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
+import type { ClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
-import { mariaDbMissing, openMariaDb } from '../servers/mariadb_server.ts';
-import { openMySqlProxy } from '../servers/mysql_proxy.ts';
-import type { MySqlProxy } from '../servers/mysql_proxy.ts';
+import { mariaDbMissing, openMariaDb } from '../servers/databases/mariadb_server.ts';
+import { openMySqlProxy } from '../servers/databases/mysql_proxy.ts';
+import type { MySqlProxy } from '../servers/databases/mysql_proxy.ts';
 import { RedshiftWorld } from '../destinations/redshift_world.ts';
 import { impatient } from './matrix.ts';
 import type { FaultCase, OpenFaults, Scene } from './matrix.ts';

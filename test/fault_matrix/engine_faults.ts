@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
-import type { QueryHarness } from '../factories/query_exports.ts';
+import type { QueryHarness } from '../factories/batch_exports/query_exports.ts';
 import { linesIn } from './file_faults.ts';
 import type { FaultCase, Scene } from './matrix.ts';
 

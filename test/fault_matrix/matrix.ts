@@ -6,9 +6,9 @@ import { claimRun } from '../../server/engine/workers/claims.ts';
 import type { Engine } from '../../server/engine/engine.ts';
 import { executeRun } from '../../server/engine/delivery/execute.ts';
 import type { StopReason } from '../../server/engine/delivery/attempt.ts';
-import { projectBase } from '../factories/batch_exports.ts';
+import { projectBase } from '../factories/batch_exports/batch_exports.ts';
 import type { TestOrganization } from '../harness.ts';
-import type { QueryHarness } from '../factories/query_exports.ts';
+import type { QueryHarness } from '../factories/batch_exports/query_exports.ts';
 
 /**
  * How a faulty attempt leaves its run: given up at once, waiting for another attempt, given up

@@ -1,7 +1,7 @@
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
-import { openAzureServer } from '../servers/azure_server.ts';
-import { openGcsServer } from '../servers/gcs_server.ts';
-import { openS3Server } from '../servers/s3_server.ts';
+import { openAzureServer } from '../servers/object_stores/azure_server.ts';
+import { openGcsServer } from '../servers/object_stores/gcs_server.ts';
+import { openS3Server } from '../servers/object_stores/s3_server.ts';
 import type { FaultCase, OpenFaults } from './matrix.ts';
 import { azurePlaces, bucket_name, gcsPlaces, s3Places } from './object_places.ts';
 import { answered, awayWhenCancelled, configured, hanging, silent } from './object_ways.ts';

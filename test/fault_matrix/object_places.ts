@@ -1,9 +1,9 @@
 import { ContainerClient, StorageSharedKeyCredential } from '@azure/storage-blob';
 import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
-import type { AzureServer } from '../servers/azure_server.ts';
-import type { GcsServer } from '../servers/gcs_server.ts';
-import type { S3Server } from '../servers/s3_server.ts';
+import type { AzureServer } from '../servers/object_stores/azure_server.ts';
+import type { GcsServer } from '../servers/object_stores/gcs_server.ts';
+import type { S3Server } from '../servers/object_stores/s3_server.ts';
 import { records } from './matrix.ts';
 import type { Scene } from './matrix.ts';
 

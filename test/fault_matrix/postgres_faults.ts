@@ -1,6 +1,6 @@
-import { openPostgresServer } from '../servers/postgres_destination.ts';
-import type { PostgresServer } from '../servers/postgres_destination.ts';
-import { openPostgresProxy } from '../servers/postgres_proxy.ts';
+import { openPostgresServer } from '../servers/databases/postgres_destination.ts';
+import type { PostgresServer } from '../servers/databases/postgres_destination.ts';
+import { openPostgresProxy } from '../servers/databases/postgres_proxy.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
 import { eventually } from '../eventually.ts';
 import { impatient } from './matrix.ts';

@@ -10,7 +10,7 @@ import { startWorker } from '../../server/engine/workers/worker.ts';
 import type { TestOrganization } from '../harness.ts';
 import { openHttpReceiver } from '../servers/http_receiver.ts';
 import type { Answer } from '../servers/http_receiver.ts';
-import type { QueryHarness } from '../factories/query_exports.ts';
+import type { QueryHarness } from '../factories/batch_exports/query_exports.ts';
 import { withMethod } from './engine_faults.ts';
 import { records } from './matrix.ts';
 

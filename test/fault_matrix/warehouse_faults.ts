@@ -1,12 +1,12 @@
 import tls from 'node:tls';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
-import { openBigQueryServer } from '../servers/bigquery_server.ts';
-import type { BigQueryServer } from '../servers/bigquery_server.ts';
+import { openBigQueryServer } from '../servers/bigquery/server.ts';
+import type { BigQueryServer } from '../servers/bigquery/server.ts';
 import { openTestStores } from '../harness_stores.ts';
-import { proxyCertificate } from '../servers/postgres_proxy.ts';
-import { openSnowflakeServer } from '../servers/snowflake_server.ts';
-import type { SnowflakeServer } from '../servers/snowflake_server.ts';
-import type { SnowflakeFault } from '../servers/snowflake_state.ts';
+import { proxyCertificate } from '../servers/databases/postgres_proxy.ts';
+import { openSnowflakeServer } from '../servers/snowflake/server.ts';
+import type { SnowflakeServer } from '../servers/snowflake/server.ts';
+import type { SnowflakeFault } from '../servers/snowflake/state.ts';
 import { configured, poolOf } from './database_faults.ts';
 import { impatient } from './matrix.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';

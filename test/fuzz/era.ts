@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Random } from '../chaos/random.ts';
-import { noop_export } from '../factories/batch_exports.ts';
+import { noop_export } from '../factories/batch_exports/batch_exports.ts';
 import { casesWith } from './doors.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
-import { collection_names, setPluginsLevel, writtenPlugin } from '../factories/plugins.ts';
+import { collection_names, setPluginsLevel, writtenPlugin } from '../factories/plugins/plugins.ts';
 
 const ids_max = 40;
 

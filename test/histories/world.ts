@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { claimRuns } from '../../server/engine/workers/claims.ts';
 import type { Engine } from '../../server/engine/engine.ts';
-import { contains } from '../factories/areas.ts';
+import { contains } from '../factories/events/areas.ts';
 import { fromStored } from '../../server/engine/ledger/rectangles.ts';
 import type { Rectangle } from '../../server/engine/ledger/rectangles.ts';
 import type { Look, LookedAt } from '../../server/engine/runs/count_windows.ts';
@@ -14,7 +14,7 @@ import { LostRunError } from '../../server/engine/run.ts';
 import type { ClaimedRun } from '../../server/engine/run.ts';
 import { releaseDead } from '../../server/engine/workers/heartbeat.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
-import { newExport, projectBase } from '../factories/batch_exports.ts';
+import { newExport, projectBase } from '../factories/batch_exports/batch_exports.ts';
 import type { SourceEvent } from '../chaos/compare.ts';
 import type { Harness, TestOrganization } from '../harness.ts';
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { etagOf } from '../../server/platform/http/etag.ts';
-import { newExport } from '../factories/batch_exports.ts';
+import { newExport } from '../factories/batch_exports/batch_exports.ts';
 import { shareHarness } from '../harness.ts';
 import type { Answer, TestOrganization } from '../harness.ts';
 import { webhook_secret } from '../factories/notices.ts';
-import { packageFiles, writtenPlugin } from '../factories/plugins.ts';
+import { packageFiles, writtenPlugin } from '../factories/plugins/plugins.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
 import { everyRoute } from './every_route.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openHarness } from '../harness.ts';
 import type { Harness } from '../harness.ts';
-import { password } from '../factories/people.ts';
+import { password } from '../factories/people/people.ts';
 import { watchSecrets } from '../watchers/planted.ts';
 
 const seed = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { query_instants } from '../../server/platform/http/lists/query_instant.ts';
-import { newExport } from '../factories/batch_exports.ts';
+import { newExport } from '../factories/batch_exports/batch_exports.ts';
 import { shareHarness } from '../harness.ts';
 import type { TestOrganization } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';

@@ -4,8 +4,8 @@ import type { DeliveredRows } from '../chaos/delivered.ts';
 import type { Keep, Site } from '../chaos/deployment.ts';
 import { rowDigest } from '../chaos/row_digest.ts';
 import type { EventRow } from '../chaos/row_digest.ts';
-import { openClickHouseProxy } from '../servers/clickhouse_proxy.ts';
-import { openMariaDb } from '../servers/mariadb_server.ts';
+import { openClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
+import { openMariaDb } from '../servers/databases/mariadb_server.ts';
 
 /** Where exports deliver to while processes are replaced: what they are sent, and what is there. */
 export type RolledPlace = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openDeliveringHarness } from '../factories/delivering_harness.ts';
-import type { DeliveringHarness } from '../factories/delivering_harness.ts';
+import { openDeliveringHarness } from '../factories/batch_exports/delivering_harness.ts';
+import type { DeliveringHarness } from '../factories/batch_exports/delivering_harness.ts';
 import { is_deep } from '../depth.ts';
 import { faults } from './fault_proxy.ts';
 import type { Fault } from './fault_proxy.ts';

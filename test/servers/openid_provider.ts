@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
-import { own_keys, other_keys } from '../factories/rsa_keys.ts';
+import { own_keys, other_keys } from '../factories/people/rsa_keys.ts';
 
 /**
  * Whom the provider signs in. `claims` are added to the ID token, `info` to the userinfo; `emails`

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type http from 'node:http';
 import { openFaultyServer } from './faulty_server.ts';
 import type { FaultyServer } from './faulty_server.ts';
-import { packFiles } from '../factories/plugin_archives.ts';
+import { packFiles } from '../factories/plugins/plugin_archives.ts';
 
 /** A commit of a repository: its whole tree, and the folders that it changed. */
 type Commit = { id: string; files: Record<string, string> };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type http from 'node:http';
 import { openFaultyServer } from './faulty_server.ts';
 import type { FaultyServer } from './faulty_server.ts';
-import { packFiles } from '../factories/plugin_archives.ts';
+import { packFiles } from '../factories/plugins/plugin_archives.ts';
 
 /** What of a version is not as it should be, or not as usual. */
 export type Published = {

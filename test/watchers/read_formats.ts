@@ -1,6 +1,6 @@
 import { parquetReadObjects } from 'hyparquet';
 import type { Column } from '../../server/engine/models/column.ts';
-import { parseExact } from '../factories/contract_rows.ts';
+import { parseExact } from '../factories/batch_exports/contract_rows.ts';
 
 type Row = Record<string, unknown>;
 

@@ -5,13 +5,17 @@ import { goTo } from '../../../test/console/go_to.ts';
 import { checkEverywhere } from '../../../test/console/visitor.ts';
 import type { Visitor } from '../../../test/console/visitor.ts';
 import { is_deep } from '../../../test/depth.ts';
-import { insertRunRow, newExport, projectBase } from '../../../test/factories/batch_exports.ts';
-import { insertEvents } from '../../../test/factories/delivering_harness.ts';
+import {
+  insertRunRow,
+  newExport,
+  projectBase,
+} from '../../../test/factories/batch_exports/batch_exports.ts';
+import { insertEvents } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
-import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
-import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
-import { openS3Server } from '../../../test/servers/s3_server.ts';
-import type { S3Server } from '../../../test/servers/s3_server.ts';
+import { openPostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
+import type { PostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
+import { openS3Server } from '../../../test/servers/object_stores/s3_server.ts';
+import type { S3Server } from '../../../test/servers/object_stores/s3_server.ts';
 import { openConsole } from '../../../test/console/open_console.ts';
 
 let warehouse: PostgresServer;

@@ -3,7 +3,11 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
-import { makeKey, newPerson, list_of_keys as list } from '../../../test/factories/signed_in.ts';
+import {
+  makeKey,
+  newPerson,
+  list_of_keys as list,
+} from '../../../test/factories/people/signed_in.ts';
 import { isWellFormedApiKey } from '../../platform/http/caller/api_key.ts';
 
 const day_ms = 86_400_000;

@@ -3,7 +3,11 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { shareHarness } from '../../../test/harness.ts';
-import { list_of_keys as list, makeKey, newPerson } from '../../../test/factories/signed_in.ts';
+import {
+  list_of_keys as list,
+  makeKey,
+  newPerson,
+} from '../../../test/factories/people/signed_in.ts';
 
 const rounds = 12;
 

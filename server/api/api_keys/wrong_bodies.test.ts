@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
-import { makeKey, newPerson, list_of_keys as list } from '../../../test/factories/signed_in.ts';
+import {
+  makeKey,
+  newPerson,
+  list_of_keys as list,
+} from '../../../test/factories/people/signed_in.ts';
 
 const now = Date.parse('2030-01-01T00:00:00Z');
 let harness: Harness;

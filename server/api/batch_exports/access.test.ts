@@ -5,7 +5,7 @@ import {
   newExport,
   organizationBase,
   projectBase,
-} from '../../../test/factories/batch_exports.ts';
+} from '../../../test/factories/batch_exports/batch_exports.ts';
 import { is_deep } from '../../../test/depth.ts';
 import { shareHarness } from '../../../test/harness.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import type { Harness } from '../../../test/harness.ts';
-import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import {
   all_events,
   eventsIn,
@@ -11,7 +11,7 @@ import {
   scheduleFrom,
   until,
   withEvents,
-} from '../../../test/factories/delivering_harness.ts';
+} from '../../../test/factories/batch_exports/delivering_harness.ts';
 
 const hour_ms = 3_600_000;
 let delivering: DeliveringHarness;

@@ -5,8 +5,8 @@ import {
   newExport,
   noop_export,
   projectBase,
-} from '../../../test/factories/batch_exports.ts';
-import { places_cases } from '../../../test/factories/destination_places.ts';
+} from '../../../test/factories/batch_exports/batch_exports.ts';
+import { places_cases } from '../../../test/factories/batch_exports/destination_places.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { destinations } from '../../engine/destinations/index.ts';

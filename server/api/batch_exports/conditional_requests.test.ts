@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { noop_export, projectBase } from '../../../test/factories/batch_exports.ts';
+import { noop_export, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { shareHarness } from '../../../test/harness.ts';
 
 const harness = shareHarness({ clickhouse: false });

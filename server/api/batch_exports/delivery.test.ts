@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import type { Harness } from '../../../test/harness.ts';
 import { planDueExports } from '../../engine/runs/plan_due_exports.ts';
 import { readReceipt } from '../../engine/runs/receipt.ts';
-import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import {
   all_events,
   eventsIn,
@@ -13,7 +13,7 @@ import {
   scheduleFrom,
   until,
   withEvents,
-} from '../../../test/factories/delivering_harness.ts';
+} from '../../../test/factories/batch_exports/delivering_harness.ts';
 
 let delivering: DeliveringHarness;
 let harness: Harness;

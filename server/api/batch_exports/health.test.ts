@@ -7,8 +7,13 @@ import {
   newExport,
   noop_export,
   projectBase,
-} from '../../../test/factories/batch_exports.ts';
-import { completed, endedRun, failed, toldOf } from '../../../test/factories/ended_runs.ts';
+} from '../../../test/factories/batch_exports/batch_exports.ts';
+import {
+  completed,
+  endedRun,
+  failed,
+  toldOf,
+} from '../../../test/factories/batch_exports/ended_runs.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { NonRetryableError } from '../../engine/destination/errors.ts';

@@ -4,8 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { test } from 'node:test';
-import { attrsOf, newExport, projectBase } from '../../../test/factories/batch_exports.ts';
-import { places_cases } from '../../../test/factories/destination_places.ts';
+import {
+  attrsOf,
+  newExport,
+  projectBase,
+} from '../../../test/factories/batch_exports/batch_exports.ts';
+import { places_cases } from '../../../test/factories/batch_exports/destination_places.ts';
 import { is_deep } from '../../../test/depth.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';

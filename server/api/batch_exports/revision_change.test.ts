@@ -6,7 +6,7 @@ import {
   newExport,
   organizationBase,
   projectBase,
-} from '../../../test/factories/batch_exports.ts';
+} from '../../../test/factories/batch_exports/batch_exports.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 

@@ -9,7 +9,7 @@ import {
   newExport,
   organizationBase,
   projectBase,
-} from '../../../test/factories/batch_exports.ts';
+} from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { loadConfig } from '../../engine/destination/stored_config.ts';

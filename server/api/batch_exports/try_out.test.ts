@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { projectBase } from '../../../test/factories/batch_exports.ts';
+import { projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { columnsOf, openSourceQuery } from '../../engine/source/source_query.ts';
 import { streamSliceOnce } from '../../engine/source/recent_slices.ts';
-import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import {
   first_hour_at,
   insertEvents,
   openDeliveringHarness,
   withEvents,
-} from '../../../test/factories/delivering_harness.ts';
+} from '../../../test/factories/batch_exports/delivering_harness.ts';
 
 const hour_ms = 3_600_000;
 let delivering: DeliveringHarness;

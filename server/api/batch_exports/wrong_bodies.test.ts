@@ -5,7 +5,7 @@ import {
   noop_export,
   organizationBase,
   projectBase,
-} from '../../../test/factories/batch_exports.ts';
+} from '../../../test/factories/batch_exports/batch_exports.ts';
 import { shareHarness } from '../../../test/harness.ts';
 
 const harness = shareHarness({ clickhouse: false });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { eventually } from '../../../test/eventually.ts';
-import { storedEvents, storedPeople } from '../../../test/factories/stored_events.ts';
+import { storedEvents, storedPeople } from '../../../test/factories/events/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { shareChromium } from '../../../test/processes/chromium.ts';

@@ -9,7 +9,7 @@ import {
   gzipSync,
   zstdCompressSync,
 } from 'node:zlib';
-import { storedEvents } from '../../../test/factories/stored_events.ts';
+import { storedEvents } from '../../../test/factories/events/stored_events.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Sent, TestOrganization } from '../../../test/harness.ts';
 import { capture_size_bytes_max } from './read/unpack.ts';

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { eventually } from '../../../test/eventually.ts';
-import { storedEvents } from '../../../test/factories/stored_events.ts';
+import { storedEvents } from '../../../test/factories/events/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { protocols } from './protocols.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { is_deep } from '../../../test/depth.ts';
-import { storedEvents } from '../../../test/factories/stored_events.ts';
+import { storedEvents } from '../../../test/factories/events/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { watchThread } from '../../../test/processor_time.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { storedEvents, storedPeople } from '../../../test/factories/stored_events.ts';
+import { storedEvents, storedPeople } from '../../../test/factories/events/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { PostHog } from 'posthog-node';

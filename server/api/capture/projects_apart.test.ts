@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { storedEvents, storedPeople } from '../../../test/factories/stored_events.ts';
+import { storedEvents, storedPeople } from '../../../test/factories/events/stored_events.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { protocols } from './protocols.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { packageFiles, setPluginsLevel } from '../../../test/factories/plugins.ts';
+import { packageFiles, setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';
 import { openConfigurations } from '../../../test/factories/configurations.ts';
 import { webhook_secret } from '../../../test/factories/notices.ts';
 import { shareHarness } from '../../../test/harness.ts';

@@ -8,8 +8,8 @@ import {
   home,
   openAroundTests,
   registry,
-} from '../../../test/factories/packages_around_tests.ts';
-import { packageFiles, setPluginsLevel } from '../../../test/factories/plugins.ts';
+} from '../../../test/factories/plugins/packages_around_tests.ts';
+import { packageFiles, setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';
 
 openAroundTests();
 

@@ -6,8 +6,8 @@ import {
   openDomainWorld,
   proofNameOf,
   proofOf,
-} from '../../../test/factories/domains.ts';
-import type { DomainWorld } from '../../../test/factories/domains.ts';
+} from '../../../test/factories/people/domains.ts';
+import type { DomainWorld } from '../../../test/factories/people/domains.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import type { DomainRow } from './schema.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { openDomainWorld, proofNameOf, proofOf } from '../../../test/factories/domains.ts';
-import type { DomainWorld } from '../../../test/factories/domains.ts';
+import { openDomainWorld, proofNameOf, proofOf } from '../../../test/factories/people/domains.ts';
+import type { DomainWorld } from '../../../test/factories/people/domains.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { readConfig } from '../../config/config.ts';
 import type { DomainRow } from './schema.ts';

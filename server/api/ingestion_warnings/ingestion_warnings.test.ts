@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
-import { storedEvents } from '../../../test/factories/stored_events.ts';
-import { openTestClock } from '../../../test/factories/people.ts';
+import { storedEvents } from '../../../test/factories/events/stored_events.ts';
+import { openTestClock } from '../../../test/factories/people/people.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 

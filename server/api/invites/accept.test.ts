@@ -4,14 +4,14 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
-import type { InviteLink } from '../../../test/factories/invites.ts';
+import type { InviteLink } from '../../../test/factories/people/invites.ts';
 import {
   acceptInvite,
   invitedAccount,
   lookAtInvite,
   membersOf,
   newInvite,
-} from '../../../test/factories/invites.ts';
+} from '../../../test/factories/people/invites.ts';
 
 const hour_ms = 3_600_000;
 const password = 'violet kettle harbour 92';

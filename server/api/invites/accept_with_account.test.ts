@@ -10,7 +10,7 @@ import {
   lookAtInvite,
   membersOf,
   newInvite,
-} from '../../../test/factories/invites.ts';
+} from '../../../test/factories/people/invites.ts';
 
 const password = 'violet kettle harbour 92';
 const harness = shareHarness({ clickhouse: false });

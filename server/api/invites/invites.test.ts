@@ -12,8 +12,8 @@ import {
   remove,
   resend,
   shown,
-} from '../../../test/factories/invites_around_tests.ts';
-import type { Level } from '../../../test/factories/invites_around_tests.ts';
+} from '../../../test/factories/people/invites_around_tests.ts';
+import type { Level } from '../../../test/factories/people/invites_around_tests.ts';
 
 const hour_ms = 3_600_000;
 let passed_ms = 0;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
-import { newPerson, password, trySignIn } from '../../../test/factories/people.ts';
+import { newPerson, password, trySignIn } from '../../../test/factories/people/people.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import { silentLog } from '../../platform/log.ts';
 import { findUserByEmail } from '../users/store.ts';

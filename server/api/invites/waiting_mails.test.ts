@@ -9,7 +9,7 @@ import {
   harness,
   openAroundTests,
   server,
-} from '../../../test/factories/people_around_tests.ts';
+} from '../../../test/factories/people/people_around_tests.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
 const hour_ms = 3_600_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { agentOf } from '../../../test/factories/agents.ts';
 import type { Agent } from '../../../test/factories/agents.ts';
-import { newExport } from '../../../test/factories/batch_exports.ts';
+import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 

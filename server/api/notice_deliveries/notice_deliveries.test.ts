@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openWebhook } from '../../../test/factories/notices.ts';
-import { endedRun, failed } from '../../../test/factories/ended_runs.ts';
+import { endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';

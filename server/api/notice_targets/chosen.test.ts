@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newExport } from '../../../test/factories/batch_exports.ts';
-import { completed, endedRun, failed } from '../../../test/factories/ended_runs.ts';
+import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
+import { completed, endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
 import { deliveriesOf, openWebhook, webhook_secret } from '../../../test/factories/notices.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
 import { silentLog } from '../../platform/log.ts';

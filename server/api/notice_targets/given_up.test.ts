@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import { newExport } from '../../../test/factories/batch_exports.ts';
-import { completed, endedRun, failed } from '../../../test/factories/ended_runs.ts';
+import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
+import { completed, endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
 import {
   claimOne,
   deliveriesOf,

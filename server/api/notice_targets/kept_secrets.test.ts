@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { attrsOf } from '../../../test/factories/batch_exports.ts';
+import { attrsOf } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';

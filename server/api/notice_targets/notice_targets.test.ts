@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newExport } from '../../../test/factories/batch_exports.ts';
-import { endedRun, failed } from '../../../test/factories/ended_runs.ts';
+import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
+import { endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openWebhook, webhook_secret } from '../../../test/factories/notices.ts';
 import { notice_events } from '../../engine/notices/notice.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { attrsOf, newExport } from '../../../test/factories/batch_exports.ts';
+import { attrsOf, newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { webhook_secret } from '../../../test/factories/notices.ts';
 import { harness, openAroundTests } from '../../../test/factories/notices_around_tests.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
-import { setPluginsLevel, writtenPlugin } from '../../../test/factories/plugins.ts';
+import { setPluginsLevel, writtenPlugin } from '../../../test/factories/plugins/plugins.ts';
 
 const harness = shareHarness({
   clickhouse: false,

@@ -3,12 +3,12 @@ import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
-import { setPluginsLevel } from '../../../test/factories/plugins.ts';
+import { setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';
 import {
   enabledPlugin,
   logLines,
   openPluginTarget,
-} from '../../../test/factories/running_plugins.ts';
+} from '../../../test/factories/plugins/running_plugins.ts';
 import { until } from '../../../test/processes/server_process.ts';
 import { runPlugins } from '../../cli/run_plugins.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { attrsOf } from '../../../test/factories/batch_exports.ts';
+import { attrsOf } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
-import { packageFiles, writtenPlugin } from '../../../test/factories/plugins.ts';
+import { packageFiles, writtenPlugin } from '../../../test/factories/plugins/plugins.ts';
 
 const text = (key: string, more: object = {}) => ({ key, type: 'string', ...more });
 const fields = [

@@ -4,7 +4,11 @@ import sql from 'sql-template-tag';
 import { loadPluginConfig } from '../../engine/plugins/stored_config.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
-import { collectionUrl, packageFiles, writtenPlugin } from '../../../test/factories/plugins.ts';
+import {
+  collectionUrl,
+  packageFiles,
+  writtenPlugin,
+} from '../../../test/factories/plugins/plugins.ts';
 import { findStoredConfig } from './store.ts';
 
 const schema = [

@@ -7,7 +7,7 @@ import {
   packageFiles,
   setPluginsLevel,
   writtenPlugin,
-} from '../../../test/factories/plugins.ts';
+} from '../../../test/factories/plugins/plugins.ts';
 
 const harness = shareHarness({
   clickhouse: false,

@@ -7,7 +7,7 @@ import {
   collection_names,
   packageFiles,
   served,
-} from '../../../test/factories/plugins.ts';
+} from '../../../test/factories/plugins/plugins.ts';
 import {
   ask,
   destination,
@@ -18,7 +18,7 @@ import {
   home,
   openAroundTests,
   registry,
-} from '../../../test/factories/packages_around_tests.ts';
+} from '../../../test/factories/plugins/packages_around_tests.ts';
 
 openAroundTests();
 

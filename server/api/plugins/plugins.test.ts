@@ -7,7 +7,7 @@ import {
   collection_names,
   packageFiles,
   writtenPlugin,
-} from '../../../test/factories/plugins.ts';
+} from '../../../test/factories/plugins/plugins.ts';
 
 let harness: Harness;
 let home: TestOrganization;

@@ -12,7 +12,7 @@ import {
   preparedHere,
   served,
   writtenPlugin,
-} from '../../../test/factories/plugins.ts';
+} from '../../../test/factories/plugins/plugins.ts';
 
 const harness = shareHarness({
   clickhouse: false,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { collectionUrl, packageFiles } from '../../../test/factories/plugins.ts';
+import { collectionUrl, packageFiles } from '../../../test/factories/plugins/plugins.ts';
 import {
   ask,
   destination,
@@ -10,7 +10,7 @@ import {
   home,
   openAroundTests,
   registry,
-} from '../../../test/factories/packages_around_tests.ts';
+} from '../../../test/factories/plugins/packages_around_tests.ts';
 
 openAroundTests();
 

@@ -10,7 +10,7 @@ import {
   setUpSecondFactor,
   signedIn,
   trySignIn,
-} from '../../../test/factories/people.ts';
+} from '../../../test/factories/people/people.ts';
 import { countTry } from '../../platform/http/caller/sign_in_throttle.ts';
 import { hashPassword, PasswordsBusyError } from '../../platform/passwords/password.ts';
 import {
@@ -18,7 +18,7 @@ import {
   harness,
   openAroundTests,
   outcome,
-} from '../../../test/factories/people_around_tests.ts';
+} from '../../../test/factories/people/people_around_tests.ts';
 
 openAroundTests();
 

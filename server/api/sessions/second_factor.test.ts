@@ -9,8 +9,12 @@ import {
   setUpSecondFactor,
   signedIn,
   trySignIn,
-} from '../../../test/factories/people.ts';
-import { clock, harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
+} from '../../../test/factories/people/people.ts';
+import {
+  clock,
+  harness,
+  openAroundTests,
+} from '../../../test/factories/people/people_around_tests.ts';
 
 openAroundTests();
 

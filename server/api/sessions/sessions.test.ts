@@ -12,7 +12,7 @@ import {
   password,
   setCookieOf,
   signedIn,
-} from '../../../test/factories/people.ts';
+} from '../../../test/factories/people/people.ts';
 
 const clock = openTestClock();
 const list = '/api/sessions/';

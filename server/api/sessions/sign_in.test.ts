@@ -14,9 +14,9 @@ import {
   setCookieOf,
   signedIn,
   trySignIn,
-} from '../../../test/factories/people.ts';
+} from '../../../test/factories/people/people.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
-import { harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
+import { harness, openAroundTests } from '../../../test/factories/people/people_around_tests.ts';
 
 openAroundTests();
 

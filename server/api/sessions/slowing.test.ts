@@ -10,7 +10,7 @@ import {
   setUpSecondFactor,
   signedIn,
   trySignIn,
-} from '../../../test/factories/people.ts';
+} from '../../../test/factories/people/people.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
 import {
   clock,
@@ -19,7 +19,7 @@ import {
   openAroundTests,
   outcome,
   wrong,
-} from '../../../test/factories/people_around_tests.ts';
+} from '../../../test/factories/people/people_around_tests.ts';
 
 openAroundTests();
 

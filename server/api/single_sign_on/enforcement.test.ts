@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { letIn } from '../../cli/user.ts';
 import { UserError } from '../../cli/user_error.ts';
-import { newPerson, password, trySignIn } from '../../../test/factories/people.ts';
+import { newPerson, password, trySignIn } from '../../../test/factories/people/people.ts';
 import {
   accountAt,
   beginSaml,
@@ -11,8 +11,8 @@ import {
   openNavigator,
   openSingleSignOn,
   signInBySaml,
-} from '../../../test/factories/single_sign_on.ts';
-import type { Home, SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
+} from '../../../test/factories/people/single_sign_on.ts';
+import type { Home, SingleSignOnWorld } from '../../../test/factories/people/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 before(async () => {

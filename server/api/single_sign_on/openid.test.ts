@@ -7,10 +7,10 @@ import {
   assertRefused,
   openNavigator,
   openSingleSignOn,
-} from '../../../test/factories/single_sign_on.ts';
+} from '../../../test/factories/people/single_sign_on.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
-import { email, openOpenidSignOn, persons } from '../../../test/factories/openid_sign_on.ts';
-import type { OpenidSignOn } from '../../../test/factories/openid_sign_on.ts';
+import { email, openOpenidSignOn, persons } from '../../../test/factories/people/openid_sign_on.ts';
+import type { OpenidSignOn } from '../../../test/factories/people/openid_sign_on.ts';
 
 let signing: OpenidSignOn;
 let world: OpenidSignOn['world'];

@@ -5,8 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { shareChromium } from '../../../test/processes/chromium.ts';
 import { encodeResponse, readLoginUrl } from '../../../test/saml/identity_provider.ts';
-import { changeDomain, genuine, openSingleSignOn } from '../../../test/factories/single_sign_on.ts';
-import type { SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
+import {
+  changeDomain,
+  genuine,
+  openSingleSignOn,
+} from '../../../test/factories/people/single_sign_on.ts';
+import type { SingleSignOnWorld } from '../../../test/factories/people/single_sign_on.ts';
 
 const chromium = shareChromium();
 const { skip } = chromium;

@@ -11,8 +11,12 @@ import {
   openSingleSignOn,
   postResponse,
   respond,
-} from '../../../test/factories/single_sign_on.ts';
-import type { Home, Navigator, SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
+} from '../../../test/factories/people/single_sign_on.ts';
+import type {
+  Home,
+  Navigator,
+  SingleSignOnWorld,
+} from '../../../test/factories/people/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 let home: Home;

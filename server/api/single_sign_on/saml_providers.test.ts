@@ -10,8 +10,8 @@ import {
   assertRefused,
   openNavigator,
   openSingleSignOn,
-} from '../../../test/factories/single_sign_on.ts';
-import type { SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
+} from '../../../test/factories/people/single_sign_on.ts';
+import type { SingleSignOnWorld } from '../../../test/factories/people/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 let pysaml2: Pysaml2 | undefined;

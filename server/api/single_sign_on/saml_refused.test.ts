@@ -7,7 +7,7 @@ import { forged_signatures } from '../../../test/saml/forged_signatures.ts';
 import { forged_wrappings } from '../../../test/saml/forged_wrapping.ts';
 import { beginSignIn } from '../../../test/saml/forgery.ts';
 import { inDepth } from '../../../test/depth.ts';
-import { forgetAllAttempts } from '../../../test/factories/people.ts';
+import { forgetAllAttempts } from '../../../test/factories/people/people.ts';
 import {
   encodeResponse,
   responseFacts,
@@ -25,8 +25,12 @@ import {
   postResponse,
   respond,
   shownIn,
-} from '../../../test/factories/single_sign_on.ts';
-import type { Home, Navigator, SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
+} from '../../../test/factories/people/single_sign_on.ts';
+import type {
+  Home,
+  Navigator,
+  SingleSignOnWorld,
+} from '../../../test/factories/people/single_sign_on.ts';
 import { peekRequestId } from '../../platform/saml/response.ts';
 import { sweepSingleSignOn } from './store.ts';
 

@@ -15,8 +15,8 @@ import {
   sessionOf,
   shownIn,
   signInBySaml,
-} from '../../../test/factories/single_sign_on.ts';
-import type { Home, SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
+} from '../../../test/factories/people/single_sign_on.ts';
+import type { Home, SingleSignOnWorld } from '../../../test/factories/people/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 before(async () => {

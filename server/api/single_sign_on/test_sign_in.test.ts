@@ -14,8 +14,12 @@ import {
   postResponse,
   respond,
   sessionOf,
-} from '../../../test/factories/single_sign_on.ts';
-import type { Home, Navigator, SingleSignOnWorld } from '../../../test/factories/single_sign_on.ts';
+} from '../../../test/factories/people/single_sign_on.ts';
+import type {
+  Home,
+  Navigator,
+  SingleSignOnWorld,
+} from '../../../test/factories/people/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 before(async () => {

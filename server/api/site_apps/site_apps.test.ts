@@ -9,8 +9,8 @@ import { openVisitor } from '../../../test/console/visitor.ts';
 import { shareChromium } from '../../../test/processes/chromium.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
-import { setPluginsLevel } from '../../../test/factories/plugins.ts';
-import { enabledPlugin } from '../../../test/factories/running_plugins.ts';
+import { setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';
+import { enabledPlugin } from '../../../test/factories/plugins/running_plugins.ts';
 
 const fields = [
   { key: 'text', type: 'string', site: true, default: 'standard' },

@@ -7,8 +7,8 @@ import {
   openBrowser,
   setUpSecondFactor,
   signedIn,
-} from '../../../test/factories/people.ts';
-import { harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
+} from '../../../test/factories/people/people.ts';
+import { harness, openAroundTests } from '../../../test/factories/people/people_around_tests.ts';
 
 const url = '/api/users/@me/';
 openAroundTests();

@@ -10,8 +10,8 @@ import {
   password,
   setCookieOf,
   signedIn,
-} from '../../../test/factories/people.ts';
-import { harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
+} from '../../../test/factories/people/people.ts';
+import { harness, openAroundTests } from '../../../test/factories/people/people_around_tests.ts';
 import { listRemovals } from '../../cli/removals.ts';
 import { certifyDeletions } from '../../engine/removals/certify_deletions.ts';
 import { isSigned } from '../../platform/secrets/secrets.ts';

@@ -11,13 +11,13 @@ import {
   password,
   signedIn,
   trySignIn,
-} from '../../../test/factories/people.ts';
+} from '../../../test/factories/people/people.ts';
 import {
   clock,
   harness,
   openAroundTests,
   server,
-} from '../../../test/factories/people_around_tests.ts';
+} from '../../../test/factories/people/people_around_tests.ts';
 
 const url = '/api/users/@me/';
 const hour_ms = 3_600_000;

@@ -15,13 +15,13 @@ import {
   setUpSecondFactor,
   signedIn,
   trySignIn,
-} from '../../../test/factories/people.ts';
+} from '../../../test/factories/people/people.ts';
 import {
   clock,
   harness,
   openAroundTests,
   server,
-} from '../../../test/factories/people_around_tests.ts';
+} from '../../../test/factories/people/people_around_tests.ts';
 
 const me = '/api/users/@me/';
 openAroundTests('mail');

@@ -10,8 +10,12 @@ import {
   password,
   setUpSecondFactor,
   signedIn,
-} from '../../../test/factories/people.ts';
-import { clock, harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
+} from '../../../test/factories/people/people.ts';
+import {
+  clock,
+  harness,
+  openAroundTests,
+} from '../../../test/factories/people/people_around_tests.ts';
 
 const me = '/api/users/@me/';
 openAroundTests();

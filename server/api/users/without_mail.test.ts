@@ -8,9 +8,13 @@ import {
   password,
   signedIn,
   trySignIn,
-} from '../../../test/factories/people.ts';
+} from '../../../test/factories/people/people.ts';
 import { sweepPeople } from './sweep.ts';
-import { clock, harness, openAroundTests } from '../../../test/factories/people_around_tests.ts';
+import {
+  clock,
+  harness,
+  openAroundTests,
+} from '../../../test/factories/people/people_around_tests.ts';
 
 const me = '/api/users/@me/';
 openAroundTests();

@@ -16,8 +16,8 @@ import {
   first_hour_at,
   insertAt,
   openDeliveringHarness,
-} from '../../../test/factories/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
+} from '../../../test/factories/batch_exports/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 import { row_tables } from '../../engine/removals/delete_rows.ts';

@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { commandOn, openEmptyStores, passphrase } from '../../../test/factories/backups.ts';
-import { insertAt, openDeliveringHarness } from '../../../test/factories/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
+import {
+  insertAt,
+  openDeliveringHarness,
+} from '../../../test/factories/batch_exports/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { rememberErased } from '../../engine/ingest/persons/erased_ids.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';

@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { openS3Server, setEnvironmentCredentials } from '../../../test/servers/s3_server.ts';
-import type { S3Server } from '../../../test/servers/s3_server.ts';
+import {
+  openS3Server,
+  setEnvironmentCredentials,
+} from '../../../test/servers/object_stores/s3_server.ts';
+import type { S3Server } from '../../../test/servers/object_stores/s3_server.ts';
 import { UserError } from '../user_error.ts';
 import { openPlace } from './open_place.ts';
 import { presentFiles } from './place.ts';

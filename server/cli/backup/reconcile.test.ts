@@ -5,20 +5,20 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { commandOn, openEmptyStores, passphrase } from '../../../test/factories/backups.ts';
-import { newExport } from '../../../test/factories/batch_exports.ts';
+import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import {
   eventsIn,
   first_hour_at,
   insertAt,
   openDeliveringHarness,
-} from '../../../test/factories/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
+} from '../../../test/factories/batch_exports/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
 import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
-import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
-import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
+import { openPostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
+import type { PostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
 import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
 import { startWorker } from '../../engine/workers/worker.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';

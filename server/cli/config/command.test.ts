@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { startWorker } from '../../engine/workers/worker.ts';
 import type { Worker } from '../../engine/workers/worker.ts';
 import { eventually } from '../../../test/eventually.ts';
-import { rowsIn, until } from '../../../test/factories/delivering_harness.ts';
+import { rowsIn, until } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { openSluice, runSluice } from '../../../test/processes/sluice_process.ts';

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { parseEvent } from '../../engine/ingest/parse/parse.ts';
-import { fillEvents } from '../../../test/factories/fill_events.ts';
+import { fillEvents } from '../../../test/factories/events/fill_events.ts';
 import { generateWebShop } from './web_shop.ts';
 
 const hour = 3_600_000;

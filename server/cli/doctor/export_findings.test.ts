@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
+import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { reconcileAll } from '../../engine/reconcile/reconcile.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openImporting } from '../../../test/factories/importing.ts';
-import type { Importing } from '../../../test/factories/importing.ts';
+import { openImporting } from '../../../test/factories/events/importing.ts';
+import type { Importing } from '../../../test/factories/events/importing.ts';
 
 let importing: Importing;
 before(async () => {

@@ -8,8 +8,8 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { UserError } from '../user_error.ts';
-import { openImporting } from '../../../test/factories/importing.ts';
-import type { Importing } from '../../../test/factories/importing.ts';
+import { openImporting } from '../../../test/factories/events/importing.ts';
+import type { Importing } from '../../../test/factories/events/importing.ts';
 import type { AddressInfo } from 'node:net';
 
 const program = fileURLToPath(

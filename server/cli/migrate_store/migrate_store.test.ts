@@ -7,8 +7,11 @@ import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { commandOn } from '../../../test/factories/backups.ts';
-import { insertAt, openDeliveringHarness } from '../../../test/factories/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
+import {
+  insertAt,
+  openDeliveringHarness,
+} from '../../../test/factories/batch_exports/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { withDatabase } from '../../../test/harness_stores.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { extract } from 'tar';
-import { insertRunRow, newExport } from '../../../test/factories/batch_exports.ts';
+import { insertRunRow, newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';

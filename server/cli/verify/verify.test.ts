@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newExport } from '../../../test/factories/batch_exports.ts';
-import { openQueryHarness } from '../../../test/factories/query_exports.ts';
-import type { QueryHarness } from '../../../test/factories/query_exports.ts';
+import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
+import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
+import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import { storeConfig } from '../../engine/destination/stored_config.ts';
 import { verifyExports } from './verify.ts';
 

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { is_deep } from '../../../test/depth.ts';
-import { changedFile } from '../../../test/factories/changed_files.ts';
-import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
-import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
-import { openQueryHarness } from '../../../test/factories/query_exports.ts';
-import type { QueryHarness } from '../../../test/factories/query_exports.ts';
+import { changedFile } from '../../../test/factories/batch_exports/changed_files.ts';
+import { openPostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
+import type { PostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
+import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
+import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import { verifyExports } from './verify.ts';
 import type { Finding } from './verify.ts';
 

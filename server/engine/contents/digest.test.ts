@@ -3,14 +3,14 @@ import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { inDepth } from '../../../test/depth.ts';
-import { openClickHouseBytes } from '../../../test/servers/clickhouse_bytes.ts';
-import type { ClickHouseBytes } from '../../../test/servers/clickhouse_bytes.ts';
+import { openClickHouseBytes } from '../../../test/servers/databases/clickhouse_bytes.ts';
+import type { ClickHouseBytes } from '../../../test/servers/databases/clickhouse_bytes.ts';
 import {
   contractColumns,
   contractRows,
   contractTable,
-} from '../../../test/factories/contract_rows.ts';
-import type { SourceRow } from '../../../test/factories/contract_rows.ts';
+} from '../../../test/factories/batch_exports/contract_rows.ts';
+import type { SourceRow } from '../../../test/factories/batch_exports/contract_rows.ts';
 import { digest_settings, digestExpression } from '../formats/digest_expression.ts';
 import { readCsv } from '../formats/read_csv.ts';
 import { content_encoding, selectFor } from '../formats/select.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
-import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
-import { openQueryHarness } from '../../../test/factories/query_exports.ts';
-import type { QueryHarness } from '../../../test/factories/query_exports.ts';
+import { openPostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
+import type { PostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
+import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
+import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 
 let world: QueryHarness;

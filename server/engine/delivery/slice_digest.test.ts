@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { contractColumns, contractRows } from '../../../test/factories/contract_rows.ts';
-import { clickhouse, from, openAroundTests } from '../../../test/factories/encoded_contract.ts';
+import {
+  contractColumns,
+  contractRows,
+} from '../../../test/factories/batch_exports/contract_rows.ts';
+import {
+  clickhouse,
+  from,
+  openAroundTests,
+} from '../../../test/factories/batch_exports/encoded_contract.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { selectFor } from '../formats/select.ts';
 import { withDigest } from './slice_digest.ts';

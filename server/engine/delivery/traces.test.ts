@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openQueryHarness } from '../../../test/factories/query_exports.ts';
-import type { QueryHarness } from '../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
+import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
 import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
 import { readConfig } from '../../config/config.ts';

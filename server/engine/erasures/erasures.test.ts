@@ -3,10 +3,13 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
-import { eventsIn, openDeliveringHarness } from '../../../test/factories/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
-import { erasing } from '../../../test/factories/erasures.ts';
+import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
+import {
+  eventsIn,
+  openDeliveringHarness,
+} from '../../../test/factories/batch_exports/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
+import { erasing } from '../../../test/factories/events/erasures.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { verifyExports } from '../../cli/verify/verify.ts';
 import { isSigned } from '../../platform/secrets/secrets.ts';

@@ -4,7 +4,10 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { parquetMetadata } from 'hyparquet';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { contractColumns, contractRows } from '../../../test/factories/contract_rows.ts';
+import {
+  contractColumns,
+  contractRows,
+} from '../../../test/factories/batch_exports/contract_rows.ts';
 import { encodeStage } from './encode_stage.ts';
 import { fileFormats } from '../destination/encoding.ts';
 import type { Encoding } from '../destination/encoding.ts';
@@ -16,7 +19,7 @@ import {
   from,
   encode,
   pieces,
-} from '../../../test/factories/encoded_contract.ts';
+} from '../../../test/factories/batch_exports/encoded_contract.ts';
 
 openAroundTests();
 

@@ -5,7 +5,7 @@ import {
   contractColumns,
   contractRows,
   expectedRow,
-} from '../../../test/factories/contract_rows.ts';
+} from '../../../test/factories/batch_exports/contract_rows.ts';
 import { parseCsv, parseJsonLines, parseParquet } from '../../../test/watchers/read_formats.ts';
 import { compressionsOf, extensionOf, fileFormats } from '../destination/encoding.ts';
 import type { Encoding } from '../destination/encoding.ts';
@@ -16,7 +16,7 @@ import {
   none,
   from,
   encode,
-} from '../../../test/factories/encoded_contract.ts';
+} from '../../../test/factories/batch_exports/encoded_contract.ts';
 
 openAroundTests();
 

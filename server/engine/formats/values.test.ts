@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { openClickHouseBytes } from '../../../test/servers/clickhouse_bytes.ts';
-import type { ClickHouseBytes } from '../../../test/servers/clickhouse_bytes.ts';
+import { openClickHouseBytes } from '../../../test/servers/databases/clickhouse_bytes.ts';
+import type { ClickHouseBytes } from '../../../test/servers/databases/clickhouse_bytes.ts';
 import {
   contractColumns,
   contractRows,
   contractTable,
   expectedRow,
   insertRows,
-} from '../../../test/factories/contract_rows.ts';
+} from '../../../test/factories/batch_exports/contract_rows.ts';
 import {
   generated,
   generated_position,
   generatedRows,
-} from '../../../test/factories/generated_rows.ts';
+} from '../../../test/factories/events/generated_rows.ts';
 import { parseCsv, parseJsonLines, parseParquet } from '../../../test/watchers/read_formats.ts';
 import { encodeStage } from './encode_stage.ts';
 import type { Encoding } from '../destination/encoding.ts';

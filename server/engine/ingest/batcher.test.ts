@@ -10,7 +10,7 @@ import {
   store,
   select,
   count,
-} from '../../../test/factories/ingestions.ts';
+} from '../../../test/factories/events/ingestions.ts';
 
 openAroundTests();
 

@@ -14,7 +14,7 @@ import {
   store,
   select,
   count,
-} from '../../../test/factories/ingestions.ts';
+} from '../../../test/factories/events/ingestions.ts';
 
 openAroundTests();
 

@@ -11,7 +11,7 @@ import {
   openAroundTests,
   select,
   store,
-} from '../../../test/factories/ingestions.ts';
+} from '../../../test/factories/events/ingestions.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
 import { openSecrets } from '../../platform/secrets/secrets.ts';

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { openTestClock } from '../../../test/factories/people.ts';
+import { openTestClock } from '../../../test/factories/people/people.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { sweepWarnings } from './store.ts';
 import { sharedWarnings } from './warnings.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
-import { newExport } from '../../../test/factories/batch_exports.ts';
+import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { inDepth } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';

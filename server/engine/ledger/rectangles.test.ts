@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { inDepth } from '../../../test/depth.ts';
-import { contains } from '../../../test/factories/areas.ts';
+import { contains } from '../../../test/factories/events/areas.ts';
 import { fromStored, merge, subtract, toStored, union } from './rectangles.ts';
 import type { Rectangle } from './rectangles.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { inDepth } from '../../../test/depth.ts';
 import { backfillArea } from '../planning/backfill_area.ts';
-import { contains } from '../../../test/factories/areas.ts';
+import { contains } from '../../../test/factories/events/areas.ts';
 import { intersect, subtract, union } from './rectangles.ts';
 import type { Rectangle } from './rectangles.ts';
 

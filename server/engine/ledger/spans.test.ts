@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { contains } from '../../../test/factories/areas.ts';
+import { contains } from '../../../test/factories/events/areas.ts';
 import { coveredSpans, isCovered, multirangeText } from './spans.ts';
 
 const bound = fc.constantFrom(-Infinity, 0, 1, 2, 3, 4, 5, Infinity);

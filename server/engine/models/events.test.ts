@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { openClickHouseBytes } from '../../../test/servers/clickhouse_bytes.ts';
-import type { ClickHouseBytes } from '../../../test/servers/clickhouse_bytes.ts';
+import { openClickHouseBytes } from '../../../test/servers/databases/clickhouse_bytes.ts';
+import type { ClickHouseBytes } from '../../../test/servers/databases/clickhouse_bytes.ts';
 import { digest_settings, digestExpression } from '../formats/digest_expression.ts';
 import { literal } from '../formats/expression.ts';
 import { content_encoding, selectFor } from '../formats/select.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { test } from 'node:test';
-import { openTestSandbox } from '../../../test/factories/plugin_sandbox.ts';
-import { openAroundTests, world } from '../../../test/factories/sandbox_of_tests.ts';
+import { openTestSandbox } from '../../../test/factories/plugins/plugin_sandbox.ts';
+import { openAroundTests, world } from '../../../test/factories/plugins/sandbox_of_tests.ts';
 import { preparePlugin } from './prepare.ts';
 import { sandboxProgram } from './sandbox/program.ts';
 

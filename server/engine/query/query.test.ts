@@ -8,7 +8,7 @@ import { checkQuery, printQuery, readRows, readSql, settings } from './cases/run
 import { foreign_mark, january } from './cases/two_projects.ts';
 import { QueryError } from './query_error.ts';
 import { resolveQuery } from './query.ts';
-import { openAroundTests, projects } from '../../../test/factories/query_projects.ts';
+import { openAroundTests, projects } from '../../../test/factories/batch_exports/query_projects.ts';
 
 openAroundTests();
 

@@ -7,7 +7,7 @@ import { findForeignNode } from './gate/gate.ts';
 import { QueryError } from './query_error.ts';
 import { resolveQuery } from './query.ts';
 import { querySettings } from './settings.ts';
-import { openAroundTests, projects } from '../../../test/factories/query_projects.ts';
+import { openAroundTests, projects } from '../../../test/factories/batch_exports/query_projects.ts';
 
 openAroundTests();
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openRandom } from '../../../test/chaos/random.ts';
-import { contains } from '../../../test/factories/areas.ts';
+import { contains } from '../../../test/factories/events/areas.ts';
 import { merge, union } from '../ledger/rectangles.ts';
 import type { Rectangle } from '../ledger/rectangles.ts';
 import { decide } from './decide.ts';

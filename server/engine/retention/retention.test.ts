@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openQueryHarness } from '../../../test/factories/query_exports.ts';
-import type { QueryHarness } from '../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
+import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
-import { openPostgresServer } from '../../../test/servers/postgres_destination.ts';
-import type { PostgresServer } from '../../../test/servers/postgres_destination.ts';
+import { openPostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
+import type { PostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
 import { listRemovals } from '../../cli/removals.ts';
 import { verifyExports } from '../../cli/verify/verify.ts';
 import { retainRows } from './look.ts';

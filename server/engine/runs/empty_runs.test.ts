@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { insertRunRow } from '../../../test/factories/batch_exports.ts';
+import { insertRunRow } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { claimRun } from '../workers/claims.ts';
 import { executeRun } from '../delivery/execute.ts';
 import { insertRuns } from '../planning/plan.ts';
@@ -19,7 +19,7 @@ import {
   exportOf,
   statusOf,
   lookAtAll,
-} from '../../../test/factories/empty_runs.ts';
+} from '../../../test/factories/batch_exports/empty_runs.ts';
 
 openAroundTests();
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { insertRunRow } from '../../../test/factories/batch_exports.ts';
+import { insertRunRow } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { claimRun } from '../workers/claims.ts';
 import { destinations } from '../destinations/index.ts';
 import { executeRun } from '../delivery/execute.ts';
@@ -17,9 +17,9 @@ import {
   runOf,
   exportOf,
   lookAtAll,
-} from '../../../test/factories/empty_runs.ts';
-import type { Run } from '../../../test/factories/empty_runs.ts';
-import { own_keys } from '../../../test/factories/rsa_keys.ts';
+} from '../../../test/factories/batch_exports/empty_runs.ts';
+import type { Run } from '../../../test/factories/batch_exports/empty_runs.ts';
+import { own_keys } from '../../../test/factories/people/rsa_keys.ts';
 
 openAroundTests();
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { insertRunRow } from '../../../test/factories/batch_exports.ts';
-import { endedRun, failed, toldOf } from '../../../test/factories/ended_runs.ts';
-import { fillEvents } from '../../../test/factories/fill_events.ts';
+import { insertRunRow } from '../../../test/factories/batch_exports/batch_exports.ts';
+import { endedRun, failed, toldOf } from '../../../test/factories/batch_exports/ended_runs.ts';
+import { fillEvents } from '../../../test/factories/events/fill_events.ts';
 import {
   openAroundTests,
   first_hour,
@@ -14,7 +14,7 @@ import {
   exportOf,
   statusOf,
   lookAtAll,
-} from '../../../test/factories/empty_runs.ts';
+} from '../../../test/factories/batch_exports/empty_runs.ts';
 
 openAroundTests();
 

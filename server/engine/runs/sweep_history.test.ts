@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { insertRunRow, newExport } from '../../../test/factories/batch_exports.ts';
+import { insertRunRow, newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { sweepHistory } from './sweep_history.ts';

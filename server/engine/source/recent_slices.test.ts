@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createClient } from '@clickhouse/client';
-import { fillEvents } from '../../../test/factories/fill_events.ts';
+import { fillEvents } from '../../../test/factories/events/fill_events.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';

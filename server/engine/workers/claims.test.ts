@@ -7,7 +7,12 @@ import { completeEmptyRuns } from '../runs/empty_runs.ts';
 import { planDueExports } from '../runs/plan_due_exports.ts';
 import { followPrimary } from './follow_primary.ts';
 import { beat } from './heartbeat.ts';
-import { openAroundTests, harness, world, newRuns } from '../../../test/factories/claimed_runs.ts';
+import {
+  openAroundTests,
+  harness,
+  world,
+  newRuns,
+} from '../../../test/factories/batch_exports/claimed_runs.ts';
 
 openAroundTests();
 

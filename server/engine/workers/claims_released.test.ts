@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
 import { beat, hurryCancelled, leave, releaseDead } from './heartbeat.ts';
-import { openAroundTests, harness, world, newRuns } from '../../../test/factories/claimed_runs.ts';
+import {
+  openAroundTests,
+  harness,
+  world,
+  newRuns,
+} from '../../../test/factories/batch_exports/claimed_runs.ts';
 
 openAroundTests();
 

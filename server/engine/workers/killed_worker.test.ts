@@ -3,14 +3,14 @@ import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { commandOn } from '../../../test/factories/backups.ts';
-import { newExport, projectBase } from '../../../test/factories/batch_exports.ts';
+import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import {
   first_hour_at,
   openDeliveringHarness,
   rowsIn,
-} from '../../../test/factories/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../test/factories/delivering_harness.ts';
-import { fillEvents } from '../../../test/factories/fill_events.ts';
+} from '../../../test/factories/batch_exports/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
+import { fillEvents } from '../../../test/factories/events/fill_events.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { startServer } from '../../../test/processes/server_process.ts';
 import type { ServerProcess } from '../../../test/processes/server_process.ts';

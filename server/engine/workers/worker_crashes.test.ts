@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openClaimWorld } from '../../../test/factories/claim_world.ts';
-import type { ClaimWorld } from '../../../test/factories/claim_world.ts';
+import { openClaimWorld } from '../../../test/factories/batch_exports/claim_world.ts';
+import type { ClaimWorld } from '../../../test/factories/batch_exports/claim_world.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness } from '../../../test/harness.ts';
 import { break_off_pauses_seconds, break_offs_max } from '../runs/worker_crashes.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { attrsOf, projectBase } from '../../../../test/factories/batch_exports.ts';
-import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
-import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
+import { attrsOf, projectBase } from '../../../../test/factories/batch_exports/batch_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
 import { readReceipt } from '../../../engine/runs/receipt.ts';
 

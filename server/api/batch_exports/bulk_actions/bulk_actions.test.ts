@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { insertRunRow, newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
+import {
+  insertRunRow,
+  newExport,
+  projectBase,
+} from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { inDepth } from '../../../../test/depth.ts';
 import { shareHarness } from '../../../../test/harness.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { insertRunRow, newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
+import {
+  insertRunRow,
+  newExport,
+  projectBase,
+} from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { shareHarness } from '../../../../test/harness.ts';
 
 const harness = shareHarness({ clickhouse: false });

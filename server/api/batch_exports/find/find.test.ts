@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newExport } from '../../../../test/factories/batch_exports.ts';
+import { newExport } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import {
   first_hour_at,
   openDeliveringHarness,
   scheduleFrom,
   until,
   withEvents,
-} from '../../../../test/factories/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../../test/factories/delivering_harness.ts';
+} from '../../../../test/factories/batch_exports/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../../test/factories/batch_exports/delivering_harness.ts';
 import type { FoundExport, FoundRecord } from './schema.ts';
 
 let delivering: DeliveringHarness;

@@ -5,7 +5,7 @@ import {
   newExport,
   organizationBase,
   projectBase,
-} from '../../../../test/factories/batch_exports.ts';
+} from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 

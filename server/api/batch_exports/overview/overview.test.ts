@@ -2,8 +2,16 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { insertRunRow, newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
-import { completed, endedRun, failed } from '../../../../test/factories/ended_runs.ts';
+import {
+  insertRunRow,
+  newExport,
+  projectBase,
+} from '../../../../test/factories/batch_exports/batch_exports.ts';
+import {
+  completed,
+  endedRun,
+  failed,
+} from '../../../../test/factories/batch_exports/ended_runs.ts';
 import { is_deep } from '../../../../test/depth.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../../test/harness.ts';

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newExport, noop_export, projectBase } from '../../../../test/factories/batch_exports.ts';
+import {
+  newExport,
+  noop_export,
+  projectBase,
+} from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { withEngine } from '../../../with_engine.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../../test/harness.ts';

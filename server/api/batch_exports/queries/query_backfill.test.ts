@@ -2,9 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { is_deep } from '../../../../test/depth.ts';
-import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
-import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
-import { deliver, linesOf, toFolder } from '../../../../test/factories/query_deliveries.ts';
+import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
+import {
+  deliver,
+  linesOf,
+  toFolder,
+} from '../../../../test/factories/batch_exports/query_deliveries.ts';
 
 let exporting: QueryHarness;
 before(async () => {

@@ -5,8 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { only_deep } from '../../../../test/depth.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
-import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
-import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import { claimRun } from '../../../engine/workers/claims.ts';
 import { executeRun } from '../../../engine/delivery/execute.ts';
 

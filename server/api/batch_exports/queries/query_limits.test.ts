@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { TestOrganization } from '../../../../test/harness.ts';
-import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
-import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import { NonRetryableError, RetryableError } from '../../../engine/destination/errors.ts';
 import { openSourceQuery } from '../../../engine/source/source_query.ts';
 import { streamSlice } from '../../../engine/source/source.ts';

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { parquetReadObjects } from 'hyparquet';
-import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
-import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import {
   deliver,
   linesOf,
   statuses,
   toFolder,
-} from '../../../../test/factories/query_deliveries.ts';
+} from '../../../../test/factories/batch_exports/query_deliveries.ts';
 
 let exporting: QueryHarness;
 before(async () => {

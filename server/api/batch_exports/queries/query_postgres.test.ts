@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openQueryHarness } from '../../../../test/factories/query_exports.ts';
-import type { QueryHarness } from '../../../../test/factories/query_exports.ts';
+import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
+import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import { verifyExports } from '../../../cli/verify/verify.ts';
 import { RetryableError } from '../../../engine/destination/errors.ts';
 import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
 import { destinationDeps } from '../../../engine/engine.ts';
-import { statuses } from '../../../../test/factories/query_deliveries.ts';
-import { openProxiedPostgres } from '../../../../test/factories/proxied_postgres.ts';
-import type { ProxiedPostgres } from '../../../../test/factories/proxied_postgres.ts';
+import { statuses } from '../../../../test/factories/batch_exports/query_deliveries.ts';
+import { openProxiedPostgres } from '../../../../test/factories/batch_exports/proxied_postgres.ts';
+import type { ProxiedPostgres } from '../../../../test/factories/batch_exports/proxied_postgres.ts';
 
 let exporting: QueryHarness;
 let postgres: ProxiedPostgres;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
+import { newExport, projectBase } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness } from '../../../../test/harness.ts';
 

@@ -6,7 +6,7 @@ import {
   newExport,
   organizationBase,
   projectBase,
-} from '../../../../test/factories/batch_exports.ts';
+} from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { shareHarness } from '../../../../test/harness.ts';
 import { addDelivered } from '../../../engine/ledger/ledger.ts';
 import { fromStored } from '../../../engine/ledger/rectangles.ts';
@@ -35,13 +35,10 @@ const selectionOf = async (id: string) =>
 test('the list of runs is a cursor list with orders and filters', async () => {
   const { home, made, get } = await withExport();
   const ids: string[] = [];
-  for (const hour of [3, 1, 2, 0])
-    ids.push(
-      await insertRunRow(harness, made.id, {
-        hour,
-        status: hour % 2 === 0 ? 'Completed' : 'Failed',
-      }),
-    );
+  for (const hour of [3, 1, 2, 0]) {
+    const status = hour % 2 === 0 ? 'Completed' : 'Failed';
+    ids.push(await insertRunRow(harness, made.id, { hour, status }));
+  }
   const [three, one, two, zero] = ids;
   const listed = async (query: string) =>
     (await get(query)).body.results.map((run: { id: string }) => run.id);
@@ -155,15 +152,8 @@ test('cancel asks once, and refuses what is over or being shown', async () => {
 test('a receipt is there for completed runs only', async () => {
   const { made, get } = await withExport();
   for (const status of ['Starting', 'Failed', 'Completed']) {
-    assert.equal(
-      (
-        await get(
-          `${await insertRunRow(harness, made.id, { hour: status.length, status })}/receipt/`,
-        )
-      ).status,
-      409,
-      status,
-    );
+    const id = await insertRunRow(harness, made.id, { hour: status.length, status });
+    assert.equal((await get(`${id}/receipt/`)).status, 409, status);
   }
 });
 

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { insertRunRow, newExport, projectBase } from '../../../../test/factories/batch_exports.ts';
-import { failed, endedRun } from '../../../../test/factories/ended_runs.ts';
+import {
+  insertRunRow,
+  newExport,
+  projectBase,
+} from '../../../../test/factories/batch_exports/batch_exports.ts';
+import { failed, endedRun } from '../../../../test/factories/batch_exports/ended_runs.ts';
 import { shareHarness } from '../../../../test/harness.ts';
 import type { TimelineEntry } from './schema.ts';
 

@@ -1,6 +1,6 @@
 import { brotliDecompressSync } from 'node:zlib';
-import { changedFile } from '../../../../test/factories/changed_files.ts';
-import { contractColumns } from '../../../../test/factories/contract_rows.ts';
+import { changedFile } from '../../../../test/factories/batch_exports/changed_files.ts';
+import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { parseCsv } from '../../../../test/watchers/read_formats.ts';

@@ -19,7 +19,11 @@ import {
   names,
   text,
 } from '../../../../test/destinations/azureblob_world.ts';
-import { delivery, manifest, write } from '../../../../test/factories/object_deliveries.ts';
+import {
+  delivery,
+  manifest,
+  write,
+} from '../../../../test/factories/batch_exports/object_deliveries.ts';
 
 openAroundTests();
 

@@ -1,14 +1,14 @@
-import { openBigQueryServer } from '../../../../test/servers/bigquery_server.ts';
-import type { BigQueryServer } from '../../../../test/servers/bigquery_server.ts';
-import type { Row } from '../../../../test/servers/bigquery_tables.ts';
-import { parseExact } from '../../../../test/factories/contract_rows.ts';
+import { openBigQueryServer } from '../../../../test/servers/bigquery/server.ts';
+import type { BigQueryServer } from '../../../../test/servers/bigquery/server.ts';
+import type { Row } from '../../../../test/servers/bigquery/tables.ts';
+import { parseExact } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { bigquery } from './bigquery.ts';
 import type { BigQueryConfig } from './config.ts';
-import { other_keys } from '../../../../test/factories/rsa_keys.ts';
+import { other_keys } from '../../../../test/factories/people/rsa_keys.ts';
 
 const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
 let server: BigQueryServer;

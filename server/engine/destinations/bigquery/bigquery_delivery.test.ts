@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sourceOf } from '../../../../test/factories/content_sources.ts';
+import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import {
   deps,
@@ -15,7 +15,7 @@ import {
   tableOf,
   write,
 } from '../../../../test/destinations/bigquery_world.ts';
-import { uuid_only } from '../../../../test/factories/deliveries.ts';
+import { uuid_only } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';

@@ -14,9 +14,9 @@ import {
   tableOf,
   write,
 } from '../../../../test/destinations/bigquery_world.ts';
-import { assertChanged, uuid_only } from '../../../../test/factories/deliveries.ts';
-import type { Value } from '../../../../test/servers/bigquery_tables.ts';
-import { contractColumns } from '../../../../test/factories/contract_rows.ts';
+import { assertChanged, uuid_only } from '../../../../test/factories/batch_exports/deliveries.ts';
+import type { Value } from '../../../../test/servers/bigquery/tables.ts';
+import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { DestinationDeps } from '../../destination/destination.ts';
 import { sampleRow } from '../../sql_tables/sample_row.ts';

@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { parseExact } from '../../../../test/factories/contract_rows.ts';
+import { parseExact } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { clickhouse } from './clickhouse.ts';

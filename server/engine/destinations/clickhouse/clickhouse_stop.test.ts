@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { openClickHouseProxy } from '../../../../test/servers/clickhouse_proxy.ts';
+import { openClickHouseProxy } from '../../../../test/servers/databases/clickhouse_proxy.ts';
 import { deliverAgain } from '../../../../test/processes/killed_delivery.ts';
 import type { DeliveryOrders } from '../../../../test/processes/killed_delivery.ts';
 import { RetryableError } from '../../destination/errors.ts';

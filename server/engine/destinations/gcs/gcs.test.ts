@@ -1,5 +1,5 @@
 import { zstdDecompressSync } from 'node:zlib';
-import { changedFile } from '../../../../test/factories/changed_files.ts';
+import { changedFile } from '../../../../test/factories/batch_exports/changed_files.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { parseJsonLines } from '../../../../test/watchers/read_formats.ts';
@@ -14,7 +14,7 @@ import {
   open,
   accountWith,
 } from '../../../../test/destinations/gcs_world.ts';
-import { other_keys } from '../../../../test/factories/rsa_keys.ts';
+import { other_keys } from '../../../../test/factories/people/rsa_keys.ts';
 
 openAroundTests();
 

@@ -19,8 +19,12 @@ import {
   open,
   accountWith,
 } from '../../../../test/destinations/gcs_world.ts';
-import { delivery, manifest, write } from '../../../../test/factories/object_deliveries.ts';
-import { other_keys } from '../../../../test/factories/rsa_keys.ts';
+import {
+  delivery,
+  manifest,
+  write,
+} from '../../../../test/factories/batch_exports/object_deliveries.ts';
+import { other_keys } from '../../../../test/factories/people/rsa_keys.ts';
 
 openAroundTests();
 

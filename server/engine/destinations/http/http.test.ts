@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { freshDelivery } from '../../../../test/factories/deliveries.ts';
-import { parseExact } from '../../../../test/factories/contract_rows.ts';
+import { freshDelivery } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { parseExact } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { DestinationUnderTest } from '../../../../test/destinations/destination_world.ts';
 import { NonRetryableError } from '../../destination/errors.ts';

@@ -1,4 +1,4 @@
-import { parseExact } from '../../../../test/factories/contract_rows.ts';
+import { parseExact } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { mysql } from './mysql.ts';

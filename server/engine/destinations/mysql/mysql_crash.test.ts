@@ -9,8 +9,8 @@ import {
   writtenAgain,
 } from '../../../../test/processes/killed_delivery.ts';
 import type { DeliveryOrders } from '../../../../test/processes/killed_delivery.ts';
-import { mariaDbMissing } from '../../../../test/servers/mariadb_server.ts';
-import { openMySqlProxy } from '../../../../test/servers/mysql_proxy.ts';
+import { mariaDbMissing } from '../../../../test/servers/databases/mariadb_server.ts';
+import { openMySqlProxy } from '../../../../test/servers/databases/mysql_proxy.ts';
 import { testMySqlStages } from '../../../../test/destinations/mysql_stages.ts';
 import { MySqlWorld } from '../../../../test/destinations/mysql_world.ts';
 import type { MySqlOrders } from '../../../../test/destinations/mysql_world.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import tls from 'node:tls';
-import { sourceOf } from '../../../../test/factories/content_sources.ts';
-import { deliverText, freshDelivery } from '../../../../test/factories/deliveries.ts';
-import { proxyCertificate } from '../../../../test/servers/postgres_proxy.ts';
+import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
+import { deliverText, freshDelivery } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { proxyCertificate } from '../../../../test/servers/databases/postgres_proxy.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';

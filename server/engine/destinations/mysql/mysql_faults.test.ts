@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertFault } from '../../../../test/factories/deliveries.ts';
+import { assertFault } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { mySqlError } from './faults.ts';
 
 test('faults are told apart by name, then by SQLSTATE', () => {

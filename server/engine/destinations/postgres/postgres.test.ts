@@ -1,4 +1,4 @@
-import { readContractRows, tablesIn } from '../../../../test/factories/deliveries.ts';
+import { readContractRows, tablesIn } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { postgres } from './postgres.ts';

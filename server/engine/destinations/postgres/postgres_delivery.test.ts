@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import tls from 'node:tls';
-import { sourceOf } from '../../../../test/factories/content_sources.ts';
+import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
 import {
   assertFault,
   deliverText,
   freshDelivery,
   uuid_only,
-} from '../../../../test/factories/deliveries.ts';
-import { proxyCertificate } from '../../../../test/servers/postgres_proxy.ts';
+} from '../../../../test/factories/batch_exports/deliveries.ts';
+import { proxyCertificate } from '../../../../test/servers/databases/postgres_proxy.ts';
 import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import { person_distinct_ids as idsModel } from '../../models/person_distinct_ids.ts';

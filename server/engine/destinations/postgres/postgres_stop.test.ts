@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
-import { contractColumns } from '../../../../test/factories/contract_rows.ts';
+import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import {
   openPostgresServer,
   outcomeOf,
   uuidDelivery,
-} from '../../../../test/servers/postgres_destination.ts';
+} from '../../../../test/servers/databases/postgres_destination.ts';
 import { eventually } from '../../../../test/eventually.ts';
-import type { PostgresServer } from '../../../../test/servers/postgres_destination.ts';
-import { openPostgresProxy } from '../../../../test/servers/postgres_proxy.ts';
+import type { PostgresServer } from '../../../../test/servers/databases/postgres_destination.ts';
+import { openPostgresProxy } from '../../../../test/servers/databases/postgres_proxy.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Sink } from '../../destination/destination.ts';
 import { persons as personsModel } from '../../models/persons.ts';

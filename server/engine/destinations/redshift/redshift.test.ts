@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sourceOf } from '../../../../test/factories/content_sources.ts';
+import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import { writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { deliveryOf } from '../../../../test/destinations/redshift_world.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Readable } from 'node:stream';
-import { contractColumns } from '../../../../test/factories/contract_rows.ts';
+import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { persons } from '../../models/persons.ts';

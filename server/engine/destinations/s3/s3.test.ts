@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
-import { changedFile } from '../../../../test/factories/changed_files.ts';
+import { changedFile } from '../../../../test/factories/batch_exports/changed_files.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
-import { contractColumns } from '../../../../test/factories/contract_rows.ts';
+import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { parseParquet } from '../../../../test/watchers/read_formats.ts';
 import { uploadParts } from '../../object_store/upload.ts';
 import { s3 } from './s3.ts';

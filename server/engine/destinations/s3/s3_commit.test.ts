@@ -9,7 +9,7 @@ import { manifestName, sliceName } from '../../formats/naming.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';
 import { openObjectSink } from '../../object_store/sink.ts';
 import { s3 } from './s3.ts';
-import { delivery } from '../../../../test/factories/object_deliveries.ts';
+import { delivery } from '../../../../test/factories/batch_exports/object_deliveries.ts';
 import {
   base,
   bucketOf,

@@ -4,7 +4,7 @@ import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { setEnvironmentCredentials } from '../../../../test/servers/s3_server.ts';
+import { setEnvironmentCredentials } from '../../../../test/servers/object_stores/s3_server.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { readContractRows } from '../../../../test/factories/deliveries.ts';
+import { readContractRows } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { snowflake } from './snowflake.ts';

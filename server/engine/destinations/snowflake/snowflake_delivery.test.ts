@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { sourceOf } from '../../../../test/factories/content_sources.ts';
-import { contractColumns } from '../../../../test/factories/contract_rows.ts';
-import { assertChanged } from '../../../../test/factories/deliveries.ts';
+import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
+import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
+import { assertChanged } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';
@@ -20,7 +20,7 @@ import {
   leftovers,
 } from '../../../../test/destinations/snowflake_world.ts';
 import { noteOnly, delivery, deliver } from '../../../../test/destinations/snowflake_notes.ts';
-import { other_keys } from '../../../../test/factories/rsa_keys.ts';
+import { other_keys } from '../../../../test/factories/people/rsa_keys.ts';
 
 openAroundTests();
 

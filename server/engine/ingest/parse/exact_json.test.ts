@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expectedRow, parseExact as parsed } from '../../../../test/factories/contract_rows.ts';
-import { generated, generatedRows } from '../../../../test/factories/generated_rows.ts';
-import { drawsOf, numberText } from '../../../../test/factories/generated_json.ts';
+import {
+  expectedRow,
+  parseExact as parsed,
+} from '../../../../test/factories/batch_exports/contract_rows.ts';
+import { generated, generatedRows } from '../../../../test/factories/events/generated_rows.ts';
+import { drawsOf, numberText } from '../../../../test/factories/events/generated_json.ts';
 import { isTooDeep, nesting_max, parseExact, shortNumber } from './exact_json.ts';
 
 const kept = (text: string) => JSON.stringify(parseExact(text));

@@ -5,12 +5,12 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import tls from 'node:tls';
-import { packFiles } from '../../../../test/factories/plugin_archives.ts';
+import { packFiles } from '../../../../test/factories/plugins/plugin_archives.ts';
 import {
   openOriginWorld,
   origin_secret as secret,
   rejectsAs as refused,
-} from '../../../../test/factories/plugin_origins.ts';
+} from '../../../../test/factories/plugins/plugin_origins.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { openOrigin } from './open_origin.ts';
 

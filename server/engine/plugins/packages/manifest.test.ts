@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { inDepth } from '../../../../test/depth.ts';
 import { faultOffset, parseJson } from './json_text.ts';
 import { readManifest } from './manifest.ts';
-import { faultOf } from '../../../../test/factories/manifests.ts';
+import { faultOf } from '../../../../test/factories/plugins/manifests.ts';
 
 const read = (json: unknown, files: Record<string, string> = {}) =>
   readManifest({ 'plugin.json': JSON.stringify(json), ...files });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assemblePackage, checkPackage, contentSha256, findEntryFiles } from './content.ts';
-import { faultOf } from '../../../../test/factories/manifests.ts';
+import { faultOf } from '../../../../test/factories/plugins/manifests.ts';
 
 test('the content hash tells packages apart and not the order of their files', () => {
   const files = { a: 'b', c: 'd' };

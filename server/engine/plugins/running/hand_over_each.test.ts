@@ -11,8 +11,8 @@ import {
   openPluginTarget,
   sendEvents,
   storedEvents,
-} from '../../../../test/factories/running_plugins.ts';
-import type { PluginTarget } from '../../../../test/factories/running_plugins.ts';
+} from '../../../../test/factories/plugins/running_plugins.ts';
+import type { PluginTarget } from '../../../../test/factories/plugins/running_plugins.ts';
 import { until } from '../../../../test/processes/server_process.ts';
 import { runPlugins } from '../../../cli/run_plugins.ts';
 

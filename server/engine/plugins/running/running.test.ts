@@ -7,7 +7,7 @@ import {
   logLines,
   sendEvents,
   storedEvents,
-} from '../../../../test/factories/running_plugins.ts';
+} from '../../../../test/factories/plugins/running_plugins.ts';
 import {
   openAroundTests,
   harness,
@@ -18,7 +18,7 @@ import {
   taken,
   stopped,
   send,
-} from '../../../../test/factories/plugin_runs.ts';
+} from '../../../../test/factories/plugins/plugin_runs.ts';
 
 openAroundTests();
 

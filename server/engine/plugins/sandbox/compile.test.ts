@@ -8,14 +8,14 @@ import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { inDepth, is_deep } from '../../../../test/depth.ts';
-import { plain_manifest } from '../../../../test/factories/plugin_sandbox.ts';
+import { plain_manifest } from '../../../../test/factories/plugins/plugin_sandbox.ts';
 import { PluginError } from '../plugin.ts';
 import type { PluginFiles } from '../plugin.ts';
 import { bundlePackage } from './bundle.ts';
 import type { CompileFault } from './bundle.ts';
 import { compilePlugin } from './compile.ts';
 import { readCode } from './fault.ts';
-import { openAroundTests, run } from '../../../../test/factories/compiled_code.ts';
+import { openAroundTests, run } from '../../../../test/factories/plugins/compiled_code.ts';
 
 openAroundTests();
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { plain_manifest } from '../../../../test/factories/plugin_sandbox.ts';
+import { plain_manifest } from '../../../../test/factories/plugins/plugin_sandbox.ts';
 import { compilePlugin } from './compile.ts';
 import { readCode } from './fault.ts';
 import { findEntry, resolveModule } from './package_modules.ts';
-import { openAroundTests, run } from '../../../../test/factories/compiled_code.ts';
+import { openAroundTests, run } from '../../../../test/factories/plugins/compiled_code.ts';
 
 openAroundTests();
 

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inDepth, is_deep } from '../../../../test/depth.ts';
-import { reaching_attempts } from '../../../../test/factories/reaching_attempts.ts';
-import { further_attempts, staying_attempts } from '../../../../test/factories/staying_attempts.ts';
-import { never, openTestSandbox } from '../../../../test/factories/plugin_sandbox.ts';
-import type { TestSandbox } from '../../../../test/factories/plugin_sandbox.ts';
+import { reaching_attempts } from '../../../../test/factories/plugins/reaching_attempts.ts';
+import {
+  further_attempts,
+  staying_attempts,
+} from '../../../../test/factories/plugins/staying_attempts.ts';
+import { never, openTestSandbox } from '../../../../test/factories/plugins/plugin_sandbox.ts';
+import type { TestSandbox } from '../../../../test/factories/plugins/plugin_sandbox.ts';
 import type { LoadedPlugin } from './sandbox.ts';
 import { PluginCallError } from './fault.ts';
 import { default_limits } from './limits.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { stop } from 'esbuild';
-import { plain_manifest } from '../../../../test/factories/plugin_sandbox.ts';
+import { plain_manifest } from '../../../../test/factories/plugins/plugin_sandbox.ts';
 import type { PluginFiles } from '../plugin.ts';
 import { readManifest } from '../packages/manifest.ts';
 import { bundlePackage } from './bundle.ts';

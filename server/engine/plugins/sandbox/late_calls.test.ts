@@ -5,8 +5,8 @@ import {
   never,
   openTestSandbox,
   platformInMemory,
-} from '../../../../test/factories/plugin_sandbox.ts';
-import type { TestSandbox } from '../../../../test/factories/plugin_sandbox.ts';
+} from '../../../../test/factories/plugins/plugin_sandbox.ts';
+import type { TestSandbox } from '../../../../test/factories/plugins/plugin_sandbox.ts';
 import { PluginCallError } from './fault.ts';
 
 let sandbox: TestSandbox;

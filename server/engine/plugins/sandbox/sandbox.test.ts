@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileServer, never } from '../../../../test/factories/plugin_sandbox.ts';
+import { compileServer, never } from '../../../../test/factories/plugins/plugin_sandbox.ts';
 import type { PluginCallError } from './fault.ts';
-import { openAroundTests, world } from '../../../../test/factories/sandbox_of_tests.ts';
+import { openAroundTests, world } from '../../../../test/factories/plugins/sandbox_of_tests.ts';
 
 openAroundTests({ keeps_process: true });
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { never, openTestSandbox } from '../../../../test/factories/plugin_sandbox.ts';
+import { never, openTestSandbox } from '../../../../test/factories/plugins/plugin_sandbox.ts';
 import type { HostServices } from './host_services.ts';
-import { openAroundTests, world } from '../../../../test/factories/sandbox_of_tests.ts';
+import { openAroundTests, world } from '../../../../test/factories/plugins/sandbox_of_tests.ts';
 
 openAroundTests();
 

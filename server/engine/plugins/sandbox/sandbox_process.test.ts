@@ -86,7 +86,7 @@ test('a process may not read, write or start anything', async () => {
 test('the process ends with the server that was killed', async () => {
   const here = (path: string) => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
   const source = `
-    import { openTestSandbox } from ${here('../../../../test/factories/plugin_sandbox.ts')};
+    import { openTestSandbox } from ${here('../../../../test/factories/plugins/plugin_sandbox.ts')};
     const { loadCode, sandbox } = await openTestSandbox();
     await loadCode('exports.onEvent = () => 1;');
     process.stdout.write(String(sandbox.pid));

@@ -10,8 +10,11 @@ import { eventually } from '../../../../test/eventually.ts';
 import { silentLog } from '../../log.ts';
 import { mayRaisePriority } from '../../processes/process_priority.ts';
 import { openEmbeddedClickHouse } from './clickhouse.ts';
-import { bytesOf, openOwnClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
-import type { EmbeddedClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
+import {
+  bytesOf,
+  openOwnClickHouse,
+} from '../../../../test/factories/events/embedded_clickhouse.ts';
+import type { EmbeddedClickHouse } from '../../../../test/factories/events/embedded_clickhouse.ts';
 
 const quiet = { level: 127 } as const;
 let own: EmbeddedClickHouse;

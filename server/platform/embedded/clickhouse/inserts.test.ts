@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
-import { bytesOf, openOwnClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
-import type { EmbeddedClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
+import {
+  bytesOf,
+  openOwnClickHouse,
+} from '../../../../test/factories/events/embedded_clickhouse.ts';
+import type { EmbeddedClickHouse } from '../../../../test/factories/events/embedded_clickhouse.ts';
 
 /** Rows of a kilobyte that one insert streams. */
 const streamed = 5_000;

@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inDepth } from '../../../../test/depth.ts';
 import { eventually } from '../../../../test/eventually.ts';
-import { openOwnClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
-import type { EmbeddedClickHouse } from '../../../../test/factories/embedded_clickhouse.ts';
+import { openOwnClickHouse } from '../../../../test/factories/events/embedded_clickhouse.ts';
+import type { EmbeddedClickHouse } from '../../../../test/factories/events/embedded_clickhouse.ts';
 
 let own: EmbeddedClickHouse;
 before(async () => {

@@ -1,0 +1,32 @@
+import {
+  brotliCompressSync,
+  brotliDecompressSync,
+  gunzipSync,
+  gzipSync,
+  zstdCompressSync,
+  zstdDecompressSync,
+} from 'node:zlib';
+import type { Encoding } from '../../../server/engine/destination/encoding.ts';
+
+const same = (bytes: Buffer): Buffer => bytes;
+const ways: Record<string, [open: typeof same, close: typeof same]> = {
+  gzip: [gunzipSync, gzipSync],
+  brotli: [brotliDecompressSync, brotliCompressSync],
+  zstd: [zstdDecompressSync, zstdCompressSync],
+};
+
+/**
+ * A file of the contract's rows in which somebody has changed the event `plain` to `plane`, and the
+ * properties of its row from `{"a":1}` to `{"a":2}`.
+ */
+export function changedFile(bytes: Buffer, { format, compression }: Encoding): Buffer {
+  const [open, close] = (format === 'Parquet' ? undefined : ways[compression ?? '']) ?? [
+    same,
+    same,
+  ];
+  const text = open(bytes).toString('latin1');
+  const changed = text.replace('plain', 'plane').replace(/(a"+:)1\}/, '$12}');
+  // A Parquet file has its texts in its statistics too, wherever they come first.
+  const all = text.replaceAll('plain', 'plane').replaceAll('{"a":1}', '{"a":2}');
+  return close(Buffer.from(format === 'Parquet' ? all : changed, 'latin1'));
+}

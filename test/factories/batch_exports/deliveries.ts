@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type pg from 'pg';
+import type {
+  CheckStep,
+  Delivery,
+  DestinationDefinition,
+  DestinationDeps,
+} from '../../../server/engine/destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../../server/engine/destination/errors.ts';
+import type { Column } from '../../../server/engine/models/column.ts';
+import { contractColumns, parseExact } from './contract_rows.ts';
+
+/** The one column `uuid`. */
+export const uuid_only: Column[] = [
+  { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' },
+];
+
+/** A delivery of its own with the contract's columns, or what the changes make of it. */
+export function freshDelivery(changes: Partial<Delivery> = {}): Delivery {
+  const run_id = randomUUID();
+  return {
+    delivery_id: run_id,
+    run_id,
+    attempt: 1,
+    batch_export_id: randomUUID(),
+    team_id: 7,
+    model: 'events',
+    data_interval_start: '2015-09-12T00:00:00Z',
+    data_interval_end: '2015-09-12T01:00:00Z',
+    columns: contractColumns,
+    ...changes,
+  };
+}
+
+/** What a delivery needs beside its destination. */
+type Way = { config: Record<string, unknown>; delivery: Delivery; deps: DestinationDeps };
+
+/** Delivers lines of tab-separated text as one slice, which is the last. */
+export async function deliverText(
+  definition: DestinationDefinition,
+  { config, delivery, deps }: Way,
+  text: string,
+): Promise<void> {
+  const records = text.split('\n').length - 1;
+  const sink = await definition.open(config, delivery, deps);
+  try {
+    const written = await sink.write(
+      { number: 0, records, is_last: true },
+      Readable.from([Buffer.from(text)]),
+    );
+    await sink.commit(
+      [{ number: 0, records, bytes: Buffer.byteLength(text), sha256: '', ...written }],
+      { name: 'manifest', text: '{}' },
+    );
+  } finally {
+    await sink.close();
+  }
+}
+
+/**
+ * Fails unless it is the known fault with this code, of which another attempt is or is not worth
+ * its while.
+ */
+export function assertFault(
+  error: unknown,
+  isRetryable: boolean,
+  code: string,
+  name: string,
+): void {
+  assert.ok(
+    isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError,
+    name,
+  );
+  assert.equal((error as RetryableError).code, code, name);
+}
+
+/**
+ * Fails unless a connection test failed where it reads its row back, with a sentence that names
+ * these columns, in order, and no others.
+ */
+export function assertChanged(steps: CheckStep[], columns: string[]): void {
+  const { name, detail } = steps.find(({ status }) => status === 'failed') ?? {
+    name: 'none',
+    detail: '',
+  };
+  assert.equal(name, 'Read it back', `${columns.join()}: ${detail}`);
+  const named = / changes values of the columns (.+ came back\)).+\.$/
+    .exec(detail)?.[1]
+    ?.split(/ came back\)(?:, |$)/);
+  assert.deepEqual(
+    named?.slice(0, -1).map((one) => /^(.+) \(.+ was written, /.exec(one)?.[1]),
+    columns,
+    detail,
+  );
+}
+
+/** Names of the tables of a schema of PostgreSQL, in order. */
+export async function tablesIn(pool: pg.Pool, schema: unknown): Promise<string[]> {
+  const found = await pool.query<{ name: string }>(
+    'SELECT relname AS name FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace ' +
+      "WHERE nspname = $1) AND relkind = 'r'",
+    [schema],
+  );
+  return found.rows.map((row) => row.name).sort();
+}
+
+/**
+ * The rows of a table of PostgreSQL with the contract's columns, in the order in which they were
+ * written and in the form of `expectedRow`.
+ */
+export async function readContractRows(
+  pool: pg.Pool,
+  table: string,
+): Promise<Record<string, unknown>[]> {
+  const day_and_time = `to_char(timestamp, 'YYYY-MM-DD HH24:MI:SS.US')`;
+  const instant = `replace(${day_and_time}, ' ', 'T') || 'Z' AS timestamp`;
+  const found = await pool.query(
+    `SELECT uuid, event, properties::text, note, ${instant}, amount::text, ratio, is_new
+      FROM ${table} ORDER BY ctid`,
+  );
+  return found.rows.map((row: Record<string, unknown>) => ({
+    ...row,
+    properties: parseExact(String(row['properties'])),
+  }));
+}

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sql from 'sql-template-tag';
+import { startWorker } from '../../../server/engine/workers/worker.ts';
+import type { Worker } from '../../../server/engine/workers/worker.ts';
+import { openClickHouse } from '../../../server/platform/clickhouse/client.ts';
+import { openDatabase } from '../../../server/platform/postgres/database.ts';
+import { pauseAfter } from '../../eventually.ts';
+import { openHarness } from '../../harness.ts';
+import type { Answer, Harness, TestOrganization } from '../../harness.ts';
+import { openTestStores } from '../../harness_stores.ts';
+import { newExport, projectBase } from './batch_exports.ts';
+
+const hour_ms = 3_600_000;
+/** When the first of the three hours begins that `withEvents` fills. */
+export const first_hour_at = Date.parse('2026-01-01T00:00:00.000000Z');
+
+/** The names of the events of `withEvents`, sorted. */
+export const all_events = Array.from({ length: 30 }, (_, number) => `event ${number}`).toSorted();
+
+/** An event that happened and was taken in at these instants, in milliseconds. */
+export type PlacedEvent = { event: string; happened: number; taken: number };
+
+/** A server with stores of its own that delivers files to `folder` once its worker is started. */
+export type DeliveringHarness = Awaited<ReturnType<typeof openDeliveringHarness>>;
+
+/** Opens a delivering harness; its worker starts with `startOnce`. */
+export async function openDeliveringHarness() {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-exports-'));
+  const stores = await openTestStores({ clickhouse: true });
+  const harness = await openHarness({
+    clickhouse: false,
+    config: { export_dir: folder, settle_seconds: 1 },
+    deps: {
+      db: openDatabase(stores.database_url, {
+        connections_max: 8,
+        application_name: 'sluice-test',
+      }),
+      clickhouse: openClickHouse(stores.clickhouse_url, { application: 'sluice-test' }),
+    },
+  });
+  let worker: Worker | undefined;
+  return {
+    harness,
+    folder,
+    stores,
+    startOnce: async () => {
+      worker ??= await startWorker(harness.deps.engine, {
+        runs_max: 2,
+        project_runs_max: 2,
+        host_runs_max: 2,
+      });
+    },
+    stopWorker: async () => worker?.stop(),
+    close: async () => {
+      await worker?.stop();
+      await harness.close();
+      await stores.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const clickHouseInstant = (at: number) =>
+  new Date(at).toISOString().replace('T', ' ').replace('Z', '');
+
+/** Ten events in each of the first three hours of 1 January 2026, taken in as they happened. */
+export async function insertEvents(harness: Harness, home: TestOrganization): Promise<void> {
+  const instants = Array.from(
+    { length: 30 },
+    (_, number) => first_hour_at + Math.floor(number / 10) * hour_ms + (number % 10) * 60_000,
+  );
+  await insertAt(
+    harness,
+    home,
+    instants.map((at, number) => ({ event: `event ${number}`, happened: at, taken: at })),
+  );
+}
+
+/** Inserts events as if they had come in then. */
+export async function insertAt(
+  harness: Harness,
+  home: TestOrganization,
+  events: PlacedEvent[],
+): Promise<void> {
+  const values = events.map(({ event, happened, taken }) => ({
+    team_id: home.project.id,
+    uuid: crypto.randomUUID(),
+    event,
+    distinct_id: 'd',
+    person_id: crypto.randomUUID(),
+    properties: '{}',
+    person_properties: '{}',
+    elements_chain: '',
+    timestamp: clickHouseInstant(happened),
+    created_at: clickHouseInstant(taken),
+    inserted_at: clickHouseInstant(taken),
+  }));
+  await harness.deps.clickhouse.insert({ table: 'events', values, format: 'JSONEachRow' });
+}
+
+/** Puts the schedule at the first of the three hours and ends it after the last. */
+export const scheduleFrom = (harness: Harness, id: string) =>
+  harness.deps.db.run(sql`
+  UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z',
+    next_run_at = '2026-01-01T01:00:00.000000Z', end_at = '2026-01-01T03:00:00.000000Z'
+    WHERE id = ${id}`);
+
+/** Asks until the body is as wanted, a minute at most. */
+export async function until(
+  ask: () => Promise<Answer>,
+  isReached: (body: Answer['body']) => boolean,
+): Promise<Answer['body']> {
+  const began = performance.now();
+  for (;;) {
+    const { body } = await ask();
+    if (isReached(body)) return body;
+    const waited_ms = performance.now() - began;
+    assert.ok(waited_ms < 60_000, `was not reached: ${JSON.stringify(body)}`);
+    await new Promise((resolve) => setTimeout(resolve, pauseAfter(waited_ms, 50)));
+  }
+}
+
+/** An organization with ten events in each of three hours, and an export of them to a folder. */
+export async function withEvents(
+  harness: Harness,
+  prefix: string,
+  body: Record<string, unknown> = {},
+) {
+  const home = await harness.newOrganization();
+  await insertEvents(harness, home);
+  const made = await newExport(harness, home, {
+    destination: { type: 'File', config: { prefix } },
+    ...body,
+  });
+  const url = `${projectBase(home)}${made.id}/`;
+  const get = (path: string) => harness.request('GET', `${url}${path}`, { key: home.key });
+  const send = (method: string, path: string, sent?: unknown) =>
+    harness.request(method, `${url}${path}`, {
+      key: home.key,
+      ...(sent === undefined ? {} : { body: sent }),
+    });
+  return { home, made, get, send };
+}
+
+/** The rows of all files below the prefix, in no order. */
+export async function rowsIn(folder: string, prefix: string): Promise<Record<string, unknown>[]> {
+  const names = (await readdir(join(folder, prefix))).filter((name) => name.endsWith('.jsonl'));
+  const texts = await Promise.all(
+    names.map((name) => readFile(join(folder, prefix, name), 'utf8')),
+  );
+  return texts.flatMap((text) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>),
+  );
+}
+
+/** The names of the events in the lines of all files under the prefix, sorted. */
+export async function eventsIn(folder: string, prefix: string): Promise<string[]> {
+  return (await rowsIn(folder, prefix)).map(({ event }) => event as string).toSorted();
+}

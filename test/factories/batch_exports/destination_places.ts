@@ -1,0 +1,167 @@
+import { own_keys } from '../people/rsa_keys.ts';
+
+type Config = Record<string, unknown>;
+
+/**
+ * A stored config with every secret that fits into one, and what a change of each key of its type
+ * is tried with.
+ */
+export type PlacesCase = {
+  type: string;
+  config: Config;
+  /** Changes of keys that say where: each asks for every secret that it does not bring. */
+  moves: Config[];
+  /** Changes that keep every secret. */
+  stays: Config[];
+};
+
+const { private_pem: private_key } = own_keys;
+const key_file = JSON.stringify({
+  type: 'service_account',
+  client_email: 'writer@sluice-demo.iam.gserviceaccount.com',
+  private_key,
+});
+
+const server = { user: 'writer', password: 'pl4nted-word', host: 'db.example.com', database: 'd' };
+const less_safe = [{ has_self_signed_cert: true }, { require_tls: false }];
+const other_server = [{ host: 'listener.example.com' }, { port: 7 }, { user: 'other' }];
+const file_changes = [
+  { prefix: 'other' },
+  { file_format: 'CSV' },
+  { compression: 'gzip' },
+  { max_file_size_mb: 7 },
+];
+const tables = [{ database: 'other' }, { schema: 'other' }, { table_name: 'other' }];
+const bucket = {
+  bucket_name: 'my-bucket',
+  region: 'eu-central-1',
+  aws_access_key_id: 'AKIAPLANTED',
+  aws_secret_access_key: 'pl4nted-word',
+};
+const other_bucket = [
+  { bucket_name: 'other-bucket' },
+  { region: 'us-east-1' },
+  { endpoint_url: 'https://listener.example.com' },
+];
+
+/**
+ * All destination types: which keys say where, and which do not. Together they are all keys of a
+ * type that are no secret.
+ */
+export const places_cases: PlacesCase[] = [
+  {
+    type: 'S3',
+    config: { ...bucket, prefix: '' },
+    moves: [...other_bucket, { use_virtual_style_addressing: true }],
+    stays: [...file_changes, { encryption: 'aws:kms', kms_key_id: 'k' }],
+  },
+  {
+    type: 'AzureBlob',
+    config: { container_name: 'events', prefix: '', account_name: 'house', account_key: 'a2V5' },
+    moves: [{ account_name: 'other' }, { endpoint_url: 'https://listener.example.com' }],
+    stays: [
+      ...file_changes,
+      { container_name: 'other' },
+      {
+        connection_string: 'AccountName=other;AccountKey=a2V5;DefaultEndpointsProtocol=https',
+        account_name: null,
+        account_key: null,
+      },
+    ],
+  },
+  {
+    type: 'AzureBlob',
+    config: { container_name: 'events', prefix: '', account_name: 'house', sas_token: 'sig=a2V5' },
+    moves: [{ account_name: 'other' }, { endpoint_url: 'https://listener.example.com' }],
+    stays: [{ account_key: 'a2V5', sas_token: null }],
+  },
+  {
+    type: 'GCS',
+    config: { bucket_name: 'my-bucket', prefix: '', service_account_json: key_file },
+    moves: [{ bucket_name: 'other-bucket' }, { endpoint_url: 'https://listener.example.com' }],
+    stays: file_changes,
+  },
+  {
+    type: 'Postgres',
+    config: server,
+    moves: [...other_server, ...less_safe],
+    stays: tables,
+  },
+  {
+    type: 'Redshift',
+    config: { ...server, mode: 'COPY', ...bucket },
+    moves: [
+      ...other_server,
+      ...less_safe,
+      ...other_bucket,
+      { mode: 'INSERT' },
+      { iam_role: 'default' },
+    ],
+    stays: [...tables, { prefix: 'other' }, { properties_data_type: 'super' }],
+  },
+  {
+    type: 'Snowflake',
+    config: {
+      account: 'house-main',
+      user: 'writer',
+      password: 'pl4nted-word',
+      database: 'd',
+      warehouse: 'w',
+      schema: 's',
+    },
+    moves: [{ account: 'house-other' }, { host: 'listener.example.com' }, { user: 'other' }],
+    stays: [
+      ...tables,
+      { warehouse: 'other' },
+      { role: 'other' },
+      { authentication_type: 'keypair', private_key },
+    ],
+  },
+  {
+    type: 'BigQuery',
+    config: {
+      project_id: 'sluice-demo',
+      dataset_id: 'd',
+      private_key,
+      private_key_id: 'pl4nted-word',
+      token_uri: 'https://oauth2.googleapis.com/token',
+      client_email: 'writer@sluice-demo.iam.gserviceaccount.com',
+    },
+    moves: [{ project_id: 'sluice-other' }, { token_uri: 'https://listener.example.com/token' }],
+    stays: [{ dataset_id: 'other' }, { table_id: 'other' }, { use_json_type: true }],
+  },
+  {
+    type: 'ClickHouse',
+    config: { url: 'https://ch.example.com:8443', password: 'pl4nted-word' },
+    moves: [
+      { url: 'http://ch.example.com:8443' },
+      { user: 'other' },
+      { has_self_signed_cert: true },
+    ],
+    stays: [{ database: 'other' }, { table_name: 'other' }],
+  },
+  {
+    type: 'MySQL',
+    config: server,
+    moves: [...other_server, ...less_safe],
+    stays: [{ database: 'other' }, { table_name: 'other' }],
+  },
+  {
+    type: 'HTTP',
+    config: {
+      url: 'https://api.example.com/take',
+      token: 'pl4nted-word',
+      headers: { 'x-key': 'pl4nted-word' },
+      signing_secret: `whsec_${Buffer.alloc(24, 'pl4nted').toString('base64')}`,
+    },
+    moves: [{ url: 'https://api.example.com/other' }],
+    stays: [
+      { body_format: 'JSONArray' },
+      { compression: 'gzip' },
+      { max_request_records: 7 },
+      { max_request_size_mb: 7 },
+    ],
+  },
+  { type: 'File', config: { prefix: '' }, moves: [], stays: file_changes },
+  { type: 'NoOp', config: {}, moves: [], stays: [{ arg: 'other' }] },
+];

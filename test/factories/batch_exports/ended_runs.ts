@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import sql from 'sql-template-tag';
+import { claimRun } from '../../../server/engine/workers/claims.ts';
+import { endRun } from '../../../server/engine/runs/end_runs.ts';
+import type { RunEnd } from '../../../server/engine/run.ts';
+import { insertRunRow } from './batch_exports.ts';
+import type { RunWanted } from './batch_exports.ts';
+import type { Harness } from '../../harness.ts';
+
+/** How a run ends that failed for good. */
+export const failed: RunEnd & { status: 'Failed' | 'FailedRetryable' } = {
+  status: 'Failed',
+  code: 'permission_denied',
+  message: 'The bucket may not be written to.',
+};
+/** How a run ends that is done. */
+export const completed: RunEnd = { status: 'Completed' };
+
+// Scheduled runs of one export have an interval each.
+let hours = 10_000;
+
+/**
+ * Adds a run of the given hour, else of one that no other run has, takes it as a worker does and
+ * ends it through the engine; gives its id. `rows`: what it has delivered, by default one row when
+ * it completes.
+ */
+export async function endedRun(
+  harness: Harness,
+  exportId: string,
+  end: RunEnd,
+  wanted: Omit<RunWanted, 'status'> & { rows?: number; backfill_id?: string } = {},
+) {
+  const { rows = end.status === 'Completed' ? 1 : 0, backfill_id = null, ...row } = wanted;
+  const id = await insertRunRow(harness, exportId, { hour: (hours += 1), ...row });
+  await harness.deps.db.run(
+    sql`UPDATE batch_export_runs SET backfill_id = ${backfill_id}, records_completed = ${rows},
+      records_total_count = ${rows} WHERE id = ${id}`,
+  );
+  const run = await claimRun(harness.deps.db, id, randomUUID());
+  assert.ok(run !== undefined);
+  await endRun(harness.deps.engine, run, end);
+  return id;
+}
+
+/** What was told of an export so far, oldest first: the event, and of what it has recovered. */
+export async function toldOf(harness: Harness, exportId: string): Promise<string[]> {
+  const rows = await harness.deps.db.rows<{ body: string }>(
+    sql`SELECT body FROM notices WHERE batch_export_id = ${exportId} ORDER BY id`,
+  );
+  return rows.map(({ body }) => {
+    const { type, data } = JSON.parse(body) as { type: string; data: { recovered_from?: string } };
+    return [type.replace('batch_export.', ''), data.recovered_from]
+      .filter((part) => part !== undefined)
+      .join(' from ');
+  });
+}

@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+import { betweenFiles } from '../../between_files.ts';
+import { openTestStores } from '../../harness_stores.ts';
+import type { TestStores } from '../../harness_stores.ts';
+import { openTwoProjects } from '../../../server/engine/query/cases/two_projects.ts';
+import type { TwoProjects } from '../../../server/engine/query/cases/two_projects.ts';
+
+let stores: TestStores;
+
+/** Two projects in one store. */
+export let projects: TwoProjects;
+
+/** Opens what this file exports; for files that need it, one after the other. */
+export const openAroundTests = betweenFiles(
+  async () => {
+    stores = await openTestStores({ clickhouse: true });
+    projects = await openTwoProjects(
+      stores.clickhouse_url,
+      join(import.meta.dirname, '../../../migrations/clickhouse'),
+    );
+  },
+  async () => {
+    await projects?.close();
+    await stores?.close();
+  },
+);

@@ -1,0 +1,12 @@
+import type { Rectangle } from '../../../server/engine/ledger/rectangles.ts';
+
+/** True when the point lies in one of the rectangles. */
+export function contains(rectangles: Rectangle[], eventTime: number, insertedAt: number): boolean {
+  return rectangles.some(
+    (side) =>
+      eventTime >= side.event_from &&
+      eventTime < side.event_to &&
+      insertedAt >= side.inserted_from &&
+      insertedAt < side.inserted_to,
+  );
+}

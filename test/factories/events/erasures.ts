@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import sql from 'sql-template-tag';
+import { workOneStep } from '../../../server/engine/erasures/work.ts';
+import type { TestOrganization } from '../../harness.ts';
+import { newExport, projectBase } from '../batch_exports/batch_exports.ts';
+import { until } from '../batch_exports/delivering_harness.ts';
+import type { DeliveringHarness } from '../batch_exports/delivering_harness.ts';
+
+/** What tests of erasures ask a delivering harness for. */
+export function erasing(opened: () => DeliveringHarness) {
+  const ask = (home: TestOrganization, method: string, path: string, body?: object) =>
+    opened().harness.request(method, `/api/projects/${home.project.id}/${path}`, {
+      key: home.key,
+      ...(body === undefined ? {} : { body }),
+    });
+  const send = async (home: TestOrganization, events: object[]) =>
+    (await ask(home, 'POST', 'events/', { events })).body;
+
+  const lately = () => ({
+    start_at: new Date(Date.now() - 3_600_000).toISOString(),
+    end_at: new Date().toISOString(),
+  });
+
+  /** An export to files that has delivered the last hour. */
+  async function exported(
+    home: TestOrganization,
+    prefix: string,
+    { model = 'events', range = lately(), include_events = [] as string[] } = {},
+  ) {
+    const { id } = await newExport(opened().harness, home, {
+      model,
+      destination: { type: 'File', config: { prefix, include_events } },
+    });
+    const url = `${projectBase(home).slice(`/api/projects/${home.project.id}/`.length)}${id}/`;
+    await ask(home, 'POST', `${url}backfill/`, {
+      ...range,
+      mode: 'all',
+    });
+    await until(
+      () => ask(home, 'GET', `${url}backfills/`),
+      ({ results }) => results.every((one: { status: string }) => one.status === 'Completed'),
+    );
+    return id as string;
+  }
+
+  /** Works until it is over, or at the step. What waits for runs is asked again a little later. */
+  async function work(home: TestOrganization, id: string, at = 'done') {
+    const { db, engine } = opened().harness.deps;
+    const look = async () => (await ask(home, 'GET', `erasures/${id}/`)).body;
+    const began = performance.now();
+    for (let { step } = await look(); step !== at;) {
+      // As some minutes later, when the store has removed the files of what it rewrote.
+      if (step === 'files')
+        await db.run(sql`UPDATE erasures SET removed_at = '2026-01-01Z' WHERE id = ${id}`);
+      await db.run(sql`UPDATE erasures SET due_at = '2026-01-01Z' WHERE id = ${id}`);
+      await workOneStep(engine, new AbortController().signal, 0);
+      const now = await look();
+      assert.ok(performance.now() - began < 60_000, `is not at ${at}: ${JSON.stringify(now)}`);
+      if (now.step === step) await pause(50);
+      step = now.step;
+    }
+    return look();
+  }
+
+  return { ask, send, exported, work };
+}

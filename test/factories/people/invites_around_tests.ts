@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { after, before } from 'node:test';
+import { openHarness } from '../../harness.ts';
+import type { Harness } from '../../harness.ts';
+
+/** Opened before the tests of the file that imports it, and closed after them. */
+export let harness: Harness;
+
+/**
+ * Opens the harness before the tests of the file that calls it, and closes it after them;
+ * `passed_ms` is how far its clock is ahead. Called by each test file itself: hooks of an imported
+ * module may run before its tests.
+ */
+export function openAroundTests(passed_ms: () => number): void {
+  before(async () => {
+    harness = await openHarness({
+      clickhouse: false,
+      deps: { clock: { now: () => Date.now() + passed_ms() } },
+    });
+  });
+  after(() => harness.close());
+}
+
+/** The levels of members. */
+export type Level = 1 | 8 | 15;
+
+/** The URL of an organization's invites. */
+export const base = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
+
+/** An address that nobody has. */
+export const address = () => `${randomUUID()}@example.com`;
+
+/** Invites somebody. */
+export const invite = (organization_id: string, key: string, body: unknown) =>
+  harness.request('POST', base(organization_id), { key, body });
+
+/** The first page of an organization's invites. */
+export const list = async (organization_id: string, key: string) =>
+  (await harness.request('GET', base(organization_id), { key })).body;
+
+/** Takes an invite back. */
+export const remove = (organization_id: string, id: string, key: string, headers = {}) =>
+  harness.request('DELETE', `${base(organization_id)}${id}/`, { key, headers });
+
+/** Has an invite sent again. */
+export const resend = (organization_id: string, id: string, key: string) =>
+  harness.request('POST', `${base(organization_id)}${id}/resend/`, { key });
+
+/** What a link shows to whoever holds it. */
+export const shown = (link: string) =>
+  harness.request('GET', `/api/invites/${link.split('/invite/')[1]!.replace('?', '/?')}`);

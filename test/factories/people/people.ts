@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { argon2Sync, randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import sql from 'sql-template-tag';
+import { TOTP } from 'otpauth';
+import { findUserByEmail, insertUser } from '../../../server/api/users/store.ts';
+import type { UserRow } from '../../../server/api/users/store.ts';
+import type { Answer, Harness } from '../../harness.ts';
+import type { MailServer, ReceivedMail } from '../../servers/mail_server.ts';
+
+/** The password of everybody that `newPerson` makes. */
+export const password = 'tidal lamp orchid crust';
+/** Another one that the rules take. */
+export const other_password = 'violet anchor mosaic dune';
+const hash = hashQuickly(password);
+
+/**
+ * The hash that `newPerson` gives where none is asked for: its text says that it was made with the
+ * least work, so that to check it is as little. An account's hash was made when it was, with what
+ * was usual then. Where the work itself is the point, a test gives one of `hashPassword`.
+ */
+function hashQuickly(message: string): string {
+  const nonce = randomBytes(16);
+  const cost = { memory: 8, passes: 1, parallelism: 1, tagLength: 32 };
+  const tag = argon2Sync('argon2id', { message, nonce, ...cost });
+  const [salt, kept] = [nonce, tag].map((bytes) => bytes.toString('base64').replace(/=+$/, ''));
+  return `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=1$${salt}$${kept}`;
+}
+
+/** A clock that a test moves on. */
+export type TestClock = { now(): number; pass(milliseconds: number): void };
+
+/**
+ * Makes a clock that stands, until it is moved, at the second in which it is first asked: long
+ * after its file was loaded when other files of the process ran before.
+ */
+export function openTestClock(): TestClock {
+  let passed = 0;
+  let start: number | undefined;
+  const now = () => (start ??= Math.floor(Date.now() / 1000) * 1000) + passed;
+  return { now, pass: (milliseconds) => void (passed += milliseconds) };
+}
+
+/** Makes a user with `password` who belongs to no organization. */
+export async function newPerson(
+  { deps }: Harness,
+  fields: { email?: string; password_hash?: string | null; first_name?: string } = {},
+): Promise<UserRow> {
+  const password_hash = fields.password_hash === undefined ? hash : fields.password_hash;
+  return deps.db.transaction((tx) =>
+    insertUser(tx, { email: `${randomUUID()}@example.com`, ...fields, password_hash }),
+  );
+}
+
+/** Tries to sign in; from 127.0.0.1 unless an address is given. */
+export function trySignIn(
+  harness: Harness,
+  email: string,
+  more: { password?: string; code?: string } = {},
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return harness.request('POST', '/api/sessions/', { body: { email, password, ...more }, headers });
+}
+
+/** A browser: it keeps the cookie that answers set, and shows it. */
+export type TestBrowser = {
+  cookie(): string | undefined;
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+};
+
+/** Opens a browser, with a cookie when one is given. */
+export function openBrowser(harness: Harness, cookie?: string): TestBrowser {
+  let kept = cookie;
+  return {
+    cookie: () => kept,
+    ask: async (method, path, body, headers = {}) => {
+      const answer = await harness.request(method, path, {
+        headers: { ...(kept === undefined ? {} : { cookie: kept }), ...headers },
+        ...(body === undefined ? {} : { body }),
+      });
+      const set = setCookieOf(answer);
+      if (set !== undefined) kept = /=;/.test(set) ? undefined : set.split(';')[0];
+      return answer;
+    },
+  };
+}
+
+/** A browser in which the person has just signed in with `password`. */
+export async function signedIn(
+  harness: Harness,
+  user: UserRow,
+  more: { code?: string; password?: string } = {},
+): Promise<TestBrowser> {
+  const browser = openBrowser(harness);
+  const answer = await browser.ask('POST', '/api/sessions/', {
+    email: user.email,
+    password,
+    ...more,
+  });
+  assert.equal(answer.status, 201, answer.text);
+  return browser;
+}
+
+/** The only `set-cookie` of an answer; fails when there are several. */
+export function setCookieOf(answer: Answer): string | undefined {
+  const all = [answer.headers['set-cookie'] ?? []].flat();
+  assert.ok(all.length <= 1, 'several cookies');
+  return all[0];
+}
+
+/** The code that an app with this seed shows at the instant, some steps later. */
+export function codeOf(secret: string, now_ms: number, steps = 0): string {
+  return new TOTP({ secret }).generate({ timestamp: now_ms + steps * 30_000 });
+}
+
+/**
+ * Sets a second factor up through the API; gives the seed and the recovery codes. The code of the
+ * present step is used after it.
+ */
+export async function setUpSecondFactor(
+  harness: Harness,
+  browser: TestBrowser,
+): Promise<{ secret: string; recovery_codes: string[] }> {
+  const begun = await browser.ask('POST', '/api/users/@me/totp/', { current_password: password });
+  assert.equal(begun.status, 200, begun.text);
+  const { secret } = begun.body;
+  const confirmed = await browser.ask('POST', '/api/users/@me/totp/confirm/', {
+    code: codeOf(secret, harness.deps.clock.now()),
+  });
+  assert.equal(confirmed.status, 200, confirmed.text);
+  return { secret, recovery_codes: confirmed.body.recovery_codes };
+}
+
+/** What the log says that was done with a person's own things, oldest first. */
+export async function activitiesOf({ deps }: Harness, user: { uuid: string }): Promise<string[]> {
+  const rows = await deps.db.rows<{ activity: string; scope: string }>(
+    sql`SELECT activity, scope FROM activity WHERE chain_id = ${user.uuid}::uuid ORDER BY number`,
+  );
+  return rows.map(({ activity, scope }) => `${scope} ${activity}`);
+}
+
+/** Forgets every series of attempts, so that one test's failures do not slow the next. */
+export async function forgetAllAttempts({ deps }: Harness): Promise<void> {
+  await deps.db.run(sql`DELETE FROM attempts`);
+}
+
+/** The user as the database has them now. */
+export async function userNow({ deps }: Harness, email: string): Promise<UserRow> {
+  const user = await findUserByEmail(deps.db, email);
+  assert.ok(user, `there is no ${email}`);
+  return user;
+}
+
+/**
+ * The token in the link of the latest mail to the address with this path, such as `reset-password`;
+ * waits up to 5 seconds for one that is not among those known.
+ */
+export async function mailedToken(
+  server: MailServer,
+  address: string,
+  path: string,
+  known: string[] = [],
+): Promise<string> {
+  const link = new RegExp(`/${path}/([0-9A-Za-z]{43})$`, 'm');
+  return inMail(server, address, ({ content }) => {
+    const token = link.exec(content.text ?? '')?.[1];
+    return token === undefined || known.includes(token) ? undefined : token;
+  });
+}
+
+/**
+ * What `find` finds in the latest mail to the address in which it finds something; waits up to 5
+ * seconds for one.
+ */
+export async function inMail<Found>(
+  server: MailServer,
+  address: string,
+  find: (mail: ReceivedMail) => Found | undefined,
+): Promise<Found> {
+  for (const deadline = Date.now() + 5_000; Date.now() < deadline; await setTimeout(5)) {
+    for (const mail of server.mails.toReversed()) {
+      const found = mail.to.includes(address) ? find(mail) : undefined;
+      if (found !== undefined) return found;
+    }
+  }
+  return assert.fail(`no such mail came to ${address}`);
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import type { Answer, Harness, TestOrganization } from '../../harness.ts';
+
+/** Where a person manages their keys. */
+export const list_of_keys = '/api/personal_api_keys/';
+
+/** A person in an organization of their own, and their signed-in browser. */
+export type Person = TestOrganization & {
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+};
+
+/** Makes a person, the owner of a fresh organization, and signs them in. */
+export async function newPerson(harness: Harness): Promise<Person> {
+  const home = await harness.newOrganization();
+  const cookie = await harness.newSession(home.user);
+  const ask: Person['ask'] = (method, path, body, headers = {}) =>
+    harness.request(method, path, {
+      headers: { cookie, ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+  return { ...home, ask };
+}
+
+/** Makes a key in the person's browser and gives the answer, the key in `value`. */
+export async function makeKey(
+  person: Person,
+  fields: Record<string, unknown> = {},
+): Promise<Record<string, any>> {
+  const answer = await person.ask('POST', list_of_keys, {
+    label: 'CI',
+    scopes: ['project:read'],
+    ...fields,
+  });
+  assert.equal(answer.status, 201, answer.text);
+  return answer.body;
+}

@@ -1,0 +1,18 @@
+import type { PluginError } from '../../../server/engine/plugins/plugin.ts';
+
+/** A name, the archive, and the code and the words with which it is refused. */
+export type HostileArchive = [string, Buffer, PluginError['code'], RegExp];
+
+/** The manifest of the packages. */
+export const manifest = { name: 'package/plugin.json', content: '{"name":"x"}' };
+
+/** A copy with one byte turned over. */
+export const flipped = (archive: Buffer, at: number) => {
+  const copy = Buffer.from(archive);
+  copy[at] = copy[at]! ^ 0xff;
+  return copy;
+};
+
+/** So many files. */
+export const many = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ name: `package/${index}.js`, content: '1' }));

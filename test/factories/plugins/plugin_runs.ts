@@ -1,0 +1,81 @@
+import { after, afterEach, before, beforeEach } from 'node:test';
+import sql from 'sql-template-tag';
+import { openHarness } from '../../harness.ts';
+import type { Harness, TestOrganization } from '../../harness.ts';
+import { keepSandbox, openPluginTarget } from './running_plugins.ts';
+import type { PluginTarget } from './running_plugins.ts';
+import { until } from '../../processes/server_process.ts';
+import { runPlugins } from '../../../server/cli/run_plugins.ts';
+
+const patience_ms = 60_000;
+
+/** Opened before the tests of the file that imports it, and closed after them. */
+export let harness: Harness;
+
+/** A new one for each test. */
+export let target: PluginTarget;
+
+/** A new organization for each test. */
+export let home: TestOrganization;
+
+let runners: { stop(): Promise<void> }[] = [];
+
+/** Starts a runner; it is stopped after the test. */
+export function run(idle_seconds = 1): void {
+  runners.push(runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds }));
+}
+
+/** Waits as long as a test may. */
+export const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) =>
+  until(what, patience_ms, 20, ask);
+
+/** The requests of the target, as soon as there are so many. */
+export const taken = (count: number) =>
+  soon(`${count} requests`, async () =>
+    target.taken.length >= count ? target.taken : undefined,
+  ).catch(async (error: unknown) => {
+    // Why the plugin sent no more is in its log.
+    const said = await harness.deps.db.rows<{ message: string }>(
+      sql`SELECT message FROM plugin_logs ORDER BY id DESC LIMIT 10`,
+    );
+    const lines = said.map(({ message }) => message).join(' | ');
+    throw new Error(`${String(error)} ${target.taken.length} came. ${lines}`);
+  });
+
+const read = async (url: string) => (await harness.request('GET', url, { key: home.key })).body;
+
+/** The config, as soon as it was disabled. */
+export const stopped = (url: string) =>
+  soon('the stop', async () => {
+    const config = await read(url);
+    return config.enabled === false ? config : undefined;
+  });
+
+/** Code of a plugin: `post` sends a body to the address of its config. */
+export const send = `
+  const post = async (config, body) => {
+    const { status } = await fetch(config.address, { method: 'POST', body: JSON.stringify(body) });
+    if (status >= 500) throw new RetryError('answered ' + status);
+    if (status >= 400) throw new Error('refused ' + status);
+  };`;
+
+/**
+ * Opens what this file exports before the tests of the file that calls it, and closes it after
+ * them. Called by each test file itself: hooks of an imported module may run before its tests.
+ */
+export function openAroundTests(): void {
+  before(async () => {
+    harness = await openHarness({ config: { plugin_failures_max: 3 } });
+    await keepSandbox(harness);
+  });
+  after(() => harness.close());
+  beforeEach(async () => {
+    target = await openPluginTarget();
+    home = await harness.newOrganization();
+  });
+  afterEach(async () => {
+    await Promise.all(runners.map((runner) => runner.stop()));
+    runners = [];
+    await target.close();
+  });
+}

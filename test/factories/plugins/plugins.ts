@@ -1,0 +1,156 @@
+import { runInNewContext } from 'node:vm';
+import type { FastifyRequest } from 'fastify';
+import sql from 'sql-template-tag';
+import { putInstalled } from '../../../server/api/plugins/install.ts';
+import { contentSha256 } from '../../../server/engine/plugins/packages/content.ts';
+import { readManifest } from '../../../server/engine/plugins/packages/manifest.ts';
+import type { PluginFiles } from '../../../server/engine/plugins/plugin.ts';
+import { preparePlugin } from '../../../server/engine/plugins/prepare.ts';
+import type { PreparedPlugin } from '../../../server/engine/plugins/prepare.ts';
+import { bundlePackage } from '../../../server/engine/plugins/sandbox/bundle.ts';
+import { readExports } from '../../../server/engine/plugins/sandbox/guest/exported.ts';
+import { sandboxProgram } from '../../../server/engine/plugins/sandbox/program.ts';
+import type { PluginInspection } from '../../../server/engine/plugins/sandbox/sandbox.ts';
+import type { Harness, TestOrganization } from '../../harness.ts';
+
+/** The three collections, each with code that serves it and the capabilities that this code has. */
+export const served = {
+  pipeline_destinations: {
+    file: 'index.ts',
+    code: 'export function onEvent(event: unknown) { return event; }',
+    methods: ['onEvent'],
+    scheduled_tasks: [],
+  },
+  pipeline_frontend_apps: {
+    file: 'site.ts',
+    code: 'export function inject() { return 1 as number; }',
+    methods: [],
+    scheduled_tasks: [],
+  },
+  pipeline_import_apps: {
+    file: 'index.ts',
+    code: 'export async function runEveryHour(): Promise<void> {}',
+    methods: [],
+    scheduled_tasks: ['runEveryHour'],
+  },
+} as const;
+
+type CollectionName = keyof typeof served;
+
+/** The names of the three. */
+export const collection_names = Object.keys(served) as CollectionName[];
+
+/**
+ * Files of a package that serves a collection; `manifest` is put over what its plugin.json says,
+ * `files` over its files.
+ */
+export function packageFiles(
+  collection: CollectionName,
+  manifest: Record<string, unknown> = {},
+  files: Record<string, string> = {},
+): Record<string, string> {
+  const { file, code } = served[collection];
+  return {
+    'plugin.json': JSON.stringify({
+      name: 'Made for tests',
+      description: 'Does little.',
+      ...manifest,
+    }),
+    [file]: code,
+    ...files,
+  };
+}
+
+/** The address of a collection of the organization. */
+export function collectionUrl(
+  { organization }: Pick<TestOrganization, 'organization'>,
+  collection: CollectionName = 'pipeline_destinations',
+): string {
+  return `/api/organizations/${organization.id}/${collection}/`;
+}
+
+/** What was made in this process, by the files. */
+const known = new Map<string, PreparedPlugin>();
+
+/**
+ * A plugin of kind `source` with the files, as if they had been sent: what an install makes of them
+ * is made here, once in a process for files that differ in the plugin's name alone. The activity
+ * does not tell of it.
+ */
+export async function writtenPlugin(
+  harness: Harness,
+  home: TestOrganization,
+  collection: CollectionName = 'pipeline_destinations',
+  files: Record<string, string> = packageFiles(collection),
+): Promise<{ id: number; url: string }> {
+  const base = collectionUrl(home, collection);
+  const made = await harness.request('POST', base, {
+    key: home.key,
+    body: { plugin_type: 'source', name: 'Written' },
+  });
+  const { id } = made.body;
+  const text = files['plugin.json'];
+  const { name: _name, ...manifest } = JSON.parse(text ?? '{}') as { name?: string };
+  const key = JSON.stringify({ ...files, 'plugin.json': text && manifest });
+  const like = known.get(key) ?? (await preparedHere(files));
+  known.set(key, like);
+  const own = {
+    manifest: text === undefined ? null : readManifest(files),
+    content_sha256: contentSha256(files),
+  };
+  const prepared = { ...like, files, ...own };
+  const request = { caller: { user_id: home.user.id } } as FastifyRequest;
+  await harness.deps.db.transaction((tx) =>
+    putInstalled(tx, harness.deps, request, {
+      id,
+      version_id: null,
+      prepared,
+      latest_tag: null,
+    }),
+  );
+  return { id, url: `${base}${id}/` };
+}
+
+/**
+ * What an install makes of the files, for code of our own: the compiler and the code run in this
+ * process. The two processes in which others' are kept work for 0.2 s each time.
+ */
+export async function preparedHere(files: PluginFiles): Promise<PreparedPlugin> {
+  // It stops the compiler once, for all that compile beside it.
+  await sandboxProgram();
+  return preparePlugin(files, null, { inspect: inspectHere }, async (...order) => {
+    const bundles = await bundlePackage(...order);
+    if ('fault' in bundles) throw new Error(`It does not compile: ${bundles.fault.message}`);
+    return bundles;
+  });
+}
+
+async function inspectHere(code: string): Promise<PluginInspection> {
+  const module = { exports: {} };
+  const require = (name: string) => {
+    throw new Error(`Code that needs ${name} is installed by a request.`);
+  };
+  runInNewContext(`(function (module, exports, require) {\n${code}\n})`)(
+    module,
+    module.exports,
+    require,
+  );
+  const { inspection } = readExports(module.exports);
+  // As it comes out of the sandbox.
+  const { metrics, public_jobs, ...capabilities } = JSON.parse(
+    JSON.stringify(inspection),
+  ) as typeof inspection;
+  return { capabilities, metrics, public_jobs };
+}
+
+/** Sets what the organization may do with plugins: 0, 3, 6 or 9. */
+export async function setPluginsLevel(
+  { deps }: Harness,
+  { organization }: TestOrganization,
+  level: 0 | 3 | 6 | 9,
+): Promise<void> {
+  await deps.db.run(
+    sql`UPDATE organizations SET plugins_access_level = ${level}
+      WHERE id = ${organization.id}::uuid`,
+  );
+}

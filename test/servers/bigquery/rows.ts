@@ -1,0 +1,98 @@
+import { JobFailure, checkedRow, safeParseJson } from './tables.ts';
+import type { Field, Row, StoredTable, Value } from './tables.ts';
+
+/** A dataset that statements work in: its project, its name, its tables. */
+export type StatementWorld = { project: string; dataset: string; tables: Map<string, StoredTable> };
+
+/** What a statement gives: columns and rows, none for one that only changes. */
+export type StatementResult = { names: string[]; rows: Value[][] };
+
+/** What a statement is given by name. */
+export type Parameters = Record<string, Value>;
+
+/** The pattern of a table's full name. */
+export const name = '`[^`]+`\\.`[^`]+`\\.`[^`]+`';
+
+/** What a statement gives that only changes. */
+export const nothing: StatementResult = { names: [], rows: [] };
+
+/** The table of a full name. Refuses when it is not there. */
+export function tableOf(world: StatementWorld, quotedName = ''): StoredTable {
+  const [project, dataset, table = ''] = quotedName.slice(1, -1).split('`.`');
+  if (project !== world.project) throw new JobFailure('notFound', `Not found: Project ${project}`);
+  if (dataset !== world.dataset)
+    throw new JobFailure('notFound', `Not found: Dataset ${project}:${dataset}`);
+  const found = world.tables.get(table);
+  if (found === undefined)
+    throw new JobFailure(
+      'notFound',
+      `Not found: Table ${project}:${dataset}.${table} was not found in location EU`,
+    );
+  return found;
+}
+
+/** The names of a list, without quotes and in small letters. */
+export const plain = (list = '') =>
+  list.split(', ').map((one) => one.replaceAll('`', '').toLowerCase());
+
+/** The field of a column. Refuses when the table has none. */
+export function fieldOf({ fields }: StoredTable, column: string): Field {
+  const field = fields.find((one) => one.name.toLowerCase() === column.toLowerCase());
+  if (field === undefined) throw new JobFailure('invalidQuery', `Unrecognized name: ${column}`);
+  return field;
+}
+
+/**
+ * The rows of a list of stage tables, with the values that a SELECT list makes of them. JSON values
+ * are told from text by an array around them.
+ */
+export function selectRows(
+  world: StatementWorld,
+  list: string,
+  union: string,
+): Record<string, Value | [string]>[] {
+  const value =
+    /(?:IF\(`(\w+)` IS NULL, NULL, IFNULL\(SAFE\.PARSE_JSON\(`\1`\), TO_JSON\(`\1`\)\)\) AS `\1`|`(\w+)`)(?:, |$)/gy;
+  const values = [...list.matchAll(value)];
+  if (values.map(([text]) => text).join('') !== list)
+    throw new JobFailure('invalidQuery', `Syntax error in ${list}`);
+  return union.split('\nUNION ALL ').flatMap((select) => {
+    const table = tableOf(world, new RegExp(`^SELECT \\* FROM (${name})$`).exec(select)?.[1]);
+    return table.rows.map((row) =>
+      Object.fromEntries(
+        values.map(([, json, column]): [string, Value | [string]] => {
+          const key = fieldOf(table, json ?? column ?? '').name.toLowerCase();
+          const stored = row[key] ?? null;
+          return [
+            key,
+            json === undefined || stored === null
+              ? stored
+              : [safeParseJson(String(stored)) ?? JSON.stringify(stored)],
+          ];
+        }),
+      ),
+    );
+  });
+}
+
+/** BigQuery takes text into no JSON column, and JSON into no text column. */
+export function typedRow(table: StoredTable, row: Record<string, Value | [string]>): Row {
+  const values = Object.entries(row).map(([column, value]): [string, Value] => {
+    const isJson = fieldOf(table, column).type === 'JSON';
+    if (value !== null && Array.isArray(value) !== isJson)
+      throw new JobFailure(
+        'invalidQuery',
+        `Value of another type cannot be inserted into column ${column}`,
+      );
+    return [column, Array.isArray(value) ? value[0] : value];
+  });
+  return checkedRow(table.fields, Object.fromEntries(values));
+}
+
+/** The value of `@name`. Refuses when it was not given. */
+export function parameterOf(parameters: Parameters, text = ''): Value {
+  const value = parameters[text.replace('@', '')];
+  if (value === undefined)
+    throw new JobFailure('invalidQuery', `Query parameter '${text}' not found`);
+  return value;
+}

@@ -1,0 +1,54 @@
+import type { KeyObject } from 'node:crypto';
+import type http from 'node:http';
+import type { BigQueryJobs } from './jobs.ts';
+import type { StoredTable } from './tables.ts';
+
+/** The account that the server knows, as a config has it. */
+export type BigQueryAccount = {
+  project_id: string;
+  private_key: string;
+  private_key_id: string;
+  token_uri: string;
+  client_email: string;
+};
+
+type Upload = { job: unknown; bytes: Buffer; ended: unknown };
+
+/** All that the server knows. */
+export type Store = {
+  project: string;
+  datasets: Map<string, Map<string, StoredTable>>;
+  jobs: BigQueryJobs;
+  uploads: Map<string, Upload>;
+  tokens: Set<string>;
+  account: BigQueryAccount;
+  public_key: KeyObject;
+  parts: number;
+  lost: RegExp[];
+};
+
+/** What a request is answered with. */
+export type Answer = { status: number; body?: unknown; headers?: Record<string, string> };
+
+/** A request, read. */
+export type Asked = { request: http.IncomingMessage; url: URL; body: Buffer };
+
+/** Thrown to answer with an error of the API. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly reason: string;
+  constructor(status: number, reason: string, message: string) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+  }
+}
+
+/** Where the service is for those who are not led here. */
+export const origin = 'https://bigquery.googleapis.com';
+
+/** Small, so that whoever lists has to go through pages. */
+export const page_size = 2;
+
+/** Where its tokens are given. */
+export const token_uri = 'https://oauth2.googleapis.com/token';

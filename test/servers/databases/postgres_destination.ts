@@ -1,0 +1,89 @@
+import pg from 'pg';
+import { freshDelivery, uuid_only } from '../../factories/batch_exports/deliveries.ts';
+import type { PostgresConfig } from '../../../server/engine/destinations/postgres/config.ts';
+import type {
+  Delivery,
+  DestinationDeps,
+  SliceOutcome,
+} from '../../../server/engine/destination/destination.ts';
+import { silentLog } from '../../../server/platform/log.ts';
+import { openOutbound } from '../../../server/platform/outbound/outbound.ts';
+import { openTestStores } from '../../harness_stores.ts';
+import { openPostgresProxy } from './postgres_proxy.ts';
+import type { PostgresProxy } from './postgres_proxy.ts';
+
+/** A PostgreSQL that deliveries go to, over TCP and TLS. */
+export type PostgresServer = {
+  pool: pg.Pool;
+  proxy: PostgresProxy;
+  deps: DestinationDeps;
+  /** Where the server listens, for a proxy of a test's own. */
+  socket_path: string;
+  /** A config to a schema of its own, which is empty. */
+  freshConfig(changes?: Partial<PostgresConfig>): Promise<PostgresConfig & { schema: string }>;
+  close(): Promise<void>;
+};
+
+/** Starts the server and everything that a sink needs to reach it. */
+export async function openPostgresServer(): Promise<PostgresServer> {
+  const stores = await openTestStores({ clickhouse: false });
+  const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+  const pool = new pg.Pool({ connectionString: stores.database_url, max: 2 });
+  pool.on('error', () => undefined);
+  const url = new URL(stores.database_url.replace('@/', '@host/'));
+  const port = url.searchParams.get('port') ?? '5432';
+  const socket_path = `${url.searchParams.get('host')}/.s.PGSQL.${port}`;
+  const proxy = await openPostgresProxy(socket_path, { tls: true });
+  let schemas = 0;
+  return {
+    pool,
+    proxy,
+    deps: {
+      log: silentLog(),
+      outbound,
+      export_dir: '/nowhere',
+      signal: new AbortController().signal,
+    },
+    socket_path,
+    freshConfig: async (changes = {}) => {
+      const schema = `place_${(schemas += 1)}`;
+      await pool.query(`CREATE SCHEMA ${schema}`);
+      const { username: user, password, pathname } = url;
+      return {
+        user,
+        password,
+        host: '127.0.0.1',
+        port: proxy.port,
+        database: pathname.slice(1),
+        has_self_signed_cert: true,
+        schema,
+        ...changes,
+      };
+    },
+    close: async () => {
+      await pool.end();
+      await proxy.close();
+      await outbound.close();
+      await stores.close();
+    },
+  };
+}
+
+/** A fresh delivery of events with one column, `uuid`. */
+export const uuidDelivery = (changes: Partial<Delivery> = {}): Delivery =>
+  freshDelivery({ columns: uuid_only, ...changes });
+
+/** What the engine would note of a slice with this text. */
+export function outcomeOf(
+  number: number,
+  text: string,
+  written: { name: string; state: null } = { name: 'x', state: null },
+): SliceOutcome {
+  return {
+    number,
+    ...written,
+    records: text.split('\n').length - 1,
+    bytes: Buffer.byteLength(text),
+    sha256: '',
+  };
+}

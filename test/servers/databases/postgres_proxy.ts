@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import net from 'node:net';
+import type { AddressInfo } from 'node:net';
+import tls from 'node:tls';
+
+/**
+ * A TCP door to a PostgreSQL that listens on a Unix socket only, with TLS or without, whose
+ * connections can be cut.
+ */
+export type PostgresProxy = {
+  port: number;
+  /** Ends all connections at once, as a broken network does. */
+  cut(): void;
+  /**
+   * From now on no answer of the server comes through, as when it hangs; what is sent to it still
+   * does.
+   */
+  hold(): void;
+  close(): Promise<void>;
+};
+
+const ssl_request = 80_877_103;
+
+/** The certificate that the proxy shows: self-signed, for the name localhost. */
+export const proxyCertificate = readFileSync(
+  new URL('../../certificates/localhost.crt', import.meta.url),
+  'utf8',
+);
+/** The private key of the certificate. */
+export const proxyKey = readFileSync(
+  new URL('../../certificates/localhost.key', import.meta.url),
+  'utf8',
+);
+
+/** Opens the door on 127.0.0.1 in front of the server's Unix socket. */
+export async function openPostgresProxy(
+  socketPath: string,
+  options: { tls: boolean },
+): Promise<PostgresProxy> {
+  const sockets = new Set<net.Socket>();
+  const held = new AbortController();
+  const server = net.createServer((client) => {
+    sockets.add(client);
+    client.on('close', () => sockets.delete(client));
+    client.on('error', () => client.destroy());
+    client.once('data', (first) => {
+      const isSslRequest = first.length === 8 && first.readUInt32BE(4) === ssl_request;
+      if (!isSslRequest) return join(client, socketPath, held.signal, first);
+      client.write(options.tls ? 'S' : 'N');
+      if (!options.tls) return join(client, socketPath, held.signal);
+      const secure = new tls.TLSSocket(client, {
+        isServer: true,
+        cert: proxyCertificate,
+        key: proxyKey,
+      });
+      secure.on('error', () => client.destroy());
+      join(secure, socketPath, held.signal);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut,
+    hold: () => held.abort(),
+    close: async () => {
+      cut();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function join(client: net.Socket, socketPath: string, held: AbortSignal, first?: Buffer): void {
+  const upstream = net.connect(socketPath);
+  if (first !== undefined) upstream.write(first);
+  client.pipe(upstream);
+  if (!held.aborted) upstream.pipe(client);
+  held.addEventListener('abort', () => upstream.unpipe(client));
+  for (const [one, other] of [
+    [client, upstream],
+    [upstream, client],
+  ] as const) {
+    one.on('close', () => other.destroy());
+    one.on('error', () => other.destroy());
+  }
+}

@@ -1,0 +1,59 @@
+import type http from 'node:http';
+import { SnowflakeRefusal } from './dialect.ts';
+import type { SnowflakeAccount, SnowflakeAnswer, SnowflakeSession } from './session.ts';
+
+/**
+ * What happens to a request instead of its answer. `after` runs the statement first, and then
+ * breaks the connection.
+ */
+export type SnowflakeFault =
+  | { code: string; message: string; sql_state?: string }
+  | { status: number }
+  | 'hang'
+  | 'drop'
+  | 'after';
+
+/** A body in JSON. */
+export type Body = Record<string, unknown>;
+
+type Tokens = {
+  session: SnowflakeSession;
+  master: string;
+  is_expired: boolean;
+  answers: Map<string, Promise<SnowflakeAnswer>>;
+};
+
+/** What the server knows and keeps: its one account, its sessions, and the faults asked for. */
+export type World = {
+  user: string;
+  password: string;
+  /** PKCS #8 in PEM. */
+  private_key: string;
+  account: SnowflakeAccount;
+  /** Statements that it was sent. */
+  statements: string[];
+  /** Paths of requests that it has no answer for: what the client sends of its own accord. */
+  unknown_paths: string[];
+  is_hanging: boolean;
+  tokens: Map<string, Tokens>;
+  faults: { pattern: RegExp; fault: SnowflakeFault; times: number }[];
+};
+
+/** Answers with a body in JSON, under 200 as this protocol does. */
+export function send(response: http.ServerResponse, body: Body): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/** Does what was asked for instead of an answer; `after` is for the caller. */
+export function isTakenOver(world: World, subject: string, response: http.ServerResponse): boolean {
+  const found = world.faults.find(({ pattern, times }) => times > 0 && pattern.test(subject));
+  if (found === undefined || found.fault === 'after') return false;
+  found.times -= 1;
+  const { fault } = found;
+  if (fault === 'hang') world.is_hanging = true;
+  else if (fault === 'drop') response.destroy();
+  else if ('status' in fault)
+    response.writeHead(fault.status, { 'content-type': 'text/html' }).end('<html>no</html>');
+  else throw new SnowflakeRefusal(fault.code, fault.sql_state ?? '', fault.message);
+  return true;
+}
