@@ -228,7 +228,6 @@ class Clients {
           accessKeyId: by.key ?? access_key,
           secretAccessKey: by.secret ?? secret_key,
         },
-        maxAttempts: 1,
       });
     this.known.set(known, client);
     return client;
