@@ -11,18 +11,36 @@ const retrying = {
   latest_error: 'It answered 500.',
 };
 
-test('an export is as its health says, unless a run of it is tried again', () => {
+const failed_interval = {
+  run_id: '',
+  data_interval_start: earlier,
+  data_interval_end: later,
+  finished_at: later,
+  latest_error: 'Refused.',
+};
+
+test('an export is as its health says, unless an interval of it is missing', () => {
   type Told = Parameters<typeof standingOf>[0];
   const told = (code: Told['health']['code'], more: Partial<Told> = {}, since?: string) => {
     const health = { code, detail: 'Failing: Refused.', since: since ?? null };
-    const row = { health, delivered_until: later, records_by_backfills: null, retrying: null };
-    const { word, tone, at, why } = standingOf({ ...row, ...more });
+    const none = { records_by_backfills: null, retrying: null, failed_interval: null };
+    const { word, tone, at, why } = standingOf({
+      health,
+      delivered_until: later,
+      ...none,
+      ...more,
+    });
     return [tone, `${word}${at === undefined ? '' : at.before + at.instant}`, why];
   };
   assert.deepEqual(told('up_to_date'), ['good', `Up to date, until ${later}`, undefined]);
   const tried = ['warn', `Retrying, since ${earlier}`, 'It answered 500.'];
   assert.deepEqual(told('up_to_date', { retrying }), tried);
   assert.deepEqual(told('waiting', { retrying, delivered_until: null }), tried);
+  const why = 'An interval failed and was not delivered since: Refused.';
+  const incomplete = ['bad', `Incomplete, from ${earlier}`, why];
+  assert.deepEqual(told('up_to_date', { failed_interval }), incomplete);
+  assert.deepEqual(told('ended', { failed_interval, retrying }), incomplete);
+  assert.deepEqual(told('late', { failed_interval }), ['bad', `Late, until ${later}`, why]);
   assert.deepEqual(told('late', { retrying }), [
     'bad',
     `Late, until ${later}`,

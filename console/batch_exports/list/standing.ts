@@ -25,17 +25,23 @@ export type Standing = State & {
 
 type Told = Pick<
   ExportOverview,
-  'health' | 'delivered_until' | 'records_by_backfills' | 'retrying'
+  'health' | 'delivered_until' | 'records_by_backfills' | 'retrying' | 'failed_interval'
 >;
 
 /**
  * How an export is, since when, and why it is not well. Nothing is called delivered, or about to
- * begin, while a run of the schedule is tried again: what that one is to deliver is missing.
+ * begin, while a run of the schedule has failed or is tried again: what that one is to deliver is
+ * missing.
  */
 export function standingOf(row: Told): Standing {
-  const { health, retrying, delivered_until } = row;
+  const { health, retrying, failed_interval: failed, delivered_until } = row;
   const { code, since } = health;
-  if (retrying !== null && (code === 'up_to_date' || code === 'waiting')) {
+  const isWell = code === 'up_to_date' || code === 'waiting' || code === 'ended';
+  if (failed !== null && isWell) {
+    const at = { before: ', from ', instant: failed.data_interval_start };
+    return { word: 'Incomplete', tone: 'bad', at, why: failedSentence(failed) };
+  }
+  if (retrying !== null && isWell) {
     const at = { before: ', since ', instant: retrying.since };
     return { word: 'Retrying', tone: 'warn', at, why: retrying.latest_error };
   }
@@ -49,10 +55,15 @@ export function standingOf(row: Told): Standing {
   return { ...(backfilled(row) ?? healths[code]), at, ...(why === undefined ? {} : { why }) };
 }
 
-function reasonOf({ health: { code, detail }, retrying }: Told): string | undefined {
+function reasonOf({ health: { code, detail }, retrying, failed_interval }: Told) {
   if (code === 'failing' || code === 'paused_automatically')
     return detail.replace(/^(Failing|Paused by the server): /, '');
+  if (failed_interval !== null) return failedSentence(failed_interval);
   return retrying === null ? undefined : `A run is tried again: ${retrying.latest_error}`;
+}
+
+function failedSentence({ latest_error }: NonNullable<Told['failed_interval']>): string {
+  return `An interval failed and was not delivered since: ${latest_error ?? 'see its run.'}`;
 }
 
 /** What is said of an export that only backfills have delivered with so far; else undefined. */

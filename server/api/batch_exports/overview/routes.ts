@@ -8,8 +8,9 @@ import type { Page } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { choicesAsked } from '../body/choices.ts';
 import type { Mount } from '../mount.ts';
+import { findFailedIntervals } from './failed_intervals.ts';
 import { Overview, OverviewQuery, default_slots, health_codes } from './schema.ts';
-import type { ExportOverview, HealthCode } from './schema.ts';
+import type { ExportOverview, FailedInterval, HealthCode } from './schema.ts';
 import { countByHealth, countHealth, countOverview, listOverview, worstOf } from './store.ts';
 import type { OverviewRow, OverviewWanted } from './store.ts';
 
@@ -59,7 +60,11 @@ async function answerOverview(engine: Engine, request: FastifyRequest) {
           () => countOverview(request.access, wanted),
         )
       : await answerCounted(engine, request, wanted, { counts, count });
-  return { ...page, results: page.results.map((row) => shown(row, engine.settle_seconds)), counts };
+  const failed = await findFailedIntervals(engine.db, page.results);
+  const results = page.results.map((row) =>
+    shown({ ...row, failed_interval: failed.get(row.id) ?? null }, engine.settle_seconds),
+  );
+  return { ...page, results, counts };
 }
 
 async function answerCounted(
@@ -80,8 +85,11 @@ async function answerCounted(
   return pageAnswer(request, page, count, isShort ? await find(wanted, page) : rows);
 }
 
-function shown(row: OverviewRow, settle_seconds: number): ExportOverview {
-  const { code, next_run, last_paused_at, pause_reason, failed_at, latest_error, ...fields } = row;
+type Row = OverviewRow & Pick<ExportOverview, 'failed_interval'>;
+
+function shown(row: Row, settle_seconds: number): ExportOverview {
+  const { code, revision: _revision, next_run, ...more } = row;
+  const { last_paused_at, pause_reason, failed_at, latest_error, ...fields } = more;
   const since =
     code === 'failing'
       ? failed_at
@@ -98,19 +106,40 @@ function shown(row: OverviewRow, settle_seconds: number): ExportOverview {
   };
 }
 
-function sentenceOf(row: OverviewRow): string {
-  const { code, retrying } = row;
+function sentenceOf(row: Row): string {
+  const { code, retrying, failed_interval } = row;
+  const own = sentenceOfHealth(row);
   // A failing one has its error in the sentence already.
-  if (retrying === null || code === 'failing') return sentenceWithoutRetry(row);
-  const tried =
-    `A run of its schedule is tried again, since ${retrying.since}, for what was taken in from ` +
-    `${retrying.data_interval_start} until ${retrying.data_interval_end}: ${retrying.latest_error}`;
-  return code === 'up_to_date' || code === 'waiting'
-    ? `${tried} ${deliveredSentence(row.delivered_until)}`
-    : `${sentenceWithoutRetry(row)} ${tried}`;
+  if (code === 'failing') return own;
+  const gaps = [
+    ...(failed_interval === null ? [] : [failedSentence(failed_interval)]),
+    ...(retrying === null ? [] : [retryingSentence(retrying)]),
+  ];
+  if (gaps.length === 0) return own;
+  const isWell = code === 'up_to_date' || code === 'waiting';
+  return isWell
+    ? [...gaps, deliveredSentence(row.delivered_until)].join(' ')
+    : [own, ...gaps].join(' ');
 }
 
-function sentenceWithoutRetry(row: OverviewRow): string {
+const takenIn = (of: { data_interval_start: string; data_interval_end: string }) =>
+  `what was taken in from ${of.data_interval_start} until ${of.data_interval_end}`;
+
+function retryingSentence(retrying: NonNullable<Row['retrying']>): string {
+  return (
+    `A run of its schedule is tried again, since ${retrying.since}, for ${takenIn(retrying)}: ` +
+    retrying.latest_error
+  );
+}
+
+function failedSentence(failed: FailedInterval): string {
+  return (
+    `A run of its schedule failed and nothing has delivered since ${takenIn(failed)}; retry it ` +
+    `(run ${failed.run_id}): ${failed.latest_error ?? 'no error was kept.'}`
+  );
+}
+
+function sentenceOfHealth(row: OverviewRow): string {
   const { records_by_backfills: backfilled, pause_reason, latest_error, last_paused_at } = row;
   const until = deliveredSentence(row.delivered_until);
   switch (row.code) {

@@ -58,6 +58,24 @@ export const OverviewQuery = Type.Object({
 /** How many values of rows an answer has unless it is asked otherwise. */
 export const default_slots = slots_default;
 
+/** An interval of a schedule that failed for good. */
+export const FailedInterval = Type.Object(
+  {
+    run_id: Type.String({ format: 'uuid', description: 'Its latest run, which can be retried.' }),
+    data_interval_start: instant('Start of the interval that is not delivered.'),
+    data_interval_end: instant('End of that interval.'),
+    finished_at: nullable(instant('When that run failed.')),
+    latest_error: nullable(Type.String({ description: 'Why it failed.' })),
+  },
+  {
+    description:
+      'The earliest interval of its schedule whose run failed for good and that nothing has ' +
+      'delivered since, whatever `delivered_until` is; null where there is none.',
+  },
+);
+/** An interval of a schedule that failed for good. */
+export type FailedInterval = Static<typeof FailedInterval>;
+
 /** One export at a glance. */
 export const ExportOverview = Type.Object(
   {
@@ -115,6 +133,7 @@ export const ExportOverview = Type.Object(
         },
       ),
     ),
+    failed_interval: nullable(FailedInterval),
     records: Type.Array(Type.Integer(), {
       description: 'Rows of the latest completed runs of the schedule, oldest first.',
     }),

@@ -20,8 +20,9 @@ export type OverviewWanted = {
 };
 
 /** An export with what its sentence is made of. */
-export type OverviewRow = Omit<ExportOverview, 'health' | 'next_run'> & {
+export type OverviewRow = Omit<ExportOverview, 'health' | 'next_run' | 'failed_interval'> & {
   code: HealthCode;
+  revision: number;
   next_run: Omit<NonNullable<ExportOverview['next_run']>, 'due_at'> | null;
   last_paused_at: string | null;
   pause_reason: PauseReason | null;
@@ -114,7 +115,7 @@ export function listOverview(place: Place, wanted: OverviewWanted, page: Page): 
   const chosen = { fields, joined: health, condition, order, order_of_fields };
   return sql`
     WITH page AS MATERIALIZED (${pageOfPlace(place, chosen, page)})
-    SELECT e.id, e.team_id, e.name, e.model, e.destination_type, e."interval", e.paused,
+    SELECT e.id, e.team_id, e.revision, e.name, e.model, e.destination_type, e."interval", e.paused,
       e.created_at, e.code, e.delivered_until, e.last_paused_at, e.pause_reason,
       CASE WHEN e.delivered_until IS NULL THEN (
         SELECT coalesce(sum(r.records_completed), 0)::bigint FROM batch_export_runs r

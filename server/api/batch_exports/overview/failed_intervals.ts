@@ -1,0 +1,72 @@
+import sql from 'sql-template-tag';
+import { deliveredOf } from '../../../engine/ledger/ledger.ts';
+import { coveredSpans } from '../../../engine/ledger/spans.ts';
+import type { Span } from '../../../engine/ledger/spans.ts';
+import type { Queryable } from '../../../platform/postgres/database.ts';
+import type { FailedInterval } from './schema.ts';
+
+type Failed = FailedInterval & { id: string };
+
+/**
+ * Of each of the exports the earliest interval of its schedule, in its present revision, whose run
+ * failed for good and that nothing has delivered since: neither a retry, nor a backfill. Where a
+ * retry is planned or under way the interval is passed over. Exports without one are left out.
+ */
+export async function findFailedIntervals(
+  db: Queryable,
+  exports: { id: string; revision: number }[],
+): Promise<Map<string, FailedInterval>> {
+  const found = new Map<string, FailedInterval>();
+  const revisions = new Map(exports.map(({ id, revision }) => [id, revision]));
+  const delivered = new Map<string, Span[]>();
+  let wanted = exports.map(({ id, revision }) => ({ id, revision, from: '-infinity' }));
+  // A round more for each stretch of failed intervals that were delivered later.
+  while (wanted.length > 0) {
+    const failed = await listEarliest(db, wanted);
+    const unread = failed.filter(({ id }) => !delivered.has(id));
+    const areas = await deliveredOf(
+      db,
+      unread.map(({ id }) => ({ id, revision: revisions.get(id)! })),
+    );
+    for (const { id } of unread) delivered.set(id, coveredSpans(areas.get(id) ?? []));
+    wanted = failed.flatMap(({ id, ...interval }) => {
+      const [from, to] = [
+        Date.parse(interval.data_interval_start),
+        Date.parse(interval.data_interval_end),
+      ];
+      const span = delivered.get(id)!.find((one) => one.from <= from && one.to >= to);
+      if (span === undefined) found.set(id, interval);
+      return span === undefined || span.to === Infinity
+        ? []
+        : [{ id, revision: revisions.get(id)!, from: new Date(span.to).toISOString() }];
+    });
+  }
+  return found;
+}
+
+/**
+ * Of each export its earliest failed interval that begins at `from` or later, from the index
+ * batch_export_runs_failed.
+ */
+function listEarliest(
+  db: Queryable,
+  wanted: { id: string; revision: number; from: string }[],
+): Promise<Failed[]> {
+  return db.rows<Failed>(sql`
+    SELECT wanted.id, failed.* FROM unnest(${wanted.map(({ id }) => id)}::uuid[],
+        ${wanted.map(({ revision }) => revision)}::int[],
+        ${wanted.map(({ from }) => from)}::timestamptz[]) AS wanted (id, revision, from_at)
+    CROSS JOIN LATERAL (
+      SELECT r.id AS run_id, r.data_interval_start, r.data_interval_end, r.finished_at,
+        r.latest_error
+      FROM batch_export_runs r
+      WHERE r.batch_export_id = wanted.id AND r.revision = wanted.revision
+        AND r.status IN ('Failed', 'FailedRetryable', 'TimedOut', 'Terminated')
+        AND r.backfill_id IS NULL AND NOT r.is_make_up AND r.data_interval_start >= wanted.from_at
+        AND NOT EXISTS (SELECT FROM batch_export_runs other
+          WHERE other.batch_export_id = r.batch_export_id AND other.revision = r.revision
+            AND other.data_interval_start = r.data_interval_start
+            AND other.data_interval_end = r.data_interval_end
+            AND other.status IN ('Starting', 'Running', 'Completed'))
+      ORDER BY r.data_interval_start, r.created_at DESC LIMIT 1) failed`);
+}
