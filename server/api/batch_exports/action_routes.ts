@@ -46,7 +46,8 @@ function unpauseRoute(app: FastifyInstance, { base, within }: Mount): void {
 
   const description =
     'Goes on with the interval in which now lies, or with `"backfill": true` with the first ' +
-    'that was missed. An active export stays exactly as it is.';
+    'that was missed. An active export stays exactly as it is; one that waits since a restore ' +
+    'is 409 until it is reconciled.';
   app.post(
     `${base}:id/unpause/`,
     {

@@ -6,6 +6,7 @@ import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { jsonBody } from '../../platform/http/bodies/body.ts';
 import { JsonText } from '../../platform/http/lists/in_pieces.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { Problem } from '../../platform/http/responses.ts';
 import { write, writeFound } from '../../platform/http/write.ts';
 import { exportEntry, secretChanges } from './activity.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
@@ -148,7 +149,10 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
       summary,
       description: `${more} ${new_revision}`,
       body,
-      response: { 200: BatchExport },
+      response: {
+        200: BatchExport,
+        409: { ...Problem, description: 'It waits since a restore and cannot be unpaused yet.' },
+      },
     },
   });
   app.patch(

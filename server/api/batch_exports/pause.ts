@@ -1,6 +1,9 @@
+import sql from 'sql-template-tag';
 import { forgetFailures } from '../../engine/health/store.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
+import { waitingSentence } from '../../engine/runs/hold_until_reconciled.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import { conflict } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { milliseconds } from './body/instants.ts';
 import { resumed } from './schedule.ts';
@@ -106,14 +109,20 @@ export function unpaused(
 
 /**
  * What a pause or its end leaves beside the export's row: a line in the log, and after the end of a
- * pause a count of failures that begins anew. The caller holds the lock on the export.
+ * pause a count of failures that begins anew. The caller holds the lock on the export. Refuses
+ * (409) to end the pause of an export that waits since a restore: its runs would wait on.
  */
 export async function recordPause(
   tx: Transaction,
   exportId: string,
   change: PauseChange,
 ): Promise<void> {
-  if (!change.fields.paused) await forgetFailures(tx, exportId);
+  if (!change.fields.paused) {
+    const held = await tx.row<{ taken_at: string; detail: string | null }>(sql`
+      SELECT taken_at, detail FROM reconciliations WHERE batch_export_id = ${exportId}`);
+    if (held !== undefined) throw conflict(waitingSentence(held.taken_at, held.detail));
+    await forgetFailures(tx, exportId);
+  }
   await writeRunLog(tx, {
     batch_export_id: exportId,
     run_id: null,

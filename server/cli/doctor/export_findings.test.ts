@@ -46,13 +46,20 @@ test('an export that waits since a restore says so, and what to do', async () =>
   assert.equal((await read(`${projectBase(home)}${byPerson.id}/`)).pause_reason, null);
   assert.match((await read(`${projectBase(home)}${byPerson.id}/runs/`)).detail, asked);
 
-  // The destination cannot say it: that is the reason from now on, also after an unpause.
+  // The destination cannot say it: that is the reason from now on, also of a refused unpause.
   await reconcileAll(engine, { only: made.id });
   const cannot = /What it was given cannot be read again, .* --assume delivered/;
   assert.match((await read(url)).pause_reason.detail, cannot);
-  await harness.request('POST', `${url}unpause/`, { key: home.key });
+  const refused = await harness.request('POST', `${url}unpause/`, { key: home.key });
+  assert.equal(refused.status, 409);
+  assert.match(refused.body.detail, cannot);
+  const by_person = `${projectBase(home)}${byPerson.id}/`;
+  const body = { paused: false };
+  const patched = await harness.request('PATCH', by_person, { key: home.key, body });
+  assert.equal(patched.status, 409);
+  assert.match(patched.body.detail, asked);
   const ahead = await read(`${url}runs/`);
-  assert.match(ahead.detail, /^The export waits\. .* The next run is for what is taken in from /);
+  assert.match(ahead.detail, /^The export waits\. .* no run is planned until it is unpaused\./);
   assert.match(ahead.detail, cannot);
   assert.match((await look())[0]!, cannot);
 
