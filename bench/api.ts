@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
-import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 import { call, main, serverEnvironment, startServer } from '../test/processes/server_process.ts';
 import { readBenchOptions, tell } from './measure/figures.ts';
@@ -103,7 +103,7 @@ const load_path = fileURLToPath(new URL('./api/load.ts', import.meta.url));
 /** A server of a checkout, with 100 exports of ten runs each. */
 async function openSide(name: string, program: string) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-  const key = makeApiKey();
+  const key = createApiKey();
   const server = await startServer(['start'], serverEnvironment(folder, key), program);
   closing.push(async () => {
     await server.stop();

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
-import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
 import { fillEvents } from '../test/factories/events/fill_events.ts';
 import { call, serverEnvironment, startServer, until } from '../test/processes/server_process.ts';
@@ -45,7 +45,7 @@ async function fillBusyProjects(url: string, busy_projects: number): Promise<voi
 
 async function measure(workerCount: number, projects: number, busy: number): Promise<Lag> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-  const key = makeApiKey();
+  const key = createApiKey();
   const environment = serverEnvironment(folder, key);
   const workers: ServerProcess[] = [];
   const server = await startServer(['api'], environment, benched_program);

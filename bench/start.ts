@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../server/platform/http/caller/api_key.ts';
 import { serverEnvironment } from '../test/processes/server_process.ts';
 import { benched_program } from './measure/benched_program.ts';
 import { readBenchOptions, tell } from './measure/figures.ts';
@@ -72,10 +72,10 @@ for (let round = 0; round < rounds; round += 1) {
   helps.bare.push(run(['-e', '0']));
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   try {
-    const environment = serverEnvironment(folder, makeApiKey());
-    const made = await start(environment);
-    starts.first.push(made);
-    await stop(made.child);
+    const environment = serverEnvironment(folder, createApiKey());
+    const created = await start(environment);
+    starts.first.push(created);
+    await stop(created.child);
     const kept = await start(environment);
     starts.again.push(kept);
     const { server, together } = await weigh(kept.child);

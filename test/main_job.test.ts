@@ -14,7 +14,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import sql from 'sql-template-tag';
-import { makeApiKey } from '../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../server/platform/http/caller/api_key.ts';
 import { findFreePort } from '../server/platform/embedded/free_port.ts';
 import { openEmbeddedPostgres } from '../server/platform/embedded/postgres/postgres.ts';
 import { silentLog } from '../server/platform/log.ts';
@@ -36,7 +36,7 @@ import { openSluice, runSluice } from './processes/sluice_process.ts';
 
 const main = fileURLToPath(new URL('../server/main.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'sluice-main-job-'));
-const key = makeApiKey();
+const key = createApiKey();
 const environment = serverEnvironment(folder, key);
 let server: ServerProcess;
 /** When the first one was killed. Its worker, which could not say so, is known for some seconds. */

@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { openRandom } from '../../test/chaos/random.ts';
 import type { Operation, Schema } from '../../test/fuzz/operations.ts';
-import { makeValue } from '../../test/fuzz/values.ts';
+import { createValue } from '../../test/fuzz/values.ts';
 
 /** A body that is meant to keep a server busy; its bytes are made when they are wanted. */
 export type HostileBody = {
@@ -65,7 +65,7 @@ export function fieldBodies(
 ): HostileBody[] {
   const schema = operation.body ?? {};
   const making = { random: openRandom(1, 1), wrong: 0, resolve, known: () => undefined };
-  const right = makeValue(making, { ...schema, required: Object.keys(schema.properties ?? {}) });
+  const right = createValue(making, { ...schema, required: Object.keys(schema.properties ?? {}) });
   if (typeof right !== 'object' || right === null) return [];
   const room = bytes - Buffer.byteLength(JSON.stringify(right)) - 100;
   const fillings: [string, string][] = [

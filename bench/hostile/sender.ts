@@ -16,7 +16,7 @@ export type Asked =
 export type Told = string[] | number | null;
 
 let bodies: HostileBody[] = [];
-let made: { bytes: Uint8Array<ArrayBuffer>; headers: Record<string, string> } | undefined;
+let created: { bytes: Uint8Array<ArrayBuffer>; headers: Record<string, string> } | undefined;
 
 function bodiesOf(operation: Operation, limit: number, document: FuzzedDocument): HostileBody[] {
   const resolve = (ref: string) => document.components.schemas[ref.split('/').at(-1)!]!;
@@ -33,13 +33,13 @@ async function answer(asked: Asked): Promise<Told> {
       return bodies.map(({ shape }) => shape);
     case 'make': {
       const { bytes, headers } = bodies[asked.index]!;
-      made = { bytes: bytes(), headers: { ...headers } };
+      created = { bytes: bytes(), headers: { ...headers } };
       // A key that was used is answered from memory.
-      if ('idempotency-key' in headers) made.headers['idempotency-key'] = randomUUID();
+      if ('idempotency-key' in headers) created.headers['idempotency-key'] = randomUUID();
       return null;
     }
     case 'send': {
-      const { bytes, headers } = made!;
+      const { bytes, headers } = created!;
       try {
         const { statusCode, body } = await request(asked.url, {
           method: asked.method as 'POST',

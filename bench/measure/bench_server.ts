@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ChildProcess } from 'node:child_process';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
-import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { fillEvents } from '../../test/factories/events/fill_events.ts';
 import {
   call,
@@ -42,7 +42,7 @@ export async function openBenchServer(
   before: string[] = [],
 ): Promise<BenchServer> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
-  const key = makeApiKey();
+  const key = createApiKey();
   const environment = serverEnvironment(folder, key);
   const processes = [await startServer([commands[0]!], environment, benched_program, before)];
   for (const command of commands.slice(1))

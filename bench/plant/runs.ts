@@ -12,7 +12,7 @@ const slot_ms = 300_000;
 /** Receipts are about as long as real ones. */
 const receipt = sql`repeat(md5(n::text), 12)`;
 /** A new id for each row of number `n` and export `e`. */
-const made = sql`LATERAL (SELECT gen_random_uuid() AS id WHERE (n, e.id) IS NOT NULL) made`;
+const created = sql`LATERAL (SELECT gen_random_uuid() AS id WHERE (n, e.id) IS NOT NULL) made`;
 
 /**
  * Gives an export of every five minutes a history of so many slots, of which every fortieth failed
@@ -33,7 +33,7 @@ export async function plantHistory(
       CASE WHEN n % 40 = 0 THEN 'Failed' ELSE 'Completed' END, ${at},
       ${at} + interval '5 minutes', '[]', ${at}, ${at}, 100, 100, ${receipt}
     FROM generate_series(0, ${slots - 1}::integer) n
-      JOIN batch_exports e ON e.id = ${id} CROSS JOIN ${made} WHERE n % 40 <> 20`);
+      JOIN batch_exports e ON e.id = ${id} CROSS JOIN ${created} WHERE n % 40 <> 20`);
   const backfill = uuidv7();
   await db.run(sql`
     INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, start_at, end_at,
@@ -47,7 +47,7 @@ export async function plantHistory(
     SELECT made.id, ${id}, e.team_id, 1, made.id, ${backfill}, 'Completed', ${from}, ${from}, '[]',
       now(), now(), 100, 100, ${receipt}
     FROM generate_series(1, ${backfill_runs}::integer) n
-      JOIN batch_exports e ON e.id = ${id} CROSS JOIN ${made}`);
+      JOIN batch_exports e ON e.id = ${id} CROSS JOIN ${created}`);
   // What the ledger has: all but each fortieth slot and the one between.
   const start = Date.parse(from);
   const areas = Array.from({ length: slots / 20 }, (_, index) => ({
@@ -80,7 +80,7 @@ export async function plantExports(
       e.created_at - interval '1 day', date_trunc('hour', now()),
       date_trunc('hour', now()) + interval '1 hour'
     FROM generate_series(${from}::integer, ${exports}::integer) n
-      JOIN batch_exports e ON e.id = ${id} CROSS JOIN ${made}`);
+      JOIN batch_exports e ON e.id = ${id} CROSS JOIN ${created}`);
   const number = sql`split_part(e.name, ' ', 3)::integer`;
   const planted = sql`e.name LIKE 'Planted export %' AND ${number} >= ${from}`;
   const runs = sql`
@@ -92,7 +92,7 @@ export async function plantExports(
         'The server refused the password.' END, 100 + n, 100 + n, ${receipt}
     -- Hour by hour, as runs come: those of one export lie far apart in the table.
     FROM generate_series(${runs_each - 1}::integer, 0, -1) n
-      CROSS JOIN batch_exports e CROSS JOIN ${made}
+      CROSS JOIN batch_exports e CROSS JOIN ${created}
       CROSS JOIN LATERAL (SELECT date_trunc('hour', now()) - n * interval '1 hour' AS at,
         CASE WHEN n = 0 AND ${number} % 10 = 7 THEN 'Failed' ELSE 'Completed' END AS status) ended
     WHERE ${planted}`;

@@ -22,17 +22,19 @@ type NewKey = Static<typeof NewApiKey>;
 /** The person's API keys, each with a button that revokes it, and a form that makes one. */
 export function KeySection() {
   const query = useQuery(api_keys);
-  const [made, setMade] = useState<NewKey>();
+  const [created, setCreated] = useState<NewKey>();
   return (
     <Section title="Personal API keys">
-      {made?.value !== undefined && <Made key={made.id} label={made.label} value={made.value} />}
+      {created?.value !== undefined && (
+        <Created key={created.id} label={created.label} value={created.value} />
+      )}
       <Shown query={query}>
         {({ count, results }) => (
           <>
             {count === 0 && <p>You have no keys.</p>}
             <ul className="records">
               {results.map((key) => (
-                <Key key={key.id} api_key={key} made={setMade} />
+                <Key key={key.id} api_key={key} created={setCreated} />
               ))}
             </ul>
             {count > results.length && (
@@ -44,14 +46,14 @@ export function KeySection() {
         )}
       </Shown>
       <Seldom summary="Make a key">
-        <CreateKey made={setMade} />
+        <CreateKey created={setCreated} />
       </Seldom>
     </Section>
   );
 }
 
 /** The key itself, which the API shows once. */
-function Made({ label, value }: { label: string; value: string }) {
+function Created({ label, value }: { label: string; value: string }) {
   return (
     <Panel>
       <h3>
@@ -66,9 +68,9 @@ function Made({ label, value }: { label: string; value: string }) {
   );
 }
 
-type Making = { made: (key: NewKey) => void };
+type Creating = { created: (key: NewKey) => void };
 
-function CreateKey({ made }: Making) {
+function CreateKey({ created }: Creating) {
   const done = useDone();
   const projects = projectChoices(useQuery(organizations).data?.results ?? []);
   return (
@@ -82,7 +84,7 @@ function CreateKey({ made }: Making) {
       })}
       done={async (key) => {
         await done('The key was made.', api_keys);
-        made(key);
+        created(key);
       }}
       button="Make the key"
     >
@@ -111,7 +113,7 @@ function CreateKey({ made }: Making) {
 }
 
 /** A new key in the place of an old one, which goes on working for a while. */
-function RollKey({ api_key: { id, label }, made }: { api_key: ApiKeyRow } & Making) {
+function RollKey({ api_key: { id, label }, created }: { api_key: ApiKeyRow } & Creating) {
   const done = useDone();
   return (
     <Seldom summary="Roll it">
@@ -120,7 +122,7 @@ function RollKey({ api_key: { id, label }, made }: { api_key: ApiKeyRow } & Maki
         body={({ overlap_seconds }) => ({ overlap_seconds: Number(overlap_seconds) })}
         done={async (key) => {
           await done('The key was rolled.', api_keys);
-          made(key);
+          created(key);
         }}
         button="Roll"
         about={`the key ${label}`}
@@ -141,7 +143,7 @@ function RollKey({ api_key: { id, label }, made }: { api_key: ApiKeyRow } & Maki
   );
 }
 
-function Key({ api_key, made }: { api_key: ApiKeyRow } & Making) {
+function Key({ api_key, created }: { api_key: ApiKeyRow } & Creating) {
   const { id, label, mask_value, scopes, expires_at, created_at } = api_key;
   const done = useDone();
   const { data } = useQuery(organizations);
@@ -160,7 +162,7 @@ function Key({ api_key, made }: { api_key: ApiKeyRow } & Making) {
           )}
         </p>
         <p className="muted">
-          Made <Instant at={created_at} />,{' '}
+          Created <Instant at={created_at} />,{' '}
           {expires_at === null ? (
             'works until it is revoked'
           ) : (
@@ -170,7 +172,7 @@ function Key({ api_key, made }: { api_key: ApiKeyRow } & Making) {
           )}
           , <LastUse api_key={api_key} />
         </p>
-        <RollKey api_key={api_key} made={made} />
+        <RollKey api_key={api_key} created={created} />
       </div>
       <Form
         method="DELETE"

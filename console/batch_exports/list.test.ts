@@ -32,10 +32,10 @@ async function newList(
   name: string,
 ): Promise<{ home: TestOrganization; page: Page; list: string }> {
   const { key } = organization;
-  const made = await world.harness.request('POST', '/api/projects/', { key, body: { name } });
-  assert.equal(made.status, 201, made.text);
-  const home = { ...organization, project: made.body };
-  return { home, page: visitor.page, list: `/projects/${made.body.id}/exports` };
+  const created = await world.harness.request('POST', '/api/projects/', { key, body: { name } });
+  assert.equal(created.status, 201, created.text);
+  const home = { ...organization, project: created.body };
+  return { home, page: visitor.page, list: `/projects/${created.body.id}/exports` };
 }
 
 async function create(home: TestOrganization, name: string): Promise<string> {

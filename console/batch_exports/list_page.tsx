@@ -25,13 +25,13 @@ export function ListPage() {
   const query = useQuery({ ...list, placeholderData: (before) => before });
   const change = (changes: ListSearch) =>
     void navigate({ search: (before) => ({ ...before, ...changes }), replace: true });
-  const make = (
+  const create = (
     <Link to="/projects/$project_id/exports/new" params={{ project_id }} className="act">
       New export
     </Link>
   );
   return (
-    <Page title="Exports" request={pathOf(list)} actions={make}>
+    <Page title="Exports" request={pathOf(list)} actions={create}>
       <Shown query={query}>
         {(page) =>
           isEmpty(page) ? (

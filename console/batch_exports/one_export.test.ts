@@ -80,8 +80,8 @@ async function fillWorld(): Promise<void> {
   const { harness } = world;
   home = await harness.newOrganization();
   const body = { name: 'Other' };
-  const made = await harness.request('POST', '/api/projects/', { key: home.key, body });
-  other = { ...home, project: made.body };
+  const created = await harness.request('POST', '/api/projects/', { key: home.key, body });
+  other = { ...home, project: created.body };
   await Promise.all([insertEvents(harness, home), insertEvents(harness, other)]);
   const gapOf = async (of: TestOrganization, prefix: string) =>
     (await newFileExport(of, prefix, { name: `Gap ${hostile}` })).id as string;

@@ -64,7 +64,7 @@ function Ways({
             The commands need a key. Make one here that can do nothing but send events to this
             project, or put one of your own in place of $KEY.
           </p>
-          <SendingKey project_id={Number(project_id)} made={setKey} />
+          <SendingKey project_id={Number(project_id)} created={setKey} />
         </>
       )}
       {ways.map((way) => (

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { PostHog } from 'posthog-node';
-import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { pressByKey } from '../../test/console/keyboard.ts';
 import { checkEverywhere, openVisitor } from '../../test/console/visitor.ts';
 import type { LeftBrowsers } from '../../test/console/visitor.ts';
@@ -30,7 +30,7 @@ before(async () => {
   // As it is started without a setting, but for the port and the folder.
   const { SLUICE_SETTLE_SECONDS: _settle, ...environment } = serverEnvironment(
     folder,
-    makeApiKey(),
+    createApiKey(),
   );
   server = await startServer(['start'], environment);
 });

@@ -32,8 +32,8 @@ export function FirstExport({ project_id, newest }: Given) {
   const { data } = useQuery(list);
   const navigate = useNavigate();
   const done = useDone();
-  const [made, setMade] = useState<string>();
-  if (data === undefined || (data.count > 0 && made === undefined)) return undefined;
+  const [created, setCreated] = useState<string>();
+  if (data === undefined || (data.count > 0 && created === undefined)) return undefined;
   const path = `/api/projects/${encodeURIComponent(project_id)}/batch_exports/`;
   const range = () => dayUntil(newest.timestamp, now());
   const leave = async (export_id: string) => {
@@ -47,23 +47,23 @@ export function FirstExport({ project_id, newest }: Given) {
         Events are there. This makes an export of them, every hour, as Parquet into the export
         folder of the server, and delivers the last day at once.
       </p>
-      {made === undefined ? (
+      {created === undefined ? (
         <Form<BatchExport>
           path={path}
           body={() => demo_export}
           done={async ({ id }) => {
             const outcome = await ask('POST', `${path}${id}/backfill/`, { body: range() });
             if (outcome.ok) return leave(id);
-            setMade(id);
+            setCreated(id);
             throw outcome.problem;
           }}
           button="Make the first export"
         />
       ) : (
         <Form
-          path={`${path}${made}/backfill/`}
+          path={`${path}${created}/backfill/`}
           body={range}
-          done={() => leave(made)}
+          done={() => leave(created)}
           button="Deliver the last day"
         />
       )}

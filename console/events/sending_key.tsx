@@ -7,10 +7,10 @@ import { useDone } from '../page/section.tsx';
 /** Makes a key that can send events to this project and do nothing else. */
 export function SendingKey({
   project_id,
-  made,
+  created,
 }: {
   project_id: number;
-  made: (key: string) => void;
+  created: (key: string) => void;
 }) {
   const done = useDone();
   return (
@@ -22,7 +22,7 @@ export function SendingKey({
         scoped_teams: [project_id],
       })}
       done={async ({ value }) => {
-        if (value !== undefined) made(value);
+        if (value !== undefined) created(value);
         await done('The key stands in the commands below. It is not shown again.', api_keys);
       }}
       button="Make a key and put it in"

@@ -21,11 +21,11 @@ import { invites, sentInvitesPath } from './invites.ts';
 export function InviteForm({
   organization: { id, membership_level },
   page,
-  made,
+  created,
 }: {
   organization: OrganizationRow;
   page: number;
-  made: (invites: InviteWithLink[]) => void;
+  created: (invites: InviteWithLink[]) => void;
 }) {
   const done = useDone();
   const [text, setText] = useState('');
@@ -59,7 +59,7 @@ export function InviteForm({
             count === 1 ? 'One was invited.' : `${count} were invited.`,
             invites(id, page),
           );
-          made(results);
+          created(results);
         }}
         refused={({ violations }) => {
           const found = refusedAmong(addresses, violations) ?? [];

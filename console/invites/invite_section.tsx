@@ -29,12 +29,12 @@ export function InviteSection({
   go: (page: number) => void;
 }) {
   const query = useQuery(invites(organization.id, page));
-  const [made, setMade] = useState<InviteWithLink[]>([]);
+  const [created, setCreated] = useState<InviteWithLink[]>([]);
   return (
     <Section title="Invites" is_wide>
-      {made[0] !== undefined && <Made key={made[0].updated_at} made={made} />}
+      {created[0] !== undefined && <Created key={created[0].updated_at} created={created} />}
       <Seldom summary="Invite people">
-        <InviteForm organization={organization} page={page} made={setMade} />
+        <InviteForm organization={organization} page={page} created={setCreated} />
       </Seldom>
       <Shown query={query}>
         {({ count, results }) => (
@@ -48,7 +48,7 @@ export function InviteSection({
                       invite={invite}
                       organization_id={organization.id}
                       page={page}
-                      sent={(again) => setMade([again])}
+                      sent={(again) => setCreated([again])}
                     />
                   </Row>
                 ))}
@@ -63,15 +63,15 @@ export function InviteSection({
 }
 
 /** What came of each address, with the links, which the API shows once. */
-function Made({ made }: { made: InviteWithLink[] }) {
-  const note = unsentNote(made);
+function Created({ created }: { created: InviteWithLink[] }) {
+  const note = unsentNote(created);
   return (
     <Panel>
-      <h3>{made.length === 1 ? 'The invite' : `${made.length} invites`}</h3>
+      <h3>{created.length === 1 ? 'The invite' : `${created.length} invites`}</h3>
       {note !== undefined && <p className="warn">{note}</p>}
       <p>The links are not shown again. They are open for 3 days.</p>
       <Rows columns={['Address', 'Mail', 'Link']}>
-        {made.map(({ id, target_email, emailing_attempt_made, link }) => (
+        {created.map(({ id, target_email, emailing_attempt_made, link }) => (
           <Table.Tr key={id}>
             <Table.Th scope="row">
               <bdi>{target_email}</bdi>
@@ -83,7 +83,7 @@ function Made({ made }: { made: InviteWithLink[] }) {
               {link !== undefined && (
                 <div className="row_actions">
                   <CopyButton text={link} what={`the link for ${target_email}`} />
-                  {made.length === 1 && <code>{link}</code>}
+                  {created.length === 1 && <code>{link}</code>}
                 </div>
               )}
             </Table.Td>

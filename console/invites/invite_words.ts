@@ -6,9 +6,9 @@ type Invite = Pick<InviteRow, 'emailing_attempt_made' | 'is_expired'>;
  * What is to be done about invites of which no mail went out, as it is where the server has no
  * relay; undefined where one did. What is late may still go out.
  */
-export function unsentNote(made: Pick<Invite, 'emailing_attempt_made'>[]): string | undefined {
-  if (made.some(({ emailing_attempt_made }) => emailing_attempt_made)) return undefined;
-  const links = made.length === 1 ? 'the link' : 'the links';
+export function unsentNote(created: Pick<Invite, 'emailing_attempt_made'>[]): string | undefined {
+  if (created.some(({ emailing_attempt_made }) => emailing_attempt_made)) return undefined;
+  const links = created.length === 1 ? 'the link' : 'the links';
   return `No mail has gone out: hand over ${links} below.`;
 }
 

@@ -17,19 +17,19 @@ import { event_choices, noticeTargets, targetPath, whereOf } from './notice_targ
 import { TargetState } from './target_state.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/notices');
-type Made = Static<typeof NewNoticeTarget>;
+type Created = Static<typeof NewNoticeTarget>;
 
 /** Who is told when the state of an export changes. */
 export function TargetsPage() {
   const { project_id } = route.useParams();
   const list = noticeTargets(project_id);
   const query = useQuery(list);
-  const [made, setMade] = useState<Made>();
+  const [created, setCreated] = useState<Created>();
   const is_first = query.data?.count === 0;
   return (
     <Page title="Notices" request={pathOf(list)}>
       <Section title="Who is told" is_wide>
-        {typeof made?.secret === 'string' && <Secret key={made.id} secret={made.secret} />}
+        {typeof created?.secret === 'string' && <Secret key={created.id} secret={created.secret} />}
         <Shown query={query}>
           {({ count, results }) =>
             count === 0 ? (
@@ -47,10 +47,10 @@ export function TargetsPage() {
           }
         </Shown>
         <Seldom summary="Tell somebody by mail">
-          <Create type="email" project_id={project_id} is_first={is_first} made={setMade} />
+          <Create type="email" project_id={project_id} is_first={is_first} created={setCreated} />
         </Seldom>
         <Seldom summary="Tell a program by webhook">
-          <Create type="webhook" project_id={project_id} is_first={is_first} made={setMade} />
+          <Create type="webhook" project_id={project_id} is_first={is_first} created={setCreated} />
         </Seldom>
       </Section>
     </Page>
@@ -98,22 +98,22 @@ function Create({
   type,
   project_id,
   is_first,
-  made,
+  created,
 }: {
   type: NoticeTargetRow['type'];
   project_id: string;
   /** Whether it ends that administrators are told. */
   is_first: boolean;
-  made: (target: Made) => void;
+  created: (target: Created) => void;
 }) {
   const done = useDone();
   return (
-    <Form<Made>
+    <Form<Created>
       path={targetPath(project_id)}
       body={(values) => ({ type, ...values })}
       done={async (target) => {
         await done(`${whereOf(target)} is told from now on.`, noticeTargets(project_id));
-        made(target);
+        created(target);
       }}
       button={type === 'email' ? 'Send mails' : 'Send webhooks'}
       part={type}

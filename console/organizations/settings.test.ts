@@ -51,14 +51,14 @@ test('a project is made, gets its zone, and is deleted by its name', { skip }, a
   const { page } = visitor;
   await goTo(page, `/organizations/${home.organization.id}/settings`);
   await page.getByText('New project').click();
-  const made = page.locator('form', { hasText: 'Make the project' });
-  await made.getByLabel('Name').fill(hostile);
-  await made.getByRole('combobox').fill('Mars/Olympus');
-  await made.getByRole('button').click();
+  const created = page.locator('form', { hasText: 'Make the project' });
+  await created.getByLabel('Name').fill(hostile);
+  await created.getByRole('combobox').fill('Mars/Olympus');
+  await created.getByRole('button').click();
   await page.getByText('Must be a name of the IANA time zone database').waitFor();
-  assert.equal(await made.getByLabel('Name').inputValue(), hostile);
-  await made.getByRole('combobox').fill('Europe/Berlin');
-  await made.getByRole('button').click();
+  assert.equal(await created.getByLabel('Name').inputValue(), hostile);
+  await created.getByRole('combobox').fill('Europe/Berlin');
+  await created.getByRole('button').click();
   await page.getByText('was made.').waitFor();
   await checkEverywhere(page, 'organization_settings');
 

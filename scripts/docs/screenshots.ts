@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { startChromium } from '../../test/processes/chromium.ts';
 import {
   call,
@@ -39,7 +39,7 @@ type Filled = Record<'export_id' | 'demo_id' | 'run_id' | 'organization_id', str
 
 const browser = await startChromium();
 const folder = await mkdtemp(join(tmpdir(), 'sluice-screenshots-'));
-const key = makeApiKey();
+const key = createApiKey();
 const server = await startServer(['start', '--demo'], serverEnvironment(folder, key));
 try {
   await until('the demo', patience_ms, 200, async () =>

@@ -5,7 +5,7 @@ import { commandLine } from '../platform/command_line.ts';
 import { withPlainDomain } from '../platform/mail/mailbox.ts';
 import { generateWebShop } from './demo/web_shop.ts';
 import type { RunningServer } from './serve.ts';
-import { makeKey } from './key.ts';
+import { issueKey } from './key.ts';
 import { UserError } from './user_error.ts';
 
 const export_name = 'Web shop demo, hourly';
@@ -42,7 +42,7 @@ export async function runDemo(
       ORDER BY project.created_at, project.id LIMIT 1`);
   if (project === undefined)
     throw new UserError(`The owner ${config.owner_email} has no project to fill.`);
-  const key = await makeKey(deps, {
+  const key = await issueKey(deps, {
     email: config.owner_email,
     label: 'demo',
     scopes: ['event:write', 'batch_export:write'],
@@ -55,7 +55,7 @@ export async function runDemo(
   say('');
   say('Demo: a web shop.');
   await sendEvents(call, `${base}/events/`, { from: hour - 26 * hour_ms, to: hour }, say);
-  const created = await findOrMakeExport(call, base);
+  const created = await findOrCreateExport(call, base);
   const exportPath = `${base}/batch_exports/${created.id}`;
   say(`  export     ${created.id} (hourly, Parquet with zstd, under ${config.export_dir})`);
   const answer = await call('POST', `${exportPath}/backfill/`, {
@@ -79,12 +79,12 @@ export async function runDemo(
   say(`  ${commandLine('verify')}`);
 }
 
-async function findOrMakeExport(call: Call, base: string): Promise<{ id: string }> {
+async function findOrCreateExport(call: Call, base: string): Promise<{ id: string }> {
   const page = await call('GET', `${base}/batch_exports/?limit=1000`);
   const listed = page['results'] as { id: string; name: string }[];
   const existing = listed.find((item) => item.name === export_name);
   if (existing !== undefined) return existing;
-  const made = await call('POST', `${base}/batch_exports/`, {
+  const created = await call('POST', `${base}/batch_exports/`, {
     name: export_name,
     model: 'events',
     interval: 'hour',
@@ -97,7 +97,7 @@ async function findOrMakeExport(call: Call, base: string): Promise<{ id: string 
       },
     },
   });
-  return made as { id: string };
+  return created as { id: string };
 }
 
 function tellDelivered(runs: Run[], say: (line: string) => void): void {

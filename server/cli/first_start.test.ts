@@ -7,7 +7,7 @@ import sql from 'sql-template-tag';
 import { openHarness } from '../../test/harness.ts';
 import type { Harness } from '../../test/harness.ts';
 import { openClickHouse } from '../platform/clickhouse/client.ts';
-import { makeApiKey } from '../platform/http/caller/api_key.ts';
+import { createApiKey } from '../platform/http/caller/api_key.ts';
 import { isPassword } from '../platform/passwords/password.ts';
 import { firstStart } from './first_start.ts';
 import { UserError } from './user_error.ts';
@@ -20,7 +20,7 @@ before(async () => {
 after(() => harness.close());
 
 test('a configured key with a wrong checksum is refused before anything is made', async () => {
-  const key = makeApiKey();
+  const key = createApiKey();
   const owner_api_key = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');
   await assert.rejects(
     firstStart({ ...harness.deps, config: { ...harness.deps.config, owner_api_key } }),
@@ -30,11 +30,11 @@ test('a configured key with a wrong checksum is refused before anything is made'
 });
 
 test('of three processes that start at once one makes the owner, who gets in', async () => {
-  const made = (
+  const created = (
     await Promise.all(Array.from({ length: 3 }, () => firstStart(harness.deps)))
   ).filter((start) => start !== undefined);
-  assert.equal(made.length, 1);
-  const [start] = made;
+  assert.equal(created.length, 1);
+  const [start] = created;
   assert.equal(start!.email, 'owner@example.com');
   const { body } = await harness.request('GET', '/api/organizations/', { key: start!.api_key });
   assert.equal(body.count, 1);

@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf } from '../platform/activity/changes.ts';
 import { commandLine } from '../platform/command_line.ts';
-import { isWellFormedApiKey, makeApiKey } from '../platform/http/caller/api_key.ts';
+import { isWellFormedApiKey, createApiKey } from '../platform/http/caller/api_key.ts';
 import { hashPassword } from '../platform/passwords/password.ts';
 import { UserError } from './user_error.ts';
 
@@ -29,7 +29,7 @@ export async function firstStart(
   const { db, config, secrets } = deps;
   if (await db.row(sql`SELECT 1 FROM server_facts WHERE name = 'first_start'`)) return undefined;
   const password = config.owner_password ?? randomBytes(15).toString('base64url');
-  const api_key = config.owner_api_key ?? makeApiKey();
+  const api_key = config.owner_api_key ?? createApiKey();
   if (!isWellFormedApiKey(api_key))
     throw new UserError(
       'SLUICE_OWNER_API_KEY has a wrong checksum, so the API would refuse it: make one with ' +
@@ -51,14 +51,14 @@ export async function firstStart(
       { user_id: user.id, label: 'First start', scopes: ['*'] },
       api_key,
     );
-    const made = {
+    const created = {
       activity: 'created',
       scope: 'organization',
       item_id: organization.id,
       item_name: organization.name,
       changes: changesOf(undefined, { name: organization.name }),
     };
-    await appendActivity(tx, secrets, { organization_id: organization.id }, server_actor, made);
+    await appendActivity(tx, secrets, { organization_id: organization.id }, server_actor, created);
     return {
       email: config.owner_email,
       password: config.owner_password === undefined ? password : undefined,

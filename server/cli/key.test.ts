@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { eventually } from '../../test/eventually.ts';
 import { newPerson } from '../../test/factories/people/people.ts';
 import { shareHarness } from '../../test/harness.ts';
-import { listKeys, makeKey, revokeKey } from './key.ts';
+import { listKeys, issueKey, revokeKey } from './key.ts';
 import { listUsers } from './user.ts';
 import { UserError } from './user_error.ts';
 
@@ -14,7 +14,7 @@ const wanted = { label: 'for a robot', scopes: ['user:read'], expires_in_days: u
 
 test('a key that is revoked is refused at once, and the log of its owner says so', async () => {
   const user = await newPerson(harness);
-  const key = await makeKey(harness.deps, { ...wanted, email: user.email });
+  const key = await issueKey(harness.deps, { ...wanted, email: user.email });
   const ask = async () => (await harness.request('GET', '/api/users/@me/', { key })).status;
   assert.equal(await ask(), 200);
   const [row] = await harness.deps.db.rows<{ id: string }>(
@@ -50,9 +50,9 @@ test('everybody is listed with how they get in and where they belong', async () 
 test('keys are listed with what they are and never a key', async () => {
   const user = await newPerson(harness);
   assert.equal(await listKeys(harness.deps, { email: user.email }), 'There are no keys.');
-  const first = await makeKey(harness.deps, { ...wanted, email: user.email });
+  const first = await issueKey(harness.deps, { ...wanted, email: user.email });
   const label = 'a \u001b[2J trick';
-  await makeKey(harness.deps, { label, scopes: ['*'], expires_in_days: 3, email: user.email });
+  await issueKey(harness.deps, { label, scopes: ['*'], expires_in_days: 3, email: user.email });
   await harness.request('GET', '/api/users/@me/', { key: first });
   // The use of a key is noted beside the request.
   await eventually('the use of the key is not noted', async () =>

@@ -19,7 +19,7 @@ const day_ms = 24 * 3_600_000;
  * Makes a key for a user and gives it: the only time that it can be seen. Throws `UserError` for an
  * address that nobody has.
  */
-export async function makeKey(
+export async function issueKey(
   deps: Deps,
   wanted: { email: string; label: string; scopes: string[]; expires_in_days: number | undefined },
 ): Promise<string> {
@@ -66,7 +66,7 @@ export async function createKey(
     throw new UserError('--expires-in-days must be a number of days above 0.');
   const email = options.email ?? context.config.owner_email;
   const wanted = { email, label: options.label, scopes, expires_in_days: days };
-  return sayWith(context, (deps) => makeKey(deps, wanted));
+  return sayWith(context, (deps) => issueKey(deps, wanted));
 }
 
 type ListedKey = {

@@ -108,8 +108,8 @@ export function addUserCommand(program: Command, wrap: Wrap): void {
     .option('--level <level>', '1 member, 8 administrator, 15 owner', '1')
     .action(
       wrap(async (context, options: { email: string; organization?: string; level: string }) => {
-        const { makeUser } = await load();
-        return sayWith(context, (deps) => makeUser(deps, options));
+        const { createUser } = await load();
+        return sayWith(context, (deps) => createUser(deps, options));
       }),
     );
   addLinkCommands(user, wrap);

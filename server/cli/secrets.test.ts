@@ -84,7 +84,7 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
     body: { distinct_ids: ['nobody'] },
   });
   assert.ok(erasure.status < 300, erasure.text);
-  const made = await newExportOnce();
+  const created = await newExportOnce();
   await sealIn('users', 'totp_secret', home.user.id, 'JBSWY3DPEHPK3PXP');
   const plugin = (await db.row<{ id: number }>(
     sql`INSERT INTO plugins (organization_id, collection, plugin_type)
@@ -111,7 +111,7 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
       200,
       `${phase}: session`,
     );
-    assert.equal((await newExportOnce()).id, made.id, `${phase}: replay`);
+    assert.equal((await newExportOnce()).id, created.id, `${phase}: replay`);
     const { receipt } = (await db.row<{ receipt: string }>(
       sql`SELECT receipt FROM batch_export_runs WHERE id = ${delivered!.id}`,
     ))!;
@@ -156,7 +156,7 @@ const scheduled = (prefix: string) =>
 /** The same export each time, from an answer that is kept. */
 async function newExportOnce() {
   const body = { name: 'once', interval: 'hour', destination: { type: 'NoOp', config: {} } };
-  const made = await exporting.harness.request(
+  const created = await exporting.harness.request(
     'POST',
     `/api/projects/${home.project.id}/batch_exports/`,
     {
@@ -165,8 +165,8 @@ async function newExportOnce() {
       body,
     },
   );
-  assert.equal(made.status, 201, made.text);
-  return made.body;
+  assert.equal(created.status, 201, created.text);
+  return created.body;
 }
 
 async function sealIn(table: string, field: string, id: number, plain: string): Promise<void> {

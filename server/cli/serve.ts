@@ -1,6 +1,6 @@
 import { fastify } from 'fastify';
 import { choresOf } from '../api/chores.ts';
-import { makeSignInLink } from '../api/single_sign_on/let_in.ts';
+import { createSignInLink } from '../api/single_sign_on/let_in.ts';
 import { buildApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { notePort } from '../config/public_url.ts';
@@ -104,13 +104,14 @@ async function listen(
   const { host, port } = config;
   const address = await listenAt(app, { host, port, variable: 'SLUICE_PORT' });
   notePort(config, address);
-  const made = await firstStart(opened.deps);
+  const created = await firstStart(opened.deps);
   const chores = startChores(choresOf(opened.deps), opened.deps.log);
   stops.push(() => chores.stop());
   // Before it says that it is ready: whoever reads that may end the server at once.
-  const link = made === undefined ? undefined : await makeSignInLink(opened.deps, made.email);
+  const link =
+    created === undefined ? undefined : await createSignInLink(opened.deps, created.email);
   say(`Sluice is ready at ${address} (console /, API /api/, documentation /docs/).`);
-  if (made !== undefined) {
+  if (created !== undefined) {
     if (link !== undefined && 'url' in link) {
       say('');
       say('Open this to sign in; it works once, within 15 minutes:');
@@ -118,13 +119,12 @@ async function listen(
     }
     say('');
     say('This is the first start. Keep these, they are shown only now:');
-    say(`  owner      ${made.email}`);
-    say(`  password   ${made.password ?? '(the one of SLUICE_OWNER_PASSWORD)'}`);
-    say(`  API key    ${made.api_key}`);
+    say(`  owner      ${created.email}`);
+    say(`  password   ${created.password ?? '(the one of SLUICE_OWNER_PASSWORD)'}`);
+    say(`  API key    ${created.api_key}`);
     say('');
-    say(
-      `Try: curl -H 'Authorization: Bearer ${made.api_key}' ${address}/api/organizations/@current/`,
-    );
+    const bearer = `Authorization: Bearer ${created.api_key}`;
+    say(`Try: curl -H '${bearer}' ${address}/api/organizations/@current/`);
   }
   return address;
 }

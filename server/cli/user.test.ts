@@ -10,7 +10,7 @@ import {
   userNow,
 } from '../../test/factories/people/people.ts';
 import { UserError } from './user_error.ts';
-import { makeUser, resetUser, setUserActive } from './user.ts';
+import { createUser, resetUser, setUserActive } from './user.ts';
 import { harness, openAroundTests } from '../../test/factories/people/people_around_tests.ts';
 
 openAroundTests();
@@ -42,7 +42,7 @@ test(
       undefined,
     ].entries()) {
       const email = `made-${index}@example.com`;
-      const link = await makeUser(harness.deps, {
+      const link = await createUser(harness.deps, {
         email,
         level: '8',
         ...(named === undefined ? {} : { organization: named }),
@@ -80,7 +80,7 @@ test('what cannot be is told in a sentence and leaves nothing', async () => {
     { email: 'new@example.com', level: '2' },
     { email: 'new@example.com', level: '1', organization: 'unknown-slug' },
   ])
-    await assert.rejects(makeUser(harness.deps, wanted), UserError);
+    await assert.rejects(createUser(harness.deps, wanted), UserError);
   await assert.rejects(
     resetUser(harness.deps, { email: 'new@example.com', second_factor: false }),
     UserError,

@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import { deleteLinks, makeLink } from '../api/users/links.ts';
+import { deleteLinks, createLink } from '../api/users/links.ts';
 import { findUserByEmail, insertUser, removeSecondFactor, updateUser } from '../api/users/store.ts';
 import type { UserRow } from '../api/users/store.ts';
 import { endSessions } from '../api/sessions/store.ts';
-import { makeSignInLink } from '../api/single_sign_on/let_in.ts';
+import { createSignInLink } from '../api/single_sign_on/let_in.ts';
 import type { Deps } from '../deps.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf, secretChange } from '../platform/activity/changes.ts';
@@ -42,7 +42,7 @@ export async function listUsers({ db }: Pick<Deps, 'db'>): Promise<string> {
  * and gives the link under which they choose a password. Nobody gets a mail. Throws `UserError` for
  * an address that is taken or is none, an unknown organization or level.
  */
-export async function makeUser(
+export async function createUser(
   deps: Deps,
   wanted: { email: string; organization?: string; level: string },
 ): Promise<string> {
@@ -56,7 +56,7 @@ export async function makeUser(
       const organization_id =
         organization === undefined ? undefined : await findOrganizationId(tx, organization);
       const user = await insertUser(tx, { email, password_hash: null });
-      const { url } = await makeLink(tx, deps, 'reset_password', user.id, null);
+      const { url } = await createLink(tx, deps, 'reset_password', user.id, null);
       await log(deps, tx, user, 'created', changesOf(undefined, { email }));
       if (organization_id !== undefined) await join(deps, tx, organization_id, user, level);
       return url;
@@ -86,7 +86,7 @@ export async function resetUser(
           `--email ${user.email}).`,
       );
     if (wanted.second_factor) await removeSecondFactor(tx, user.id);
-    const { url } = await makeLink(tx, deps, 'reset_password', user.id, null);
+    const { url } = await createLink(tx, deps, 'reset_password', user.id, null);
     await log(
       deps,
       tx,
@@ -104,7 +104,7 @@ export async function resetUser(
  * `UserError` when no active user has the address or they administer nothing.
  */
 export async function letIn(deps: Deps, email: string): Promise<string> {
-  const link = await makeSignInLink(deps, email);
+  const link = await createSignInLink(deps, email);
   if ('url' in link) return link.url;
   throw new UserError(
     link.refused === 'unknown'

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { makeFoldersSync } from './folders.ts';
+import { createFoldersSync } from './folders.ts';
 
 /**
  * Thrown when another live server works on the folder; the message says which process and what to
@@ -50,7 +50,7 @@ type Holder = { pid: number; started: string };
  * folder; a lock that a killed process left behind is taken over.
  */
 export function lockDataFolder(folder: string): () => void {
-  makeDataFolder(folder);
+  createDataFolder(folder);
   const path = join(folder, 'server.lock');
   const mine = JSON.stringify(holderOf(process.pid));
   const draft = `${path}.${process.pid}`;
@@ -84,7 +84,7 @@ export function findFolderHolder(folder: string): number | undefined {
  * The server's secret key: kept in the folder, made on the first call, readable by the owner only.
  */
 export function keptSecretKey(folder: string): string {
-  makeDataFolder(folder);
+  createDataFolder(folder);
   const path = join(folder, 'secret_key');
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true });
@@ -98,9 +98,9 @@ export function keptSecretKey(folder: string): string {
   return readFileSync(path, 'utf8').trim();
 }
 
-function makeDataFolder(folder: string): void {
+function createDataFolder(folder: string): void {
   try {
-    makeFoldersSync(folder, 0o700);
+    createFoldersSync(folder, 0o700);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new FolderUnusableError(folder, (error as NodeJS.ErrnoException).code ?? 'unknown');

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { lookAtFolder, makeFolders, makeFoldersSync } from './folders.ts';
+import { lookAtFolder, createFolders, createFoldersSync } from './folders.ts';
 
 let folder: string;
 before(() => {
@@ -13,8 +13,8 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 test('folders are made with those above them, and again without harm', async () => {
   const deep = join(folder, 'a', 'b', 'c');
-  makeFoldersSync(deep, 0o700);
-  makeFoldersSync(deep, 0o700);
+  createFoldersSync(deep, 0o700);
+  createFoldersSync(deep, 0o700);
   assert.deepEqual(
     [deep, join(folder, 'a')].map((path) => statSync(path).mode & 0o777),
     [0o700, 0o700],
@@ -22,19 +22,19 @@ test('folders are made with those above them, and again without harm', async () 
   // Several at once each find what the others have made in between.
   for (let round = 0; round < 50; round += 1) {
     const deepest = join(folder, `x${round}`, 'y', 'z');
-    await Promise.all(Array.from({ length: 8 }, () => makeFolders(deepest)));
+    await Promise.all(Array.from({ length: 8 }, () => createFolders(deepest)));
     assert.ok(statSync(deepest).isDirectory());
   }
   writeFileSync(join(folder, 'file'), '');
   for (const path of [join(folder, 'file'), join(folder, 'file', 'below')]) {
-    assert.throws(() => makeFoldersSync(path), /EEXIST|ENOTDIR/);
-    await assert.rejects(makeFolders(path), /EEXIST|ENOTDIR/);
+    assert.throws(() => createFoldersSync(path), /EEXIST|ENOTDIR/);
+    await assert.rejects(createFolders(path), /EEXIST|ENOTDIR/);
   }
 });
 
 test('where nothing can be made it comes to an end, other than mkdir of Node', async () => {
-  assert.throws(() => makeFoldersSync('/proc/sluice/exports'), { code: 'ENOENT' });
-  await assert.rejects(makeFolders('/proc/sluice/exports'), { code: 'ENOENT' });
+  assert.throws(() => createFoldersSync('/proc/sluice/exports'), { code: 'ENOENT' });
+  await assert.rejects(createFolders('/proc/sluice/exports'), { code: 'ENOENT' });
 });
 
 test('to look at a folder makes none, and says why one cannot be used', () => {

@@ -19,7 +19,7 @@ const kernel_file_systems = new Set([0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0
  * Makes the folder and those above it; harmless where it is. Throws what the system says. Unlike
  * `mkdir` with `recursive` it always comes to an end: that one tries for ever below /proc.
  */
-export function makeFoldersSync(folder: string, mode = 0o777): void {
+export function createFoldersSync(folder: string, mode = 0o777): void {
   const path = resolve(folder);
   try {
     mkdirSync(path, { mode });
@@ -27,7 +27,7 @@ export function makeFoldersSync(folder: string, mode = 0o777): void {
     if (hasFolder(path)) return;
     if (!isMissing(error) || dirname(path) === path) throw error;
     // Somebody else may have made the one above in between: then this one is tried once more.
-    if (!hasFolder(dirname(path))) makeFoldersSync(dirname(path), mode);
+    if (!hasFolder(dirname(path))) createFoldersSync(dirname(path), mode);
     try {
       mkdirSync(path, { mode });
     } catch (again) {
@@ -37,14 +37,14 @@ export function makeFoldersSync(folder: string, mode = 0o777): void {
 }
 
 /** The same, without holding up the process. */
-export async function makeFolders(folder: string): Promise<void> {
+export async function createFolders(folder: string): Promise<void> {
   const path = resolve(folder);
   try {
     await mkdir(path);
   } catch (error) {
     if (await isFolder(path)) return;
     if (!isMissing(error) || dirname(path) === path) throw error;
-    if (!(await isFolder(dirname(path)))) await makeFolders(dirname(path));
+    if (!(await isFolder(dirname(path)))) await createFolders(dirname(path));
     await mkdir(path).catch(async (again: unknown) => {
       if (!(await isFolder(path))) throw again;
     });

@@ -151,9 +151,9 @@ async function createExports(
       interval: 'every 5 minutes',
       destination: { type, config: place.config(deployment) },
     };
-    const made = await deployment.call('POST', '/api/projects/@current/batch_exports/', body);
-    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
-    exports[type] = String(made.body['id']);
+    const created = await deployment.call('POST', '/api/projects/@current/batch_exports/', body);
+    if (created.status !== 201) throw new Error(JSON.stringify(created.body));
+    exports[type] = String(created.body['id']);
   }
   return exports;
 }

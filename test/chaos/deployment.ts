@@ -5,7 +5,7 @@ import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
 import { findFreePort } from '../../server/platform/embedded/free_port.ts';
 import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres/postgres.ts';
-import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import { openStartLog } from './start_log.ts';
@@ -143,7 +143,7 @@ export async function openSite(folder: string, keep: Keep, starts: StartLog, key
 
 async function openParts(folder: string, keep: Keep): Promise<Omit<Deployment, 'close'>> {
   const starts = openStartLog(join(folder, 'starts.log'));
-  const key = makeApiKey();
+  const key = createApiKey();
   const { site, startStore, ...stores } = await openSite(folder, keep, starts, key);
   const api_port = await findFreePort();
   const environment = { ...site.environment, SLUICE_PORT: String(api_port) };

@@ -9,7 +9,7 @@ import sql from 'sql-template-tag';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { findFreePort } from '../../server/platform/embedded/free_port.ts';
 import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres/postgres.ts';
-import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import { call, serverEnvironment, startServer } from '../processes/server_process.ts';
@@ -57,7 +57,7 @@ export async function openDrillWorld(folder: string): Promise<DrillWorld> {
     connections_max: 2,
     application_name: 'campaign',
   });
-  const key = makeApiKey();
+  const key = createApiKey();
   const environment = {
     ...serverEnvironment(folder, key, { SLUICE_PORT: String(api_port) }),
     SLUICE_BACKUP_PASSPHRASE: 'one that only this campaign has',

@@ -85,14 +85,14 @@ export async function runErasures(wanted: ErasuresWanted): Promise<ErasuresOutco
 async function exportAll(deployment: Deployment, places: ErasedPlace[]): Promise<void> {
   const now = Date.now();
   for (const { name, destination, model } of places) {
-    const made = await deployment.call('POST', `${project}batch_exports/`, {
+    const created = await deployment.call('POST', `${project}batch_exports/`, {
       name,
       destination,
       model,
       interval: 'every 5 minutes',
     });
-    if (made.status !== 201) throw new Error(`${name}: ${JSON.stringify(made.body)}`);
-    const path = `${project}batch_exports/${String(made.body['id'])}/`;
+    if (created.status !== 201) throw new Error(`${name}: ${JSON.stringify(created.body)}`);
+    const path = `${project}batch_exports/${String(created.body['id'])}/`;
     const range = {
       start_at: new Date(now - 4 * 3_600_000).toISOString(),
       end_at: new Date(now + 60_000).toISOString(),

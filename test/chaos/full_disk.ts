@@ -5,11 +5,11 @@ import { appendFileSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { call, serverEnvironment, startServer, until } from '../processes/server_process.ts';
 import type { ServerProcess } from '../processes/server_process.ts';
 
-const key = makeApiKey();
+const key = createApiKey();
 const mebibyte = 2 ** 20;
 /** Events that hardly shrink, so that the disk fills in a minute. */
 const events_per_request = 100;
@@ -171,13 +171,13 @@ async function compare(
   say: (line: string) => void,
 ): Promise<void> {
   const exports = '/api/projects/@current/batch_exports/';
-  const made = await call(address, key, 'POST', exports, {
+  const created = await call(address, key, 'POST', exports, {
     name: 'all',
     interval: 'day',
     destination: { type: 'File', config: { prefix: 'all' } },
   });
-  assert.equal(made.status, 201);
-  const url = `${exports}${String(made.body['id'])}/`;
+  assert.equal(created.status, 201);
+  const url = `${exports}${String(created.body['id'])}/`;
   const now = Date.now();
   await call(address, key, 'POST', `${url}backfill/`, {
     start_at: new Date(now - 3_600_000).toISOString(),

@@ -64,7 +64,7 @@ async function ask(
 
 async function install(address: string, key: string, target: string): Promise<void> {
   const plugins = '/api/organizations/@current/pipeline_destinations/';
-  const made = await ask(address, key, 'POST', plugins, {
+  const created = await ask(address, key, 'POST', plugins, {
     plugin_type: 'source',
     name: 'Counting',
   });
@@ -72,9 +72,9 @@ async function install(address: string, key: string, target: string): Promise<vo
     'plugin.json': JSON.stringify({ name: 'Counting', config: target_fields }),
     'index.ts': code,
   };
-  await ask(address, key, 'PATCH', `${plugins}${made['id']}/update_source/`, { source });
+  await ask(address, key, 'PATCH', `${plugins}${created['id']}/update_source/`, { source });
   await ask(address, key, 'POST', `${project}/plugin_configs/`, {
-    plugin: made['id'],
+    plugin: created['id'],
     enabled: true,
     config: { address: target },
     allowed_hosts: ['127.0.0.1'],

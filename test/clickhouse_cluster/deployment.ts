@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres/postgres.ts';
 import { findFreePort } from '../../server/platform/embedded/free_port.ts';
-import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
@@ -64,7 +64,7 @@ async function openParts(
   closing.push(() => cluster.close());
   const db = openDatabase(postgres.url, { connections_max: 4, application_name: 'campaign' });
   closing.push(() => db.close());
-  const [key, port] = [makeApiKey(), await findFreePort()];
+  const [key, port] = [createApiKey(), await findFreePort()];
   const environment = serverEnvironment(folder, key, {
     SLUICE_DATABASE_URL: postgres.url,
     SLUICE_CLICKHOUSE_URL: cluster.urls,

@@ -4,7 +4,7 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
 import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres/postgres.ts';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
-import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openRandom } from '../chaos/random.ts';
 import { fillEvents } from '../factories/events/fill_events.ts';
@@ -39,7 +39,7 @@ export async function moveToCluster(campaign: Campaign): Promise<string> {
     closing.push(() => postgres.stop());
     const source = await openEmbeddedClickHouse({ folder: join(folder, 'one'), log: silentLog() });
     closing.push(() => source.stop());
-    const environment = serverEnvironment(folder, makeApiKey(), {
+    const environment = serverEnvironment(folder, createApiKey(), {
       SLUICE_DATABASE_URL: postgres.url,
       SLUICE_CLICKHOUSE_URL: source.url,
       SLUICE_SECRET_KEY: 'a secret that only this campaign has',

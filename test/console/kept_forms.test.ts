@@ -131,9 +131,10 @@ test(
     await untilInPage(page, "document.querySelector('input[name=name]').value === 'Theirs'");
     // What this form does not show is changed meanwhile: nobody is in the way of the other.
     await name.fill('Mine');
-    const made = { name: 'Another', organization: home.organization.id };
+    const created = { name: 'Another', organization: home.organization.id };
     assert.equal(
-      (await world.harness.request('POST', '/api/projects/', { key: home.key, body: made })).status,
+      (await world.harness.request('POST', '/api/projects/', { key: home.key, body: created }))
+        .status,
       201,
     );
     await page.reload();

@@ -27,11 +27,11 @@ async function choose(page: Page, typed: string, option: string | RegExp): Promi
 
 test('pages, exports and actions are reached by keyboard alone', { skip }, async () => {
   const home = await world.harness.newOrganization({ name: 'Home' });
-  const made = await newExport(world.harness, home, { name: `Nightly ${hostile}` });
+  const created = await newExport(world.harness, home, { name: `Nightly ${hostile}` });
   await newExport(world.harness, home, { name: 'Hourly' });
   const paused = async () =>
-    (await world.harness.request('GET', `${projectBase(home)}${made.id}/`, { key: home.key })).body
-      .paused as boolean;
+    (await world.harness.request('GET', `${projectBase(home)}${created.id}/`, { key: home.key }))
+      .body.paused as boolean;
   const { page, context, leave } = await world.visit(home.user);
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(`/projects/${home.project.id}/exports`);
@@ -44,7 +44,7 @@ test('pages, exports and actions are reached by keyboard alone', { skip }, async
   await field(page).waitFor({ state: 'detached' });
 
   await choose(page, 'night', `Nightly ${hostile}`);
-  await page.waitForURL(`**/exports/${made.id}`);
+  await page.waitForURL(`**/exports/${created.id}`);
   await page.getByRole('heading', { name: hostile }).waitFor();
   await choose(page, 'pause', 'Pause this export');
   await page.getByText('The export is paused.').waitFor();
@@ -59,7 +59,7 @@ test('pages, exports and actions are reached by keyboard alone', { skip }, async
   await page.getByText('Copied.').waitFor();
   assert.match(
     await page.evaluate<string>('navigator.clipboard.readText()'),
-    new RegExp(`^curl -H "Authorization: Bearer \\$KEY" [^]*${made.id}/slots/'$`),
+    new RegExp(`^curl -H "Authorization: Bearer \\$KEY" [^]*${created.id}/slots/'$`),
   );
   await page.keyboard.press('Escape');
   await choose(page, 'runs', 'Runs of this export');

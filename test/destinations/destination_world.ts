@@ -106,7 +106,7 @@ export class Contract {
   /** Whether the source has lost the rows that were delivered. */
   is_source_gone = false;
   private clickhouse!: ClickHouseBytes;
-  private readonly made = new Map<string, Promise<Buffer>>();
+  private readonly created = new Map<string, Promise<Buffer>>();
 
   constructor(under: DestinationUnderTest) {
     this.under = under;
@@ -197,14 +197,14 @@ export class Contract {
   private async bytesOf(encoding: Encoding, [from, to]: [number, number]): Promise<Buffer> {
     const selection = selectFor(encoding, contractColumns);
     const key = JSON.stringify([selection, from, to]);
-    const made =
-      this.made.get(key) ??
+    const created =
+      this.created.get(key) ??
       this.clickhouse.bytes(
         selection,
         `contract WHERE position >= ${from} AND position < ${to} ORDER BY position`,
       );
-    this.made.set(key, made);
-    return Buffer.from(await made);
+    this.created.set(key, created);
+    return Buffer.from(await created);
   }
 
   async writeAll(sink: Sink, config: Config): Promise<SliceOutcome[]> {

@@ -18,7 +18,7 @@ import type { DeliveryOrders } from '../processes/killed_delivery.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { betweenFiles } from '../between_files.ts';
-import { makeRedshift, openRedshiftServer } from '../servers/databases/redshift_server.ts';
+import { createRedshift, openRedshiftServer } from '../servers/databases/redshift_server.ts';
 import type { RedshiftServer } from '../servers/databases/redshift_server.ts';
 import type { S3Server } from '../servers/object_stores/s3_server.ts';
 import { copy_invalid, copy_mistakes, invalid } from './redshift_configs.ts';
@@ -68,7 +68,7 @@ export class RedshiftWorld {
       options: '-c timezone=UTC',
     });
     this.pool.on('error', () => undefined);
-    await makeRedshift(this.pool);
+    await createRedshift(this.pool);
     const url = new URL(this.stores.database_url.replace('@/', '@host/'));
     this.server = await openRedshiftServer(
       `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`,

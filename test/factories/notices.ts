@@ -27,17 +27,17 @@ export async function openWebhook(
   const exported = await newExport(harness, home, { name: 'Lake' });
   const list = `/api/projects/${home.project.id}/notice_targets/`;
   const path = `/hook/${(paths += 1)}`;
-  const make = async (body: Record<string, unknown>) => {
-    const made = await harness.request('POST', list, { key: home.key, body });
-    assert.equal(made.status, 201, made.text);
-    return made.body;
+  const create = async (body: Record<string, unknown>) => {
+    const created = await harness.request('POST', list, { key: home.key, body });
+    assert.equal(created.status, 201, created.text);
+    return created.body;
   };
   const url = `${receiver.url}${path}`;
-  const target = await make({ type: 'webhook', url, secret: webhook_secret, ...fields });
+  const target = await create({ type: 'webhook', url, secret: webhook_secret, ...fields });
   return {
     home,
     exported,
-    make,
+    create,
     target,
     url,
     received: () => receiver.requests.filter((request) => request.path === path),

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
-import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
@@ -83,7 +83,8 @@ async function play(failover: Failover, later: Later): Promise<FailoverOutcome> 
   const load = startLoad(crew);
   const history = watchRuns(site.db);
   const due = startDue(site, ids);
-  const told = () => `${load.sent.size} events, ${load.made.size} changes, ${history.count()} runs`;
+  const told = () =>
+    `${load.sent.size} events, ${load.created.size} changes, ${history.count()} runs`;
   const rounds = await failOverAll(failover, { trio, crew, told });
   await load.stop();
   await due.stop();
@@ -93,7 +94,7 @@ async function play(failover: Failover, later: Later): Promise<FailoverOutcome> 
   return {
     ...rounds,
     events: load.sent.size,
-    written: load.made.size,
+    written: load.created.size,
     runs: history.count(),
     mended: Object.fromEntries(crew.faults),
     ...found,
@@ -110,7 +111,7 @@ async function openWorld({ folder, programs, seed }: Failover, later: Later) {
     memory_bytes_max: 1_500_000_000,
   });
   later(clickhouse.stop);
-  const key = makeApiKey();
+  const key = createApiKey();
   const environment = serverEnvironment(folder, key, {
     SLUICE_DATABASE_URL: trio.url,
     SLUICE_CLICKHOUSE_URL: clickhouse.url,
@@ -240,13 +241,13 @@ async function judge(
     SELECT export.id, export.name, (SELECT count(*) FROM activity
       WHERE item_name = export.name)::int AS entries
     FROM batch_exports export WHERE export.name LIKE 'written %'`);
-  for (const [name, id] of load.made) {
+  for (const [name, id] of load.created) {
     const found = rows.filter((row) => row.name === name);
     if (found.length !== 1 || found[0]!.id !== id || found[0]!.entries !== 1)
       faults.push(`${name} was answered as ${id}, and is ${JSON.stringify(found)}`);
   }
-  if (rows.length > load.made.size)
-    faults.push(`${rows.length} exports were made, ${load.made.size} answered`);
+  if (rows.length > load.created.size)
+    faults.push(`${rows.length} exports were made, ${load.created.size} answered`);
   for (const command of ['verify', 'doctor']) {
     const { code, out, err } = await runSluice([command], environment);
     if (code !== 0) faults.push(`sluice ${command} ended with ${code}:\n${out}\n${err}`);

@@ -8,7 +8,7 @@ export type Load = {
   /** The digest of each event that was answered for, by uuid. */
   sent: Map<string, string>;
   /** The ids of the exports that were made and answered for, by name. */
-  made: Map<string, string>;
+  created: Map<string, string>;
   /** What nobody answered in two minutes, or answered otherwise than it should be. */
   failed: string[];
   stop(): Promise<void>;
@@ -24,7 +24,7 @@ const base = '/api/projects/@current';
  * keys; each request again and again until it is answered.
  */
 export function startLoad(crew: Crew): Load {
-  const load: Omit<Load, 'stop'> = { sent: new Map(), made: new Map(), failed: [] };
+  const load: Omit<Load, 'stop'> = { sent: new Map(), created: new Map(), failed: [] };
   let isStopping = false;
   const repeat = async (one: (number: number) => Promise<void>) => {
     for (let number = 0; !isStopping; number += 1) {
@@ -59,7 +59,7 @@ export function startLoad(crew: Crew): Load {
       `key-${number}`,
     );
     if (status !== 201) throw new Error(`${name}: ${status} ${JSON.stringify(body)}`);
-    load.made.set(name, String(body['id']));
+    load.created.set(name, String(body['id']));
   };
   const done = [
     ...Array.from({ length: senders }, (_, sender) => repeat(send(sender))),

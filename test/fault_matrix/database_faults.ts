@@ -84,14 +84,14 @@ function clickHouseCases(
       ['TLS is not offered', 'tls_not_offered', { url: plain.url.replace('http:', 'https:') }],
       ['the certificate is not verified', 'tls_not_verified', { has_self_signed_cert: false }],
     ]),
-    made(
+    created(
       'ClickHouse',
       place,
       'the table lacks a column',
       'columns_missing',
       (table) => `CREATE TABLE ${table} (uuid UUID) ENGINE = MergeTree ORDER BY ()`,
     ),
-    made(
+    created(
       'ClickHouse',
       place,
       'the table has no parts',
@@ -184,14 +184,14 @@ function mySqlCases(world: () => Promise<MySqlWorld>): FaultCase[] {
       ['no such database', 'database_missing', { database: 'nothing' }],
       ['TLS is not offered', 'tls_not_offered', plainly],
     ]),
-    made(
+    created(
       'MySQL',
       place,
       'the table lacks a column',
       'columns_missing',
       (table) => `CREATE TABLE ${table} (uuid text)`,
     ),
-    made(
+    created(
       'MySQL',
       place,
       'the table has no transactions',
@@ -231,7 +231,7 @@ export async function openRedshiftFaults(): Promise<OpenFaults> {
         ['no such schema', 'schema_missing', { schema: 'nothing' }],
         ['no such bucket', 'bucket_missing', { bucket_name: 'no-such-bucket' }],
       ]),
-      made(
+      created(
         'Redshift',
         place,
         'the table lacks a column',
@@ -267,7 +267,7 @@ export function configured(
 }
 
 /** A table that somebody has made before; without it the export makes its own. */
-function made(
+function created(
   destination: string,
   place: () => Promise<Place>,
   fault: string,

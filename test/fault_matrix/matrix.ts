@@ -124,17 +124,17 @@ export class Matrix {
   async happen({ destination, fault, code, ending, prepare }: FaultCase): Promise<void> {
     const name = `${destination}, ${fault}`;
     const scene = await prepare();
-    const made = await this.exporting.scheduled(this.home, {
+    const created = await this.exporting.scheduled(this.home, {
       destination: { type: destination, config: scene.config },
       ...scene.body,
     });
     // The first interval alone: nothing else is to be planned for each export.
     await this.db.run(
-      sql`UPDATE batch_exports SET end_at = '2026-01-01T01:00:00Z' WHERE id = ${made.id}`,
+      sql`UPDATE batch_exports SET end_at = '2026-01-01T01:00:00Z' WHERE id = ${created.id}`,
     );
-    const [planned] = await this.exporting.plan(made.id);
+    const [planned] = await this.exporting.plan(created.id);
     const id = planned!.id;
-    const run = { id, batch_export_id: made.id };
+    const run = { id, batch_export_id: created.id };
     if (ending === 'FailedRetryable')
       await this.db.run(sql`UPDATE batch_export_runs SET failures = 14 WHERE id = ${id}`);
     await scene.strike?.(run);

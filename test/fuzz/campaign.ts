@@ -8,7 +8,7 @@ import { openEra } from './era.ts';
 import type { Era } from './era.ts';
 import { listOperations, openPathFinder } from './operations.ts';
 import type { FuzzedDocument, Schema } from './operations.ts';
-import { makeRequest } from './requests.ts';
+import { createRequest } from './requests.ts';
 import type { FuzzedRequest } from './requests.ts';
 
 /**
@@ -88,7 +88,7 @@ export async function runCampaign(
       while (next < end) {
         const number = next++;
         const random = openRandom(campaign.seed, number);
-        const request = makeRequest(random, world, era);
+        const request = createRequest(random, world, era);
         await ask({ address, agent, era, progress, ...world }, number, request);
       }
     };

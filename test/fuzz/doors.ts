@@ -9,7 +9,7 @@ import { snowplow_cases } from '../../server/api/capture/snowplow/cases.ts';
 import type { Random } from '../chaos/random.ts';
 import { hostileText, hostileValue } from './hostile.ts';
 import type { Operation } from './operations.ts';
-import type { Making } from './values.ts';
+import type { Creating } from './values.ts';
 
 const cases: readonly ProtocolCase[] = [
   ...posthog_cases,
@@ -45,8 +45,8 @@ export function casesWith(write_key: string): readonly Case[] {
  * What a client of the path sends, the share of its values hostile. The document says nothing of
  * these bodies, so that they are made of the cases.
  */
-export function makeSentToDoor(
-  { random, wrong }: Making,
+export function createSentToDoor(
+  { random, wrong }: Creating,
   { method, path }: Pick<Operation, 'method' | 'path'>,
   all: readonly Case[],
 ): { query: [string, string][]; headers: Record<string, string>; body: unknown } {

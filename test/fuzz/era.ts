@@ -99,25 +99,28 @@ async function furnish(
     `/api/organizations/${home.organization.id}/`,
     `/api/projects/${home.project.id}/`,
   ];
-  const make = async (path: string, body: unknown) => {
-    const made = await harness.request('POST', path, { headers: { cookie }, body });
-    assert.ok(made.status < 300, `${path} answered ${made.status}: ${made.text}`);
-    learn(path, made.body, made.headers['etag']);
-    return made.body;
+  const create = async (path: string, body: unknown) => {
+    const created = await harness.request('POST', path, { headers: { cookie }, body });
+    assert.ok(created.status < 300, `${path} answered ${created.status}: ${created.text}`);
+    learn(path, created.body, created.headers['etag']);
+    return created.body;
   };
-  const { id } = await make(`${project}batch_exports/`, noop_export);
+  const { id } = await create(`${project}batch_exports/`, noop_export);
   const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T02:00:00Z' };
-  const { backfill } = await make(`${project}batch_exports/${id}/backfill/`, range);
+  const { backfill } = await create(`${project}batch_exports/${id}/backfill/`, range);
   learn('/backfills/', backfill, undefined);
   const runs = await harness.request('GET', `${project}batch_exports/${id}/runs/`, {
     key: home.key,
   });
   learn('/runs/', runs.body, undefined);
-  await make(`${project}notice_targets/`, { type: 'webhook', url: 'https://hooks.example.com/x' });
-  await make(`${organization}notice_targets/`, { type: 'email', address: 'a@example.com' });
-  await make(`${organization}domains/`, { domain: `d${home.project.id}.example.com` });
-  await make(`${organization}invites/`, { target_email: `i${home.project.id}@example.com` });
-  await make('/api/personal_api_keys/', { label: 'fuzz', scopes: ['*'] });
+  await create(`${project}notice_targets/`, {
+    type: 'webhook',
+    url: 'https://hooks.example.com/x',
+  });
+  await create(`${organization}notice_targets/`, { type: 'email', address: 'a@example.com' });
+  await create(`${organization}domains/`, { domain: `d${home.project.id}.example.com` });
+  await create(`${organization}invites/`, { target_email: `i${home.project.id}@example.com` });
+  await create('/api/personal_api_keys/', { label: 'fuzz', scopes: ['*'] });
   for (const name of collection_names)
     learn(`/${name}/`, await writtenPlugin(harness, home, name), undefined);
 }

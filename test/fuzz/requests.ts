@@ -1,11 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import type { Random } from '../chaos/random.ts';
 import type { Era } from './era.ts';
-import { makeSentToDoor } from './doors.ts';
+import { createSentToDoor } from './doors.ts';
 import { hostileText } from './hostile.ts';
 import type { Operation, Parameter, Schema } from './operations.ts';
-import { makeValue } from './values.ts';
-import type { Making } from './values.ts';
+import { createValue } from './values.ts';
+import type { Creating } from './values.ts';
 
 /** One request as it is sent. `template` is the path of the operation that it was made for. */
 export type FuzzedRequest = {
@@ -63,14 +63,14 @@ const hidden_share = 0.1;
 export type Asked = {
   operations: readonly Operation[];
   hidden: readonly Operation[];
-  resolve: Making['resolve'];
+  resolve: Creating['resolve'];
 };
 
 /**
  * Makes the request of a number: the operation, then a path, a query, headers and a body, each
  * right or wrong as the numbers fall.
  */
-export function makeRequest(
+export function createRequest(
   random: Random,
   { operations, hidden, resolve }: Asked,
   era: Era,
@@ -79,26 +79,31 @@ export function makeRequest(
   const picked = pick();
   const operation = costly.test(picked.path) && random.next() < 0.8 ? pick() : picked;
   const wrong = random.one([0, 0, 0.02, 0.1, 0.4]);
-  const making: Making = { random, wrong, resolve, known: (name) => knownValue(era, random, name) };
+  const making: Creating = {
+    random,
+    wrong,
+    resolve,
+    known: (name) => knownValue(era, random, name),
+  };
   const method = random.next() < 0.03 ? random.one(methods) : operation.method;
   if (operation.is_door && random.next() < 0.9)
-    return makeDoorRequest(making, { ...operation, method }, era);
-  const sent = makeBody(making, operation, method);
+    return createDoorRequest(making, { ...operation, method }, era);
+  const sent = createBody(making, operation, method);
   const isEnding = method === 'DELETE' && endings.test(operation.path) && random.next() < 0.97;
   return {
     method,
     template: operation.path,
-    path: `${makePath(random, wrong, operation, era)}${makeQuery(making, operation, isEnding)}`,
-    headers: { ...makeHeaders(making, operation, era), ...sent.headers },
+    path: `${createPath(random, wrong, operation, era)}${createQuery(making, operation, isEnding)}`,
+    headers: { ...createHeaders(making, operation, era), ...sent.headers },
     body: sent.body,
   };
 }
 
 /** The request of a client to its door. */
-function makeDoorRequest(making: Making, operation: Operation, era: Era): FuzzedRequest {
+function createDoorRequest(making: Creating, operation: Operation, era: Era): FuzzedRequest {
   const { random, wrong } = making;
   const { method, path } = operation;
-  const door = makeSentToDoor(making, operation, era.cases);
+  const door = createSentToDoor(making, operation, era.cases);
   const query = door.query.map(
     ([name, text]) => `${name}=${encodeURIComponent(addressText(text, 8_000))}`,
   );
@@ -139,7 +144,7 @@ function knownValue(era: Era, random: Random, name: string): unknown {
   return id !== undefined && /^\d+$/.test(id) ? Number(id) : id;
 }
 
-function makePath(random: Random, wrong: number, operation: Operation, era: Era): string {
+function createPath(random: Random, wrong: number, operation: Operation, era: Era): string {
   const segments = operation.path.split('/');
   const path = segments
     .map((segment, index) => {
@@ -155,7 +160,7 @@ function makePath(random: Random, wrong: number, operation: Operation, era: Era)
   return random.next() < wrong / 20 ? path.slice(0, -1) : path;
 }
 
-function makeQuery(making: Making, operation: Operation, isEnding: boolean): string {
+function createQuery(making: Creating, operation: Operation, isEnding: boolean): string {
   const { random, wrong } = making;
   const parts: string[] = isEnding ? ['validate_only=true'] : [];
   for (const parameter of operation.parameters) {
@@ -170,13 +175,13 @@ function makeQuery(making: Making, operation: Operation, isEnding: boolean): str
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
-function queryText(making: Making, { schema, name }: Parameter): string {
-  const value = makeValue(making, schema, name);
+function queryText(making: Creating, { schema, name }: Parameter): string {
+  const value = createValue(making, schema, name);
   const text = (one: unknown) => (typeof one === 'string' ? one : JSON.stringify(one));
   return addressText(Array.isArray(value) ? value.map(text).join(',') : text(value), 4_000);
 }
 
-function makeHeaders(making: Making, operation: Operation, era: Era): Record<string, string> {
+function createHeaders(making: Creating, operation: Operation, era: Era): Record<string, string> {
   const { random, wrong } = making;
   const headers: Record<string, string> = { ...random.one(era.credentials) };
   if (random.next() < wrong / 3) Object.assign(headers, ...era.credentials);
@@ -195,7 +200,7 @@ function makeHeaders(making: Making, operation: Operation, era: Era): Record<str
   return headers;
 }
 
-function headerText({ random, wrong }: Making, era: Era): string {
+function headerText({ random, wrong }: Creating, era: Era): string {
   if (random.next() < wrong)
     return hostileText(random)
       .replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, '?')
@@ -205,17 +210,17 @@ function headerText({ random, wrong }: Making, era: Era): string {
 
 type Sent = { headers: Record<string, string>; body: Buffer | string | undefined };
 
-function makeBody(making: Making, operation: Operation, method: string): Sent {
+function createBody(making: Creating, operation: Operation, method: string): Sent {
   const { random, wrong } = making;
   const mayHave = method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
   if (!mayHave || (operation.body === undefined && random.next() > wrong))
     return { headers: {}, body: undefined };
   const type = random.next() < wrong / 4 ? random.one(other_types) : random.one(json_types);
-  return spoiledBody(making, makeValue(making, operation.body ?? ({} satisfies Schema)), type);
+  return spoiledBody(making, createValue(making, operation.body ?? ({} satisfies Schema)), type);
 }
 
 /** The value as the body of a request of the type, which may be broken or packed. */
-function spoiledBody({ random, wrong }: Making, value: unknown, type: string): Sent {
+function spoiledBody({ random, wrong }: Creating, value: unknown, type: string): Sent {
   const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
   if (random.next() < wrong / 4) return { headers, body: random.one(broken_bodies) };
   const text = bodyText(value, type);

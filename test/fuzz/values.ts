@@ -10,7 +10,7 @@ const letters = 'abcdefghij 0123456789_-';
  * What values are made with: `wrong` is the share of parts that are made hostile. `resolve` follows
  * references of the document.
  */
-export type Making = {
+export type Creating = {
   random: Random;
   wrong: number;
   resolve(ref: string): Schema;
@@ -22,22 +22,23 @@ export type Making = {
 };
 
 /** A value that fits the schema, but for the share of its parts that shall not. */
-export function makeValue(making: Making, schema: Schema, name = '', depth = 0): unknown {
+export function createValue(making: Creating, schema: Schema, name = '', depth = 0): unknown {
   const { random, wrong } = making;
   if (random.next() < wrong) return hostileValue(random);
-  if (schema.$ref !== undefined) return makeValue(making, making.resolve(schema.$ref), name, depth);
+  if (schema.$ref !== undefined)
+    return createValue(making, making.resolve(schema.$ref), name, depth);
   const known = random.next() < 0.7 ? making.known(name) : undefined;
   if (known !== undefined) return known;
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined && schema.enum.length > 0) return random.one(schema.enum);
   const branches = schema.anyOf ?? schema.oneOf;
-  if (branches !== undefined) return makeValue(making, random.one(branches), name, depth);
+  if (branches !== undefined) return createValue(making, random.one(branches), name, depth);
   const types = [schema.type ?? 'any'].flat();
-  return makeTyped(making, schema, random.one(types), name, depth);
+  return createTyped(making, schema, random.one(types), name, depth);
 }
 
-function makeTyped(
-  making: Making,
+function createTyped(
+  making: Creating,
   schema: Schema,
   type: string,
   name: string,
@@ -51,25 +52,25 @@ function makeTyped(
       return random.next() < 0.5;
     case 'integer':
     case 'number':
-      return makeNumber(random, schema, type);
+      return createNumber(random, schema, type);
     case 'string':
-      return makeText(random, schema, name);
+      return createText(random, schema, name);
     case 'array':
-      return makeList(making, schema, name, depth);
+      return createList(making, schema, name, depth);
     case 'object':
-      return makeObject(making, schema, depth);
+      return createObject(making, schema, depth);
     default:
       return random.one(['x', 1, true, { a: 1 }, [1]]);
   }
 }
 
-function makeNumber(random: Random, { minimum = 0, maximum }: Schema, type: string): number {
+function createNumber(random: Random, { minimum = 0, maximum }: Schema, type: string): number {
   const most = maximum ?? minimum + 10_000;
   const value = random.one([minimum, most, random.between(minimum, Math.min(most, minimum + 100))]);
   return type === 'integer' ? Math.trunc(value) : value;
 }
 
-function makeText(random: Random, schema: Schema, name: string): string {
+function createText(random: Random, schema: Schema, name: string): string {
   const { format, pattern, minLength = 0, maxLength = text_length_max } = schema;
   const digits = () => Math.floor(random.next() * 16).toString(16);
   if (format === 'uuid')
@@ -90,31 +91,31 @@ function makeText(random: Random, schema: Schema, name: string): string {
   );
 }
 
-function makeList(making: Making, schema: Schema, name: string, depth: number): unknown[] {
+function createList(making: Creating, schema: Schema, name: string, depth: number): unknown[] {
   const { minItems = 0, maxItems = 3, items = {} } = schema;
   if (depth > depth_max) return [];
   const length = making.random.between(minItems, Math.min(maxItems, minItems + 3));
-  return Array.from({ length }, () => makeValue(making, items, name, depth + 1));
+  return Array.from({ length }, () => createValue(making, items, name, depth + 1));
 }
 
-function makeObject(making: Making, schema: Schema, depth: number): Record<string, unknown> {
+function createObject(making: Creating, schema: Schema, depth: number): Record<string, unknown> {
   const { random, wrong } = making;
   const { properties = {}, required = [], additionalProperties } = schema;
-  const made: [string, unknown][] = [];
+  const created: [string, unknown][] = [];
   const share = random.one([0, 0.3, 1]);
   for (const [name, inner] of Object.entries(properties)) {
     const isWanted = required.includes(name)
       ? random.next() >= wrong
       : depth <= depth_max && random.next() < share;
-    if (isWanted) made.push([name, makeValue(making, inner, name, depth + 1)]);
+    if (isWanted) created.push([name, createValue(making, inner, name, depth + 1)]);
   }
   const isOpen = additionalProperties !== undefined && additionalProperties !== false;
   if ((isOpen && depth <= depth_max && random.next() < 0.5) || random.next() < wrong)
-    made.push([
+    created.push([
       random.next() < wrong ? hostileText(random) : `key_${random.between(0, 5)}`,
       typeof additionalProperties === 'object'
-        ? makeValue(making, additionalProperties, '', depth + 1)
+        ? createValue(making, additionalProperties, '', depth + 1)
         : hostileValue(random),
     ]);
-  return Object.fromEntries(made);
+  return Object.fromEntries(created);
 }

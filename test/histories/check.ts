@@ -72,7 +72,7 @@ async function play(world: World, steps: Step[]): Promise<void> {
   );
   await settle(world);
   assertSame(
-    await compare(world, { inserted_from: world.has_gap ? Infinity : world.made_at }),
+    await compare(world, { inserted_from: world.has_gap ? Infinity : world.created_at }),
     'what the schedule had to deliver',
   );
   const now = await databaseInstant(world.engine.db);

@@ -60,7 +60,7 @@ export type World = {
   /** The path of the export in the API. */
   path: string;
   /** When it was made, milliseconds: what was inserted since is the schedule's. */
-  made_at: number;
+  created_at: number;
   /** What was inserted. */
   source: SourceEvent[];
   /** Where it is read; without one the list is. */
@@ -102,15 +102,17 @@ export async function openWorld(
     engine: { ...harness.deps.engine, settle_seconds: 0, pause_after_failures: 0 },
     export_id: id,
     path: `${projectBase(home)}${id}/`,
-    made_at: await databaseInstant(db),
+    created_at: await databaseInstant(db),
     source: [],
     store,
     destination: new Map(),
     stalled: [],
     has_gap: false,
   };
-  const instants = [5, 55, 105, 155, 205, 255].map((minutes) => world.made_at - minutes * 60_000);
-  await addEvents(world, instants, world.made_at - 3_600_000);
+  const instants = [5, 55, 105, 155, 205, 255].map(
+    (minutes) => world.created_at - minutes * 60_000,
+  );
+  await addEvents(world, instants, world.created_at - 3_600_000);
   return world;
 }
 

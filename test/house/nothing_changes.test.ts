@@ -26,7 +26,7 @@ let routes: RegisteredRoute[];
 
 const send = (method: string, path: string, body?: unknown) =>
   harness.request(method, path, { headers: { cookie }, ...(body === undefined ? {} : { body }) });
-const made = async (path: string, body: object) => {
+const created = async (path: string, body: object) => {
   const answer = await send('POST', path, body);
   assert.equal(answer.status, 201, answer.text);
   return `${path}${answer.body.id}/`;
@@ -55,7 +55,7 @@ async function records(): Promise<[route: string, path: string, ...more: object[
   const password = 'pl4nted-word';
   const config = { user: 'u', password, host: 'h', database: 'd' };
   const exported = await newExport(harness, home, { destination: { type: 'Postgres', config } });
-  const target = await made(`${project}notice_targets/`, {
+  const target = await created(`${project}notice_targets/`, {
     type: 'webhook',
     url: 'https://hooks.example.com/a/b',
     secret: webhook_secret,
@@ -64,12 +64,12 @@ async function records(): Promise<[route: string, path: string, ...more: object[
   const files = packageFiles('pipeline_destinations', { config: fields });
   const plugin = await writtenPlugin(harness, home, 'pipeline_destinations', files);
   const list = `${project}plugin_configs/`;
-  const set = await made(list, { plugin: plugin.id, config: { token: 'pl4nted-word' } });
+  const set = await created(list, { plugin: plugin.id, config: { token: 'pl4nted-word' } });
   const collections = ['pipeline_destinations', 'pipeline_frontend_apps', 'pipeline_import_apps'];
   const plugins = await Promise.all(
     collections.map(async (name): Promise<[string, string]> => [
       `${within[0]}${name}/:id/`,
-      await made(`${organization}${name}/`, { name: 'One' }),
+      await created(`${organization}${name}/`, { name: 'One' }),
     ]),
   );
   const [export_id, target_id] = [exported.id, target.split('/').at(-2)];
@@ -92,16 +92,16 @@ async function records(): Promise<[route: string, path: string, ...more: object[
     [`${within[0]}members/:user__uuid/`, `${organization}members/@me/`],
     [
       `${within[0]}domains/:id/`,
-      await made(`${organization}domains/`, { domain: 'nothing-changes.example.com' }),
+      await created(`${organization}domains/`, { domain: 'nothing-changes.example.com' }),
     ],
     ['/api/users/@me/', '/api/users/@me/', { first_name: '' }],
     [
       '/api/personal_api_keys/:id/',
-      await made('/api/personal_api_keys/', { label: 'One', scopes: ['*'] }),
+      await created('/api/personal_api_keys/', { label: 'One', scopes: ['*'] }),
     ],
     [
       `${within[1]}write_keys/:id/`,
-      await made(`/api/projects/${home.project.id}/write_keys/`, { name: 'One' }),
+      await created(`/api/projects/${home.project.id}/write_keys/`, { name: 'One' }),
     ],
     [`${within[1]}plugin_configs/:id/`, set, { config: { token: 'pl4nted-word' } }],
     ...plugins,

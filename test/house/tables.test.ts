@@ -24,13 +24,13 @@ function statementOf(table: string): string | undefined {
 }
 
 test('every table is bounded, or says as whose part or why it stays (docs/retention.md)', () => {
-  const made = [...migrations.matchAll(/^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/gm)]
+  const created = [...migrations.matchAll(/^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/gm)]
     .map(([, table]) => table!)
     .filter((table) => !migrations.includes(`DROP TABLE ${table}`));
   // The runner of migrations makes its own table.
   assert.deepEqual(
     listed.map(({ table }) => table).toSorted(),
-    [...made, 'migrations'].toSorted(),
+    [...created, 'migrations'].toSorted(),
     'Give the table a row in docs/retention.md: what removes its rows, or whose part they are.',
   );
 });

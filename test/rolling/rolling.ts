@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { findFreePort } from '../../server/platform/embedded/free_port.ts';
-import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { compareIngestion, compareRows, readSource } from '../chaos/compare.ts';
 import type { Comparison } from '../chaos/compare.ts';
 import { openSite } from '../chaos/deployment.ts';
@@ -89,7 +89,7 @@ async function roll(rolling: Rolling, keep: Keep): Promise<RollingOutcome> {
   const { folder, say } = rolling;
   const old = await layOutRelease(join(folder, 'old'), rolling.from);
   mkdirSync(join(folder, 'stores'));
-  const key = makeApiKey();
+  const key = createApiKey();
   const starts = openStartLog(join(folder, 'starts.log'));
   const opened = await openSite(join(folder, 'stores'), keep, starts, key);
   const { site: parts } = opened;
@@ -191,13 +191,13 @@ async function openCrew(environment: Record<string, string>, say: (line: string)
 async function createExports(site: Site, places: RolledPlace[]): Promise<Record<string, string>> {
   const exports: Record<string, string> = {};
   for (const { type, config } of places) {
-    const made = await site.call('POST', '/api/projects/@current/batch_exports/', {
+    const created = await site.call('POST', '/api/projects/@current/batch_exports/', {
       name: type,
       interval: 'every 5 minutes',
       destination: { type, config },
     });
-    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
-    exports[type] = String(made.body['id']);
+    if (created.status !== 201) throw new Error(JSON.stringify(created.body));
+    exports[type] = String(created.body['id']);
   }
   return exports;
 }

@@ -9,12 +9,16 @@ export const forged_addresses: Forgery[] = [
   {
     name: 'no e-mail address',
     refused: 'email_missing',
-    make: claiming({ attributes: { first_name: 'Ada' }, name_id: 'ada', name_id_format: 'urn:x' }),
+    create: claiming({
+      attributes: { first_name: 'Ada' },
+      name_id: 'ada',
+      name_id_format: 'urn:x',
+    }),
   },
   {
     name: 'an address in a NameID of no format',
     refused: 'email_missing',
-    make: claiming({
+    create: claiming({
       attributes: {},
       name_id_format: 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
     }),
@@ -22,17 +26,17 @@ export const forged_addresses: Forgery[] = [
   {
     name: 'two addresses in one attribute',
     refused: 'email_ambiguous',
-    make: claiming({ attributes: { email: ['ada@acme.example', 'root@acme.example'] } }),
+    create: claiming({ attributes: { email: ['ada@acme.example', 'root@acme.example'] } }),
   },
   {
     name: 'two addresses in two attributes',
     refused: 'email_ambiguous',
-    make: claiming({ attributes: { email: 'ada@acme.example', [soap]: 'root@acme.example' } }),
+    create: claiming({ attributes: { email: 'ada@acme.example', [soap]: 'root@acme.example' } }),
   },
   {
     name: 'two attributes of the same name',
     refused: 'email_ambiguous',
-    make: writing(
+    create: writing(
       '</saml:AttributeStatement>',
       '<saml:Attribute Name="email"><saml:AttributeValue>root@acme.example' +
         '</saml:AttributeValue></saml:Attribute></saml:AttributeStatement>',
@@ -41,77 +45,77 @@ export const forged_addresses: Forgery[] = [
   {
     name: 'an address of another domain',
     refused: 'email_domain',
-    make: email('ada@other.example'),
+    create: email('ada@other.example'),
   },
   {
     name: 'an address of a domain below ours',
     refused: 'email_domain',
-    make: email('ada@mail.acme.example'),
+    create: email('ada@mail.acme.example'),
   },
   {
     name: 'an address whose domain ends like ours',
     refused: 'email_domain',
-    make: email('ada@evilacme.example'),
+    create: email('ada@evilacme.example'),
   },
   {
     name: 'an address of a domain that begins like ours',
     refused: 'email_domain',
-    make: email('ada@acme.example.evil.example'),
+    create: email('ada@acme.example.evil.example'),
   },
   {
     name: 'an address with two @',
     refused: 'email_invalid',
-    make: email('ada@evil.example@acme.example'),
+    create: email('ada@evil.example@acme.example'),
   },
-  { name: 'an address without a name', refused: 'email_invalid', make: email('@acme.example') },
+  { name: 'an address without a name', refused: 'email_invalid', create: email('@acme.example') },
   {
     name: 'an address with a full-width @',
     refused: 'email_invalid',
-    make: email('ada\uff20acme.example'),
+    create: email('ada\uff20acme.example'),
   },
   {
     name: 'an address with a Kelvin sign for a k',
     refused: 'email_invalid',
-    make: email('\u212aay@acme.example'),
+    create: email('\u212aay@acme.example'),
   },
   {
     name: 'an address with a Cyrillic letter',
     refused: 'email_invalid',
-    make: email('\u0430da@acme.example'),
+    create: email('\u0430da@acme.example'),
   },
   {
     name: 'an address with a line break',
     refused: 'email_invalid',
-    make: email('ada@acme.example\nroot@acme.example'),
+    create: email('ada@acme.example\nroot@acme.example'),
   },
   {
     name: 'an address with a space in it',
     refused: 'email_invalid',
-    make: email('ada @acme.example'),
+    create: email('ada @acme.example'),
   },
   {
     name: 'an address with a zero-width space',
     refused: 'email_invalid',
-    make: email('ada\u200b@acme.example'),
+    create: email('ada\u200b@acme.example'),
   },
   {
     name: 'an address with a name around it',
     refused: 'email_invalid',
-    make: email('Ada <ada@acme.example>'),
+    create: email('Ada <ada@acme.example>'),
   },
   {
     name: 'two addresses in one value',
     refused: 'email_invalid',
-    make: email('ada@acme.example,root@acme.example'),
+    create: email('ada@acme.example,root@acme.example'),
   },
   {
     name: 'an address in quotes',
     refused: 'email_invalid',
-    make: email('"root@acme.example"@acme.example'),
+    create: email('"root@acme.example"@acme.example'),
   },
   {
     name: 'an address of 255 characters',
     refused: 'email_invalid',
-    make: email(`${'a'.repeat(242)}@acme.example`),
+    create: email(`${'a'.repeat(242)}@acme.example`),
   },
 ];

@@ -36,17 +36,17 @@ export const forged_algorithms: Forgery[] = [
   {
     name: 'RSA with SHA-1',
     refused: 'algorithm',
-    make: signedSo({ signature_algorithm: `${xml_names.ds}rsa-sha1` }),
+    create: signedSo({ signature_algorithm: `${xml_names.ds}rsa-sha1` }),
   },
   {
     name: 'a SHA-1 digest',
     refused: 'algorithm',
-    make: signedSo({ digest_algorithm: `${xml_names.ds}sha1` }),
+    create: signedSo({ digest_algorithm: `${xml_names.ds}sha1` }),
   },
   {
     name: 'HMAC with the certificate as its key',
     refused: 'algorithm',
-    make: (world) =>
+    create: (world) =>
       signedResponse({ ...world.acme, private_key: world.acme.certificate }, world.evil, {
         signature_algorithm: `${xml_names.ds}hmac-sha1`,
       }),
@@ -54,33 +54,33 @@ export const forged_algorithms: Forgery[] = [
   {
     name: 'HMAC-SHA256 named',
     refused: 'algorithm',
-    make: changed(xml_names.rsa_sha256, `${more}hmac-sha256`),
+    create: changed(xml_names.rsa_sha256, `${more}hmac-sha256`),
   },
   {
     name: 'DSA named',
     refused: 'algorithm',
-    make: changed(xml_names.rsa_sha256, `${xml_names.ds}dsa-sha1`),
+    create: changed(xml_names.rsa_sha256, `${xml_names.ds}dsa-sha1`),
   },
   {
     name: 'ECDSA named',
     refused: 'algorithm',
-    make: changed(xml_names.rsa_sha256, `${more}ecdsa-sha256`),
+    create: changed(xml_names.rsa_sha256, `${more}ecdsa-sha256`),
   },
-  { name: 'no algorithm named', refused: 'algorithm', make: changed(xml_names.rsa_sha256, '') },
+  { name: 'no algorithm named', refused: 'algorithm', create: changed(xml_names.rsa_sha256, '') },
   {
     name: 'the algorithm "constructor"',
     refused: 'algorithm',
-    make: changed(xml_names.rsa_sha256, 'constructor'),
+    create: changed(xml_names.rsa_sha256, 'constructor'),
   },
   {
     name: 'another algorithm than was used',
     refused: 'signature',
-    make: changed(xml_names.rsa_sha256, `${more}rsa-sha512`),
+    create: changed(xml_names.rsa_sha256, `${more}rsa-sha512`),
   },
   {
     name: 'an HMACOutputLength',
     refused: 'signature_form',
-    make: changed(
+    create: changed(
       /(?<=rsa-sha256")\/>/,
       '><ds:HMACOutputLength>0</ds:HMACOutputLength></ds:SignatureMethod>',
     ),
@@ -90,7 +90,7 @@ export const forged_algorithms: Forgery[] = [
       'SHA-1 in a second SignatureMethod, inside of the CanonicalizationMethod, and really ' +
       'signed so',
     refused: 'signature_form',
-    make: (world) =>
+    create: (world) =>
       signedByNested(world, `${xml_names.ds}rsa-sha1`, (info) =>
         createSign('RSA-SHA1').update(info).sign(world.acme.private_key, 'base64'),
       ),
@@ -98,7 +98,7 @@ export const forged_algorithms: Forgery[] = [
   {
     name: 'HMAC with the certificate as its key, in a second SignatureMethod',
     refused: 'signature_form',
-    make: (world) =>
+    create: (world) =>
       signedByNested(world, `${xml_names.ds}hmac-sha1`, (info) =>
         createHmac('sha1', world.acme.certificate).update(info).digest('base64'),
       ),
@@ -114,22 +114,22 @@ export const forged_algorithms: Forgery[] = [
   ].map((part): Forgery => ({
     name: `a second ${part} in the KeyInfo`,
     refused: 'signature_form',
-    make: changed(/(?=<\/ds:KeyInfo>)/, `<ds:${part}/>`),
+    create: changed(/(?=<\/ds:KeyInfo>)/, `<ds:${part}/>`),
   })),
   {
     name: 'the name of the algorithm in capitals',
     refused: 'algorithm',
-    make: changed(xml_names.rsa_sha256, xml_names.rsa_sha256.toUpperCase()),
+    create: changed(xml_names.rsa_sha256, xml_names.rsa_sha256.toUpperCase()),
   },
   {
     name: 'a line break behind the name of the algorithm',
     refused: 'algorithm',
-    make: changed(xml_names.rsa_sha256, `${xml_names.rsa_sha256}&#10;`),
+    create: changed(xml_names.rsa_sha256, `${xml_names.rsa_sha256}&#10;`),
   },
   {
     name: 'prefixes for the canonicalisation that the signer did not name',
     refused: 'signature',
-    make: changed(
+    create: changed(
       /(?<=xml-exc-c14n#")\/>(?=<\/ds:Transforms>)/,
       `><ec:InclusiveNamespaces xmlns:ec="${xml_names.exclusive}" PrefixList="#default ` +
         'samlp"/></ds:Transform>',
@@ -138,37 +138,39 @@ export const forged_algorithms: Forgery[] = [
   {
     name: 'inclusive canonicalisation of the assertion',
     refused: 'algorithm',
-    make: signedSo({ transforms: [xml_names.enveloped, inclusive] }),
+    create: signedSo({ transforms: [xml_names.enveloped, inclusive] }),
   },
   {
     name: 'inclusive canonicalisation of SignedInfo',
     refused: 'algorithm',
-    make: signedSo({ canonicalization: inclusive }),
+    create: signedSo({ canonicalization: inclusive }),
   },
   {
     name: 'canonicalisation with comments',
     refused: 'algorithm',
-    make: signedSo({ transforms: [xml_names.enveloped, `${xml_names.exclusive}WithComments`] }),
+    create: signedSo({ transforms: [xml_names.enveloped, `${xml_names.exclusive}WithComments`] }),
   },
   {
     name: 'the transforms in the other order',
     refused: 'algorithm',
-    make: signedSo({ transforms: [xml_names.exclusive, xml_names.enveloped] }),
+    create: signedSo({ transforms: [xml_names.exclusive, xml_names.enveloped] }),
   },
   {
     name: 'one transform',
     refused: 'signature_form',
-    make: signedSo({ transforms: [xml_names.enveloped] }),
+    create: signedSo({ transforms: [xml_names.enveloped] }),
   },
   {
     name: 'three transforms',
     refused: 'signature_form',
-    make: signedSo({ transforms: [xml_names.enveloped, xml_names.exclusive, xml_names.exclusive] }),
+    create: signedSo({
+      transforms: [xml_names.enveloped, xml_names.exclusive, xml_names.exclusive],
+    }),
   },
   {
     name: 'an XSLT transform',
     refused: 'algorithm',
-    make: changed(
+    create: changed(
       `Algorithm="${xml_names.enveloped}"`,
       'Algorithm="http://www.w3.org/TR/1999/REC-xslt-19991116"',
     ),
@@ -176,7 +178,7 @@ export const forged_algorithms: Forgery[] = [
   {
     name: 'an XPath transform',
     refused: 'algorithm',
-    make: changed(
+    create: changed(
       `Algorithm="${xml_names.enveloped}"`,
       'Algorithm="http://www.w3.org/TR/1999/REC-xpath-19991116"',
     ),

@@ -12,22 +12,22 @@ const subjects: Forgery[] = [
   {
     name: 'a status that is not Success',
     refused: 'status',
-    make: claiming({ status: 'urn:oasis:names:tc:SAML:2.0:status:Responder' }),
+    create: claiming({ status: 'urn:oasis:names:tc:SAML:2.0:status:Responder' }),
   },
   {
     name: 'a status that begins like Success',
     refused: 'status',
-    make: claiming({ status: `${xml_names.success}x` }),
+    create: claiming({ status: `${xml_names.success}x` }),
   },
   {
     name: 'no status',
     refused: 'status',
-    make: (world) => change(world.response, /<samlp:Status>.*<\/samlp:Status>/, ''),
+    create: (world) => change(world.response, /<samlp:Status>.*<\/samlp:Status>/, ''),
   },
   {
     name: 'Success below another status',
     refused: 'status',
-    make: (world) =>
+    create: (world) =>
       change(
         world.response,
         /<samlp:StatusCode.*?\/>/,
@@ -38,71 +38,71 @@ const subjects: Forgery[] = [
   {
     name: 'an assertion of version 1.1',
     refused: 'not_a_response',
-    make: claiming({ version: '1.1' }),
+    create: claiming({ version: '1.1' }),
   },
-  { name: 'no Subject', refused: 'subject', make: claiming({ subject: '' }) },
-  { name: 'no NameID', refused: 'subject', make: writing(/<saml:NameID.*?<\/saml:NameID>/, '') },
-  { name: 'an empty NameID', refused: 'subject', make: claiming({ name_id: ' ' }) },
+  { name: 'no Subject', refused: 'subject', create: claiming({ subject: '' }) },
+  { name: 'no NameID', refused: 'subject', create: writing(/<saml:NameID.*?<\/saml:NameID>/, '') },
+  { name: 'an empty NameID', refused: 'subject', create: claiming({ name_id: ' ' }) },
   {
     name: 'a NameID of 513 characters',
     refused: 'subject',
-    make: claiming({ name_id: 'a'.repeat(513) }),
+    create: claiming({ name_id: 'a'.repeat(513) }),
   },
   {
     name: 'two NameIDs',
     refused: 'subject',
-    make: writing('</saml:NameID>', '</saml:NameID><saml:NameID>root@acme.example</saml:NameID>'),
+    create: writing('</saml:NameID>', '</saml:NameID><saml:NameID>root@acme.example</saml:NameID>'),
   },
   {
     name: 'an element in the NameID',
     refused: 'subject',
-    make: writing('</saml:NameID>', '<saml:x/></saml:NameID>'),
+    create: writing('</saml:NameID>', '<saml:x/></saml:NameID>'),
   },
   {
     name: 'no confirmation',
     refused: 'subject',
-    make: writing(/<saml:SubjectConfirmation .*<\/saml:SubjectConfirmation>/, ''),
+    create: writing(/<saml:SubjectConfirmation .*<\/saml:SubjectConfirmation>/, ''),
   },
   {
     name: 'a holder-of-key confirmation',
     refused: 'subject',
-    make: writing('cm:bearer', 'cm:holder-of-key'),
+    create: writing('cm:bearer', 'cm:holder-of-key'),
   },
   {
     name: 'a sender-vouches confirmation',
     refused: 'subject',
-    make: writing('cm:bearer', 'cm:sender-vouches'),
+    create: writing('cm:bearer', 'cm:sender-vouches'),
   },
   {
     name: 'no confirmation data',
     refused: 'subject',
-    make: writing(/<saml:SubjectConfirmationData.*?\/>/, ''),
+    create: writing(/<saml:SubjectConfirmationData.*?\/>/, ''),
   },
   {
     name: 'a NotBefore in the confirmation',
     refused: 'subject',
-    make: (world) =>
+    create: (world) =>
       writing(' Recipient=', ` NotBefore="${at(-minute_ms)(world)}" Recipient=`)(world),
   },
   {
     name: 'no AuthnStatement',
     refused: 'authentication_statement',
-    make: claiming({ statements: '<saml:AttributeStatement/>' }),
+    create: claiming({ statements: '<saml:AttributeStatement/>' }),
   },
   {
     name: 'an AuthnStatement without AuthnInstant',
     refused: 'authentication_statement',
-    make: writing(/ AuthnInstant="[^"]*"/, ''),
+    create: writing(/ AuthnInstant="[^"]*"/, ''),
   },
   {
     name: 'an AuthnStatement without AuthnContext',
     refused: 'authentication_statement',
-    make: writing(/<saml:AuthnContext>.*<\/saml:AuthnContext>/, ''),
+    create: writing(/<saml:AuthnContext>.*<\/saml:AuthnContext>/, ''),
   },
   {
     name: 'an attribute without a name',
     refused: 'not_a_response',
-    make: writing(
+    create: writing(
       '</saml:AttributeStatement>',
       '<saml:Attribute NameFormat="urn:x"><saml:AttributeValue>x</saml:AttributeValue>' +
         '</saml:Attribute></saml:AttributeStatement>',
@@ -114,63 +114,63 @@ const instants: Forgery[] = [
   {
     name: 'the Conditions ended 3 minutes ago',
     refused: 'expired',
-    make: claiming((world) => ({ not_on_or_after: at(-3 * minute_ms)(world) })),
+    create: claiming((world) => ({ not_on_or_after: at(-3 * minute_ms)(world) })),
   },
   {
     name: 'the Conditions ended a year ago',
     refused: 'expired',
-    make: claiming({ not_on_or_after: '2020-01-01T00:00:00Z' }),
+    create: claiming({ not_on_or_after: '2020-01-01T00:00:00Z' }),
   },
   {
     name: 'the confirmation ended 3 minutes ago',
     refused: 'expired',
-    make: claiming((world) => ({ confirmed_not_on_or_after: at(-3 * minute_ms)(world) })),
+    create: claiming((world) => ({ confirmed_not_on_or_after: at(-3 * minute_ms)(world) })),
   },
   {
     name: 'the confirmation never ends',
     refused: 'library',
-    make: claiming({ confirmed_not_on_or_after: undefined }),
+    create: claiming({ confirmed_not_on_or_after: undefined }),
   },
   {
     name: 'the session is over',
     refused: 'session_expired',
-    make: claiming((world) => ({ session_not_on_or_after: at(-3 * minute_ms)(world) })),
+    create: claiming((world) => ({ session_not_on_or_after: at(-3 * minute_ms)(world) })),
   },
   {
     name: 'the Conditions begin after 3 minutes',
     refused: 'not_yet_valid',
-    make: claiming((world) => ({ not_before: at(3 * minute_ms + 1)(world) })),
+    create: claiming((world) => ({ not_before: at(3 * minute_ms + 1)(world) })),
   },
   {
     name: 'issued after 3 minutes',
     refused: 'not_yet_valid',
-    make: claiming((world) => ({ issued_at: at(3 * minute_ms + 1)(world) })),
+    create: claiming((world) => ({ issued_at: at(3 * minute_ms + 1)(world) })),
   },
   {
     name: 'authenticated after 3 minutes',
     refused: 'not_yet_valid',
-    make: (world) =>
+    create: (world) =>
       writing(/ AuthnInstant="[^"]*"/, ` AuthnInstant="${at(3 * minute_ms + 1)(world)}"`)(world),
   },
   {
     name: 'an end without a zone',
     refused: 'time_format',
-    make: claiming({ not_on_or_after: '2099-01-01T00:00:00' }),
+    create: claiming({ not_on_or_after: '2099-01-01T00:00:00' }),
   },
   {
     name: 'an end on a day that does not exist',
     refused: 'time_format',
-    make: claiming({ not_on_or_after: '2099-02-30T00:00:00Z' }),
+    create: claiming({ not_on_or_after: '2099-02-30T00:00:00Z' }),
   },
   {
     name: 'an end that is a year',
     refused: 'time_format',
-    make: claiming({ not_on_or_after: '2099' }),
+    create: claiming({ not_on_or_after: '2099' }),
   },
   {
     name: 'an end that is no instant',
     refused: 'library',
-    make: claiming({ confirmed_not_on_or_after: 'tomorrow' }),
+    create: claiming({ confirmed_not_on_or_after: 'tomorrow' }),
   },
 ];
 

@@ -14,7 +14,7 @@ export const forged_nesting: Forgery[] = [
   {
     name: 'the genuine assertion in the KeyInfo of the signature that stands in an evil one',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       around(
         world,
         withGenuine(world, (signature) =>
@@ -25,7 +25,7 @@ export const forged_nesting: Forgery[] = [
   {
     name: 'the genuine assertion in the Advice of an evil one',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       around(
         world,
         change(
@@ -38,7 +38,7 @@ export const forged_nesting: Forgery[] = [
   {
     name: 'the genuine assertion in an attribute value of an evil one',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       around(
         world,
         change(
@@ -51,7 +51,7 @@ export const forged_nesting: Forgery[] = [
   {
     name: 'the genuine assertion in the details of the status',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       change(
         around(world, evilAssertion(world)),
         '</samlp:Status>',
@@ -61,36 +61,36 @@ export const forged_nesting: Forgery[] = [
   {
     name: 'the genuine response inside an evil one',
     refused: 'not_a_response',
-    make: (world) =>
+    create: (world) =>
       change(evilResponse(world), '</samlp:Response>', `${world.response}</samlp:Response>`),
   },
   {
     name: 'the genuine response inside an element of another name',
     refused: 'not_a_response',
-    make: (world) => `<a>${world.response}</a>`,
+    create: (world) => `<a>${world.response}</a>`,
   },
   {
     name: 'the genuine response inside an ArtifactResponse',
     refused: 'not_a_response',
-    make: (world) =>
+    create: (world) =>
       '<samlp:ArtifactResponse ' +
       `xmlns:samlp="${xml_names.samlp}">${world.response}</samlp:ArtifactResponse>`,
   },
   {
     name: 'an evil assertion of another namespace beside the genuine one',
     refused: 'not_a_response',
-    make: (world) =>
+    create: (world) =>
       around(world, change(evilAssertion(world), xml_names.saml, 'urn:evil') + world.assertion),
   },
   {
     name: 'the genuine assertion below an element between it and the Response',
     refused: 'not_a_response',
-    make: (world) =>
+    create: (world) =>
       around(world, `<saml:Advice xmlns:saml="${xml_names.saml}">${world.assertion}</saml:Advice>`),
   },
   {
     name: 'a second Response with the evil assertion behind the genuine one',
     refused: 'not_xml',
-    make: (world) => world.response + evilResponse(world),
+    create: (world) => world.response + evilResponse(world),
   },
 ];

@@ -13,11 +13,11 @@ const reference = /<ds:Reference [\s\S]*?<\/ds:Reference>/;
 
 /** Signatures of the right key that name something else, or stand at another place. */
 export const forged_references: Forgery[] = [
-  { name: 'no Reference', refused: 'signature_form', make: changed(reference, '') },
+  { name: 'no Reference', refused: 'signature_form', create: changed(reference, '') },
   {
     name: 'two References',
     refused: 'signature_form',
-    make: (world) =>
+    create: (world) =>
       change(
         world.response,
         '</ds:Reference>',
@@ -27,39 +27,43 @@ export const forged_references: Forgery[] = [
   {
     name: 'a Reference to the whole document',
     refused: 'signature_form',
-    make: signedSo({ is_uri_empty: true }),
+    create: signedSo({ is_uri_empty: true }),
   },
-  { name: 'a Reference without URI', refused: 'signature_form', make: changed(/ URI="[^"]*"/, '') },
+  {
+    name: 'a Reference without URI',
+    refused: 'signature_form',
+    create: changed(/ URI="[^"]*"/, ''),
+  },
   {
     name: 'a Reference to the Response',
     refused: 'signature_form',
-    make: (world) => change(world.response, / URI="[^"]*"/, ` URI="#${world.facts.response_id}"`),
+    create: (world) => change(world.response, / URI="[^"]*"/, ` URI="#${world.facts.response_id}"`),
   },
   {
     name: 'a Reference as an XPointer',
     refused: 'signature_form',
-    make: (world) =>
+    create: (world) =>
       change(world.response, / URI="[^"]*"/, ` URI="#xpointer(id('${world.facts.assertion_id}'))"`),
   },
   {
     name: 'a Reference to another server',
     refused: 'signature_form',
-    make: changed(/ URI="[^"]*"/, ' URI="https://evil.example/a.xml"'),
+    create: changed(/ URI="[^"]*"/, ' URI="https://evil.example/a.xml"'),
   },
   {
     name: 'a Reference with an XPath in it',
     refused: 'signature_form',
-    make: changed(/ URI="[^"]*"/, ` URI="#x' or '1'='1"`),
+    create: changed(/ URI="[^"]*"/, ` URI="#x' or '1'='1"`),
   },
   {
     name: 'an Object in the signature',
     refused: 'signature_form',
-    make: changed('</ds:Signature>', '<ds:Object/></ds:Signature>'),
+    create: changed('</ds:Signature>', '<ds:Object/></ds:Signature>'),
   },
   {
     name: 'a second SignedInfo',
     refused: 'signature_form',
-    make: (world) =>
+    create: (world) =>
       change(
         world.response,
         '</ds:SignedInfo>',
@@ -69,7 +73,7 @@ export const forged_references: Forgery[] = [
   {
     name: 'the signature twice',
     refused: 'signature_form',
-    make: (world) =>
+    create: (world) =>
       behindIssuer(
         world.response.replace('</saml:Issuer>', '</saml:Issuer >'),
         signatureOf(world.response),
@@ -78,7 +82,7 @@ export const forged_references: Forgery[] = [
   {
     name: 'the signature at the end of the assertion',
     refused: 'signature_form',
-    make: (world) =>
+    create: (world) =>
       change(
         withoutSignature(world.response),
         '</saml:Assertion>',
@@ -88,7 +92,7 @@ export const forged_references: Forgery[] = [
   {
     name: 'the signature in the Subject',
     refused: 'signature_form',
-    make: (world) =>
+    create: (world) =>
       change(
         withoutSignature(world.response),
         '<saml:Subject>',
@@ -98,11 +102,11 @@ export const forged_references: Forgery[] = [
   {
     name: 'the signature of the assertion as that of the response',
     refused: 'unsigned',
-    make: (world) => behindIssuer(withoutSignature(world.response), signatureOf(world.response)),
+    create: (world) => behindIssuer(withoutSignature(world.response), signatureOf(world.response)),
   },
   {
     name: 'a Signature of another namespace',
     refused: 'signature_form',
-    make: (world) => world.response.replaceAll(xml_names.ds, 'urn:evil'),
+    create: (world) => world.response.replaceAll(xml_names.ds, 'urn:evil'),
   },
 ];

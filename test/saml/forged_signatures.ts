@@ -23,17 +23,17 @@ export const forged_signatures: Forgery[] = [
   {
     name: 'nothing is signed',
     refused: 'unsigned',
-    make: (world) => responseXml(world.facts, assertionXml(world.facts)),
+    create: (world) => responseXml(world.facts, assertionXml(world.facts)),
   },
   {
     name: 'the signature was taken out',
     refused: 'unsigned',
-    make: (world) => withoutSignature(world.response),
+    create: (world) => withoutSignature(world.response),
   },
   {
     name: 'only the response is signed',
     refused: 'unsigned',
-    make: (world) =>
+    create: (world) =>
       signXml(
         responseXml(world.facts, assertionXml(world.facts)),
         world.facts.response_id,
@@ -43,7 +43,7 @@ export const forged_signatures: Forgery[] = [
   {
     name: 'the signature of the assertion was taken out of the response that is signed too',
     refused: 'unsigned',
-    make: (world) =>
+    create: (world) =>
       change(
         world.signed_response,
         world.signed_response
@@ -55,12 +55,12 @@ export const forged_signatures: Forgery[] = [
   {
     name: 'signed with the key of another provider',
     refused: 'signature',
-    make: (world) => signedResponse(world.other, world.facts),
+    create: (world) => signedResponse(world.other, world.facts),
   },
   {
     name: 'signed with another key whose certificate is in KeyInfo',
     refused: 'signature',
-    make: (world) =>
+    create: (world) =>
       signedResponse(world.other, world.evil, {
         key_info: certificateInfo(world.other.certificate),
       }),
@@ -68,7 +68,7 @@ export const forged_signatures: Forgery[] = [
   {
     name: 'signed with another key, the right certificate in KeyInfo',
     refused: 'signature',
-    make: (world) =>
+    create: (world) =>
       signedResponse(world.other, world.evil, {
         key_info: certificateInfo(world.acme.certificate),
       }),
@@ -76,40 +76,40 @@ export const forged_signatures: Forgery[] = [
   {
     name: 'the assertion signed with the right key, the response with another',
     refused: 'signature',
-    make: (world) => signXml(world.response, world.facts.response_id, world.other),
+    create: (world) => signXml(world.response, world.facts.response_id, world.other),
   },
   {
     name: 'the response signed with the right key, the assertion with another',
     refused: 'signature',
-    make: (world) =>
+    create: (world) =>
       signXml(signedResponse(world.other, world.evil), world.evil.response_id, world.acme),
   },
   {
     name: 'the response that is signed too, with another Destination written in',
     refused: 'destination',
-    make: (world) =>
+    create: (world) =>
       change(world.signed_response, /Destination="[^"]*"/, 'Destination="https://evil.example/"'),
   },
   {
     name: 'the response that is signed too, with its IssueInstant changed',
     refused: 'signature',
-    make: (world) =>
+    create: (world) =>
       change(world.signed_response, /IssueInstant="[^"]*"/, 'IssueInstant="2030-01-01T00:00:00Z"'),
   },
   {
     name: 'the NameID was changed',
     refused: 'signature',
-    make: changed('ada@acme.example</saml:NameID>', 'root@acme.example</saml:NameID>'),
+    create: changed('ada@acme.example</saml:NameID>', 'root@acme.example</saml:NameID>'),
   },
   {
     name: 'the e-mail attribute was changed',
     refused: 'signature',
-    make: changed('<saml:AttributeValue>ada@', '<saml:AttributeValue>root@'),
+    create: changed('<saml:AttributeValue>ada@', '<saml:AttributeValue>root@'),
   },
   {
     name: 'an attribute was added',
     refused: 'signature',
-    make: changed(
+    create: changed(
       '</saml:AttributeStatement>',
       '<saml:Attribute Name="mail"/></saml:AttributeStatement>',
     ),
@@ -117,28 +117,28 @@ export const forged_signatures: Forgery[] = [
   {
     name: 'the ID of the assertion was changed with its Reference',
     refused: 'signature',
-    make: (world) => world.response.replaceAll(world.facts.assertion_id, '_x'),
+    create: (world) => world.response.replaceAll(world.facts.assertion_id, '_x'),
   },
   {
     name: 'the audience was changed',
     refused: 'signature',
-    make: changed('<saml:Audience>', '<saml:Audience>https://evil.example/'),
+    create: changed('<saml:Audience>', '<saml:Audience>https://evil.example/'),
   },
   {
     name: 'the end was moved',
     refused: 'signature',
-    make: changed(/ NotOnOrAfter="[^"]*"/, ' NotOnOrAfter="2099-01-01T00:00:00Z"'),
+    create: changed(/ NotOnOrAfter="[^"]*"/, ' NotOnOrAfter="2099-01-01T00:00:00Z"'),
   },
   {
     name: 'the genuine signature in an evil assertion',
     refused: 'signature_form',
-    make: (world) =>
+    create: (world) =>
       responseXml(world.facts, behindIssuer(evilAssertion(world), signatureOf(world.assertion))),
   },
   {
     name: 'the genuine signature in an evil assertion with the same ID',
     refused: 'signature',
-    make: (world) =>
+    create: (world) =>
       responseXml(
         world.facts,
         behindIssuer(
@@ -150,27 +150,27 @@ export const forged_signatures: Forgery[] = [
   {
     name: 'the signature value is of zeros',
     refused: 'signature',
-    make: changed(/<ds:SignatureValue>[^<]*/, `<ds:SignatureValue>${'A'.repeat(342)}==`),
+    create: changed(/<ds:SignatureValue>[^<]*/, `<ds:SignatureValue>${'A'.repeat(342)}==`),
   },
   {
     name: 'the signature value is empty',
     refused: 'signature',
-    make: changed(/<ds:SignatureValue>[^<]*/, '<ds:SignatureValue>'),
+    create: changed(/<ds:SignatureValue>[^<]*/, '<ds:SignatureValue>'),
   },
   {
     name: 'the digest is of something else',
     refused: 'signature',
-    make: changed(/<ds:DigestValue>[^<]*/, `<ds:DigestValue>${'A'.repeat(43)}=`),
+    create: changed(/<ds:DigestValue>[^<]*/, `<ds:DigestValue>${'A'.repeat(43)}=`),
   },
   {
     name: 'the digest is empty',
     refused: 'library',
-    make: changed(/<ds:DigestValue>[^<]*/, '<ds:DigestValue>'),
+    create: changed(/<ds:DigestValue>[^<]*/, '<ds:DigestValue>'),
   },
   {
     name: 'a second DigestValue',
     refused: 'signature_form',
-    make: (world) =>
+    create: (world) =>
       change(
         world.response,
         '</ds:DigestValue>',

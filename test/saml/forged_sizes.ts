@@ -12,17 +12,17 @@ export const forged_sizes: Forgery[] = [
   {
     name: 'elements 40 deep',
     refused: 'too_large',
-    make: changed('</saml:Issuer>', `</saml:Issuer>${nested(40)}`),
+    create: changed('</saml:Issuer>', `</saml:Issuer>${nested(40)}`),
   },
   {
     name: 'elements 20,000 deep',
     refused: 'too_large',
-    make: changed('</saml:Issuer>', `</saml:Issuer>${nested(20_000)}`),
+    create: changed('</saml:Issuer>', `</saml:Issuer>${nested(20_000)}`),
   },
   {
     name: 'depth behind quotes that look like an end',
     refused: 'too_large',
-    make: changed(
+    create: changed(
       '</saml:Issuer>',
       `</saml:Issuer>${'<a b="/>">'.repeat(1_000)}${'</a>'.repeat(1_000)}`,
     ),
@@ -30,7 +30,7 @@ export const forged_sizes: Forgery[] = [
   {
     name: 'more than 2,000 elements',
     refused: 'too_large',
-    make: changed(
+    create: changed(
       '</saml:Issuer>',
       `</saml:Issuer><samlp:Extensions>${'<a/>'.repeat(2_000)}</samlp:Extensions>`,
     ),
@@ -38,7 +38,7 @@ export const forged_sizes: Forgery[] = [
   {
     name: 'more than 5,000 attributes',
     refused: 'too_large',
-    make: changed(
+    create: changed(
       '</saml:Issuer>',
       '</saml:Issuer><samlp:Extensions ' +
         `${Array.from({ length: 5_001 }, (_, index) => `a${index}=""`).join(' ')}/>`,
@@ -47,7 +47,7 @@ export const forged_sizes: Forgery[] = [
   {
     name: 'more than 1,000 namespaces',
     refused: 'too_large',
-    make: changed(
+    create: changed(
       '</saml:Issuer>',
       `</saml:Issuer><samlp:Extensions>${namespaces(1_000)}</samlp:Extensions>`,
     ),
@@ -55,7 +55,7 @@ export const forged_sizes: Forgery[] = [
   {
     name: 'more than 256 KiB',
     refused: 'too_large',
-    make: changed(
+    create: changed(
       '</saml:Issuer>',
       `</saml:Issuer><samlp:Extensions>${'x'.repeat(262_144)}</samlp:Extensions>`,
     ),

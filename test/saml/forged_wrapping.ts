@@ -31,7 +31,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW1: an evil Response around the signature, the genuine Response in an Object of it',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       behindIssuer(
         evilResponse(world),
         intoSignature(
@@ -43,7 +43,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW1 with the genuine Response directly in the signature',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       behindIssuer(
         evilResponse(world),
         intoSignature(signatureOf(world.signed_response), withoutSignature(world.signed_response)),
@@ -52,7 +52,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW1 with the same ID',
     refused: 'duplicate_id',
-    make: (world) =>
+    create: (world) =>
       behindIssuer(
         responseXml(same_id(world), evilAssertion(world)),
         intoSignature(
@@ -64,7 +64,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW2: an evil Response, the genuine one beside its detached signature',
     refused: 'not_a_response',
-    make: (world) =>
+    create: (world) =>
       behindIssuer(
         evilResponse(world),
         withoutSignature(world.signed_response) + signatureOf(world.signed_response),
@@ -73,7 +73,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW2 with the signature first',
     refused: 'not_a_response',
-    make: (world) =>
+    create: (world) =>
       behindIssuer(
         evilResponse(world),
         signatureOf(world.signed_response) + withoutSignature(world.signed_response),
@@ -82,28 +82,28 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW3: an evil assertion before the genuine one',
     refused: 'assertion_count',
-    make: (world) => around(world, evilAssertion(world) + world.assertion),
+    create: (world) => around(world, evilAssertion(world) + world.assertion),
   },
   {
     name: 'XSW3 with the evil assertion behind',
     refused: 'assertion_count',
-    make: (world) => around(world, world.assertion + evilAssertion(world)),
+    create: (world) => around(world, world.assertion + evilAssertion(world)),
   },
   {
     name: 'XSW3 with the same ID',
     refused: 'duplicate_id',
-    make: (world) => around(world, assertionXml(same_id(world)) + world.assertion),
+    create: (world) => around(world, assertionXml(same_id(world)) + world.assertion),
   },
   {
     name: 'XSW3 in the response that is signed too',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       change(world.signed_response, '</samlp:Status>', `</samlp:Status>${evilAssertion(world)}`),
   },
   {
     name: 'XSW4: the genuine assertion as a child of an evil one',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       around(
         world,
         change(evilAssertion(world), '</saml:Assertion>', `${world.assertion}</saml:Assertion>`),
@@ -112,7 +112,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW4 with the same ID',
     refused: 'duplicate_id',
-    make: (world) =>
+    create: (world) =>
       around(
         world,
         change(
@@ -127,7 +127,7 @@ export const forged_wrappings: Forgery[] = [
       'XSW5: the genuine signature in an evil assertion, the genuine assertion without it at ' +
       'the end',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       around(
         world,
         withGenuine(world, (signature) => signature) + withoutSignature(world.assertion),
@@ -136,7 +136,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW5 with the genuine assertion first',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       around(
         world,
         withoutSignature(world.assertion) + withGenuine(world, (signature) => signature),
@@ -145,7 +145,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW6: the genuine assertion in the signature that stands in an evil one',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       around(
         world,
         withGenuine(world, (signature) =>
@@ -156,7 +156,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW6 with the same ID',
     refused: 'duplicate_id',
-    make: (world) =>
+    create: (world) =>
       around(
         world,
         withGenuine(
@@ -169,7 +169,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW7: the genuine assertion in Extensions, an evil one in its place',
     refused: 'not_a_response',
-    make: (world) =>
+    create: (world) =>
       responseXml(
         { ...world.facts, after_status: `<samlp:Extensions>${world.assertion}</samlp:Extensions>` },
         evilAssertion(world),
@@ -178,7 +178,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW7 with Extensions where they may stand',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       behindIssuer(
         around(world, evilAssertion(world)),
         `<samlp:Extensions>${world.assertion}</samlp:Extensions>`,
@@ -187,13 +187,13 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW7 with the evil assertion in Extensions',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       behindIssuer(world.response, `<samlp:Extensions>${evilAssertion(world)}</samlp:Extensions>`),
   },
   {
     name: 'XSW7 with the same ID',
     refused: 'duplicate_id',
-    make: (world) =>
+    create: (world) =>
       behindIssuer(
         around(world, assertionXml(same_id(world))),
         `<samlp:Extensions>${world.assertion}</samlp:Extensions>`,
@@ -202,7 +202,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW8: the genuine assertion in an Object of the signature that stands in an evil one',
     refused: 'assertion_count',
-    make: (world) =>
+    create: (world) =>
       around(
         world,
         withGenuine(world, (signature) =>
@@ -213,7 +213,7 @@ export const forged_wrappings: Forgery[] = [
   {
     name: 'XSW8 with the same ID',
     refused: 'duplicate_id',
-    make: (world) =>
+    create: (world) =>
       around(
         world,
         withGenuine(

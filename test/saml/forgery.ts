@@ -31,7 +31,7 @@ export type SignInUnderWay = {
 export type Forgery = {
   name: string;
   refused: RefusalCode;
-  make: (world: SignInUnderWay) => string;
+  create: (world: SignInUnderWay) => string;
 };
 
 /**

@@ -5,7 +5,7 @@ import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
 import { findFreePort } from '../../server/platform/embedded/free_port.ts';
 import { openEmbeddedPostgres } from '../../server/platform/embedded/postgres/postgres.ts';
-import { makeApiKey } from '../../server/platform/http/caller/api_key.ts';
+import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { keepRunning } from '../chaos/kept_process.ts';
 import { openRandom } from '../chaos/random.ts';
@@ -129,7 +129,7 @@ async function openDeployment(
   const analytics = await openEmbeddedClickHouse({ folder: join(folder, 'clickhouse'), log });
   closing.push(() => analytics.stop());
   const port = await findFreePort();
-  const key = makeApiKey();
+  const key = createApiKey();
   const environment = serverEnvironment(folder, key, {
     SLUICE_DATABASE_URL: postgres.url,
     SLUICE_CLICKHOUSE_URL: analytics.url,

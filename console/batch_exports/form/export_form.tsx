@@ -21,7 +21,7 @@ type Given = {
   path: string;
   base: Base | undefined;
   etag: string | undefined;
-  saved: (made: BatchExport) => Promise<unknown>;
+  saved: (created: BatchExport) => Promise<unknown>;
   /** Called after everything that was typed was thrown away. */
   discarded: () => void;
 };
@@ -56,9 +56,9 @@ export function ExportForm({ project_id, types, path, base, etag, saved, discard
           accepted.current = body();
           return confirm(accepted.current);
         }}
-        done={async (made) => {
+        done={async (created) => {
           kept.forget();
-          await saved(made);
+          await saved(created);
         }}
         button={is_new ? 'Make the export' : 'Save the changes'}
       >

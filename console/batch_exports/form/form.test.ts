@@ -175,20 +175,20 @@ test(
   'an edit keeps secrets, asks for them again, and says what starts anew',
   { skip },
   async () => {
-    const made = await newExport(world.server.harness, home, {
+    const created = await newExport(world.server.harness, home, {
       name: hostile,
       destination: {
         type: 'Postgres',
         config: { user: 'u', password: 'kept', host: 'one.example.com', database: 'd' },
       },
     });
-    await insertRunRow(world.server.harness, made.id, { status: 'Completed', total: 1_234 });
+    await insertRunRow(world.server.harness, created.id, { status: 'Completed', total: 1_234 });
     const { page } = visitor;
     const sent: string[] = [];
     page.on('request', (request) => {
       if (request.method() === 'PATCH') sent.push(request.postData() ?? '');
     });
-    const edit = `/projects/${home.project.id}/exports/${made.id}/edit`;
+    const edit = `/projects/${home.project.id}/exports/${created.id}/edit`;
     await goTo(page, edit);
     await fill(page, 'Name', 'Renamed');
     await button(page, 'Save the changes').click();
@@ -223,20 +223,20 @@ test(
     await checkEverywhere(page, 'edit_export_anew');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    assert.equal((await stored(made.id)).body.destination.config.host, 'one.example.com');
+    assert.equal((await stored(created.id)).body.destination.config.host, 'one.example.com');
     await button(page, 'Save the changes').click();
     await button(page, 'Save and start anew').click();
     await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
-    assert.equal((await stored(made.id)).body.destination.config.host, 'two.example.com');
+    assert.equal((await stored(created.id)).body.destination.config.host, 'two.example.com');
 
     // A change by somebody else is not undone.
     await goTo(page, edit);
     await fill(page, 'Name', 'Mine');
-    const path = `${projectBase(home)}${made.id}/`;
+    const path = `${projectBase(home)}${created.id}/`;
     await world.server.harness.request('PATCH', path, { key: home.key, body: { name: 'Theirs' } });
     await button(page, 'Save the changes').click();
     await page.getByText(/changed meanwhile|has changed|newer/i).waitFor();
-    assert.equal((await stored(made.id)).body.name, 'Theirs');
+    assert.equal((await stored(created.id)).body.name, 'Theirs');
     await button(page, 'Discard what was typed').click();
   },
 );

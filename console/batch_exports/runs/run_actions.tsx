@@ -32,7 +32,7 @@ export function RunActions({
           label="Retry"
           size={size}
           about={about}
-          done={(made) => said(`Tried again as run ${made.id.slice(-8)}.`)}
+          done={(created) => said(`Tried again as run ${created.id.slice(-8)}.`)}
         />
       )}
       {isCancellable(run) && (

@@ -112,13 +112,13 @@ test('filters, alone and together', async () => {
     key: other.key,
     body: { name: 'two' },
   });
-  const made = (
+  const created = (
     await harness.request('POST', '/api/projects/', {
       key: other.key,
       body: { name: 'three', organization: home.organization.id },
     })
   ).body;
-  await harness.request('DELETE', `/api/projects/${made.id}/`, { key: home.key });
+  await harness.request('DELETE', `/api/projects/${created.id}/`, { key: home.key });
   const all = await entries(home, '?ordering=number');
   const [, second, third] = all.map(({ created_at }) => encodeURIComponent(created_at));
   const unknown = '01890000-0000-7000-8000-000000000000';
@@ -131,12 +131,12 @@ test('filters, alone and together', async () => {
     ['scope=organization', [2]],
     ['scope=nothing', []],
     ['activity=deleted', [4]],
-    [`item_id=${made.id}`, [3, 4]],
+    [`item_id=${created.id}`, [3, 4]],
     [`after=${second}`, [2, 3, 4]],
     [`before=${third}`, [1, 2]],
     [`after=${second}&before=${third}`, [2]],
     [`scope=project&user=${home.user.uuid}&activity=updated`, [1]],
-    [`scope=project&after=${third}&item_id=${made.id}&activity=created`, [3]],
+    [`scope=project&after=${third}&item_id=${created.id}&activity=created`, [3]],
     ['unknown=1', [1, 2, 3, 4]],
   ];
   for (const [query, expected] of cases)
@@ -217,13 +217,13 @@ test('who reads it: members with the scope; addresses of others: administrators'
 test("a person's own log: what they did to keys, in no organization's log", async () => {
   const [home, other] = [await harness.newOrganization(), await harness.newOrganization()];
   const cookie = await harness.newSession(home.user);
-  const made = (
+  const created = (
     await harness.request('POST', '/api/personal_api_keys/', {
       headers: { cookie },
       body: { label: 'CI', scopes: ['user:read'] },
     })
   ).body;
-  const own = await harness.request('GET', '/api/users/@me/activity/', { key: made.value });
+  const own = await harness.request('GET', '/api/users/@me/activity/', { key: created.value });
   assert.deepEqual(
     own.body.results.map(({ number, activity, scope, item_name, ip }: Entry) => [
       number,
@@ -259,11 +259,11 @@ test("a destination's password: masked on both sides, and nowhere in the table",
     database: 'warehouse',
   });
   const base = `/api/projects/${home.project.id}/batch_exports/`;
-  const made = await harness.request('POST', base, {
+  const created = await harness.request('POST', base, {
     key: home.key,
     body: { name: 'P', interval: 'hour', destination: { type: 'Postgres', config: config(first) } },
   });
-  const patched = await harness.request('PATCH', `${base}${made.body.id}/`, {
+  const patched = await harness.request('PATCH', `${base}${created.body.id}/`, {
     key: home.key,
     body: { destination: { config: config(second) } },
   });

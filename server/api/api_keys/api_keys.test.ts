@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
 import {
-  makeKey,
+  createKey,
   newPerson,
   list_of_keys as list,
 } from '../../../test/factories/people/signed_in.ts';
@@ -27,7 +27,7 @@ const faultsOf = ({ body }: Answer) =>
 
 test('a key is made, shown once, and works with its scopes', async () => {
   const person = await newPerson(harness);
-  const { value, ...made } = await makeKey(person, {
+  const { value, ...created } = await createKey(person, {
     label: ' CI ',
     scopes: ['project:read', 'event:write'],
     expires_at: '2030-06-01T12:00:00+02:00',
@@ -36,7 +36,7 @@ test('a key is made, shown once, and works with its scopes', async () => {
   });
   assert.ok(isWellFormedApiKey(value));
   assert.deepEqual(
-    { ...made, id: '', created_at: '' },
+    { ...created, id: '', created_at: '' },
     {
       id: '',
       label: 'CI',
@@ -51,20 +51,20 @@ test('a key is made, shown once, and works with its scopes', async () => {
       created_at: '',
     },
   );
-  const read = await person.ask('GET', `${list}${made.id}/`);
-  assert.deepEqual(read.body, made);
+  const read = await person.ask('GET', `${list}${created.id}/`);
+  assert.deepEqual(read.body, created);
   assert.equal(await statusOf(value), 200);
   assert.equal(await statusOf(value, '/api/organizations/'), 403);
   const row = await harness.deps.db.row<{ key_hash: Buffer }>(
-    sql`SELECT key_hash FROM personal_api_keys WHERE id = ${made.id}::uuid`,
+    sql`SELECT key_hash FROM personal_api_keys WHERE id = ${created.id}::uuid`,
   );
   assert.deepEqual(row!.key_hash, harness.deps.secrets.hash(value));
 });
 
 test('the list has the own keys, newest first, in pages', async () => {
   const person = await newPerson(harness);
-  const made = [];
-  for (const label of ['one', 'two', 'three']) made.push(await makeKey(person, { label }));
+  const created = [];
+  for (const label of ['one', 'two', 'three']) created.push(await createKey(person, { label }));
   const { body } = await person.ask('GET', `${list}?limit=3`);
   assert.deepEqual(
     [body.count, body.results.map((key: { label: string }) => key.label)],
@@ -81,7 +81,7 @@ test('the list has the own keys, newest first, in pages', async () => {
 
 test("another's key, an unknown one and what is no id are the same 404", async () => {
   const [person, other] = [await newPerson(harness), await newPerson(harness)];
-  const foreign = await makeKey(other);
+  const foreign = await createKey(other);
   for (const id of [foreign.id, '01890000-0000-7000-8000-000000000000', 'x', '@me', '1']) {
     for (const [method, path] of [
       ['GET', ''],
@@ -103,7 +103,7 @@ test("another's key, an unknown one and what is no id are the same 404", async (
 
 test('a key can neither make keys nor see them; without credentials it is 401', async () => {
   const person = await newPerson(harness);
-  const { id } = await makeKey(person);
+  const { id } = await createKey(person);
   const key = await harness.newKey(person.user, { scopes: ['*'] });
   for (const [method, path] of [
     ['GET', ''],
@@ -137,10 +137,10 @@ test(
     'request',
   async () => {
     const person = await newPerson(harness);
-    const { value, ...made } = await makeKey(person, { expires_at: at(now + day_ms) });
-    const url = `${list}${made.id}/`;
+    const { value, ...created } = await createKey(person, { expires_at: at(now + day_ms) });
+    const url = `${list}${created.id}/`;
     const patched = await person.ask('PATCH', url, { label: 'New' });
-    assert.deepEqual(patched.body, { ...made, label: 'New' });
+    assert.deepEqual(patched.body, { ...created, label: 'New' });
     await person.ask('PATCH', url, { scopes: ['organization:read'] });
     assert.deepEqual(
       [await statusOf(value), await statusOf(value, '/api/organizations/')],
@@ -181,7 +181,7 @@ test(
 
 test('a stale If-Match is 412 on change and delete', async () => {
   const person = await newPerson(harness);
-  const { id } = await makeKey(person);
+  const { id } = await createKey(person);
   const url = `${list}${id}/`;
   const tag = (await person.ask('GET', url)).headers['etag']!;
   assert.equal((await person.ask('GET', url, undefined, { 'if-none-match': tag })).status, 304);
@@ -214,12 +214,15 @@ test(
 test('@current: any key learns about itself and its owner; a session has none', async () => {
   const person = await newPerson(harness);
   for (const scopes of [['event:write'], ['*'], ['user:read']]) {
-    const { value, ...made } = await makeKey(person, { scopes, scoped_teams: [person.project.id] });
+    const { value, ...created } = await createKey(person, {
+      scopes,
+      scoped_teams: [person.project.id],
+    });
     const { status, body } = await harness.request('GET', `${list}@current/`, { key: value });
     const { user, ...key } = body;
     assert.deepEqual(
       [status, { ...key, last_used_at: null, last_used_ip: null, last_used_user_agent: null }],
-      [200, made],
+      [200, created],
     );
     assert.deepEqual(
       [user.id, user.uuid, user.email],
@@ -236,10 +239,10 @@ test('@current: any key learns about itself and its owner; a session has none', 
 
 test('what was done to keys is in the log of the person, without the key, once each', async () => {
   const person = await newPerson(harness);
-  const made = await makeKey(person, { label: 'Logged' });
-  await person.ask('PATCH', `${list}${made.id}/`, { label: 'Renamed' });
-  const rolled = await person.ask('POST', `${list}${made.id}/roll/`, { overlap_seconds: 60 });
-  await person.ask('DELETE', `${list}${made.id}/`);
+  const created = await createKey(person, { label: 'Logged' });
+  await person.ask('PATCH', `${list}${created.id}/`, { label: 'Renamed' });
+  const rolled = await person.ask('POST', `${list}${created.id}/roll/`, { overlap_seconds: 60 });
+  await person.ask('DELETE', `${list}${created.id}/`);
   await person.ask('POST', `${list}?validate_only=true`, { label: 'x', scopes: ['*'] });
   await person.ask('POST', list, { label: '' });
   const rows = await harness.deps.db.rows<Record<string, unknown>>(sql`
@@ -248,10 +251,10 @@ test('what was done to keys is in the log of the person, without the key, once e
   assert.deepEqual(
     rows.map(({ activity, scope, item_id, item_name }) => [activity, scope, item_id, item_name]),
     [
-      ['created', 'personal_api_key', made.id, 'Logged'],
-      ['updated', 'personal_api_key', made.id, 'Logged'],
-      ['rolled', 'personal_api_key', made.id, 'Renamed'],
-      ['deleted', 'personal_api_key', made.id, 'Renamed'],
+      ['created', 'personal_api_key', created.id, 'Logged'],
+      ['updated', 'personal_api_key', created.id, 'Logged'],
+      ['rolled', 'personal_api_key', created.id, 'Renamed'],
+      ['deleted', 'personal_api_key', created.id, 'Renamed'],
     ],
   );
   assert.deepEqual(rows[1]!['changes'], [
@@ -271,6 +274,6 @@ test('what was done to keys is in the log of the person, without the key, once e
         row['organization_id'] === null,
     ),
   );
-  for (const value of [made.value, rolled.body.value])
+  for (const value of [created.value, rolled.body.value])
     assert.ok(!JSON.stringify(rows).includes(value));
 });

@@ -5,7 +5,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { shareHarness } from '../../../test/harness.ts';
 import {
   list_of_keys as list,
-  makeKey,
+  createKey,
   newPerson,
 } from '../../../test/factories/people/signed_in.ts';
 
@@ -36,7 +36,7 @@ test(
     for (let round = 0; round < rounds; round += 1) {
       const { person, host, remove } = await newGuest();
       const [here, there] = [person.organization.id, host.organization.id];
-      const { id } = await makeKey(person, { scoped_organizations: [here, there] });
+      const { id } = await createKey(person, { scoped_organizations: [here, there] });
       const [changed, removed] = await Promise.all([
         person.ask('PATCH', `${list}${id}/`, { scoped_organizations: [there] }),
         remove(),
@@ -59,9 +59,9 @@ test('a key made for an organization while its person is removed there is not le
   for (let round = 0; round < rounds; round += 1) {
     const { person, host, remove } = await newGuest();
     const limits = { label: 'CI', scopes: ['*'], scoped_organizations: [host.organization.id] };
-    const [made, removed] = await Promise.all([person.ask('POST', list, limits), remove()]);
+    const [created, removed] = await Promise.all([person.ask('POST', list, limits), remove()]);
     assert.equal(removed.status, 204);
-    assert.ok([201, 400].includes(made.status), made.text);
+    assert.ok([201, 400].includes(created.status), created.text);
     assert.equal(
       (await person.ask('GET', list)).body.results.filter(
         (key: any) => key.scoped_organizations.length > 0,

@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
 import {
-  makeKey,
+  createKey,
   newPerson,
   list_of_keys as list,
 } from '../../../test/factories/people/signed_in.ts';
@@ -54,13 +54,13 @@ test('roll: a new key with the same fields, and the old one works on for the ove
     scoped_teams: [person.project.id],
     expires_at: at(now + day_ms),
   };
-  const { value, ...old } = await makeKey(person, fields);
+  const { value, ...old } = await createKey(person, fields);
   const rolled = await person.ask('POST', `${list}${old.id}/roll/`, { overlap_seconds: 3600 });
   assert.equal(rolled.status, 201, rolled.text);
-  const { value: new_value, ...made } = rolled.body;
+  const { value: new_value, ...created } = rolled.body;
   const own = { id: '', mask_value: '', created_at: '' };
-  assert.deepEqual({ ...made, ...own }, { ...old, ...own });
-  assert.notEqual(made.id, old.id);
+  assert.deepEqual({ ...created, ...own }, { ...old, ...own });
+  assert.notEqual(created.id, old.id);
   assert.equal(
     Date.parse((await person.ask('GET', `${list}${old.id}/`)).body.expires_at),
     now + 3_600_000,
@@ -75,14 +75,14 @@ test(
     'expired key is 409',
   async () => {
     const person = await newPerson(harness);
-    const one = await makeKey(person);
+    const one = await createKey(person);
     const rolled = await person.ask('POST', `${list}${one.id}/roll/`);
     assert.deepEqual(
       [rolled.status, await statusOf(one.value), await statusOf(rolled.body.value)],
       [201, 401, 200],
     );
     assert.equal((await person.ask('POST', `${list}${one.id}/roll/`)).status, 409);
-    const ending = await makeKey(person, { expires_at: at(now + 10_000) });
+    const ending = await createKey(person, { expires_at: at(now + 10_000) });
     assert.equal(
       (await person.ask('POST', `${list}${ending.id}/roll/`, { overlap_seconds: 604_800 })).status,
       201,
@@ -111,7 +111,7 @@ test(
     'later than its overlap',
   async () => {
     const person = await newPerson(harness);
-    const old = await makeKey(person, { expires_at: at(now + day_ms) });
+    const old = await createKey(person, { expires_at: at(now + day_ms) });
     const url = `${list}${old.id}/`;
     assert.equal((await person.ask('POST', `${url}roll/`, { overlap_seconds: 3600 })).status, 201);
     assert.equal((await person.ask('POST', `${url}roll/`, { overlap_seconds: 60 })).status, 409);
@@ -150,8 +150,8 @@ test(
         assert.equal((await change(method, { expires_at })).status, 409);
     assert.equal((await change('PATCH', {})).status, 200);
     assert.equal(await statusOf(old.value), 401);
-    const ended = await makeKey(person, { expires_at: at(now + 1_000) });
-    const living = await makeKey(person, { expires_at: at(now + 1_000) });
+    const ended = await createKey(person, { expires_at: at(now + 1_000) });
+    const living = await createKey(person, { expires_at: at(now + 1_000) });
     assert.equal(
       (await person.ask('PATCH', `${list}${living.id}/`, { expires_at: null })).status,
       200,
@@ -170,7 +170,7 @@ test(
     'seen',
   async () => {
     const person = await newPerson(harness);
-    const { id } = await makeKey(person);
+    const { id } = await createKey(person);
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => person.ask('POST', `${list}${id}/roll/`)),
     );

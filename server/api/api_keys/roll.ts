@@ -17,7 +17,7 @@ export async function rollApiKey(
   user_id: number,
   key: ApiKeyRow,
   overlap_seconds: number,
-): Promise<{ after: ApiKeyRow; made: ApiKeyRow; value: string }> {
+): Promise<{ after: ApiKeyRow; created: ApiKeyRow; value: string }> {
   const now_ms = clock.now();
   if (isExpired(key, now_ms))
     throw conflict('This key has expired, so there is nothing to replace: make a new key.');
@@ -26,6 +26,6 @@ export async function rollApiKey(
   await markRolled(tx, key.id, now_ms, overlap_seconds);
   const after = await findApiKey(tx, user_id, key.id);
   refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
-  const { value, ...made } = await insertApiKey(tx, secrets, { ...key, user_id });
-  return { after: after!, made, value };
+  const { value, ...created } = await insertApiKey(tx, secrets, { ...key, user_id });
+  return { after: after!, created, value };
 }

@@ -111,9 +111,9 @@ function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
         await confirmCaller(tx, request);
         const fields = await keyBody(request, ApiKeyCreate, { db: tx, now_ms });
         refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
-        const { value, ...made } = await insertApiKey(tx, secrets, { ...fields, user_id });
-        record(entryOf(request, 'created', undefined, made));
-        return shownOnce(request, made, value);
+        const { value, ...created } = await insertApiKey(tx, secrets, { ...fields, user_id });
+        record(entryOf(request, 'created', undefined, created));
+        return shownOnce(request, created, value);
       }),
   );
 }
@@ -155,15 +155,15 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
     write(request, reply, 201, async (tx, record) => {
       const before = await lockOwnKey(tx, request);
       const { overlap_seconds = 0 } = body(request, ApiKeyRoll);
-      const { after, made, value } = await rollApiKey(
+      const { after, created, value } = await rollApiKey(
         tx,
         deps,
         request.caller.user_id,
         before,
         overlap_seconds,
       );
-      record(entryOf(request, 'rolled', before, { ...after, replaced_by: made.id }));
-      return shownOnce(request, made, value);
+      record(entryOf(request, 'rolled', before, { ...after, replaced_by: created.id }));
+      return shownOnce(request, created, value);
     }),
   );
 }
@@ -227,10 +227,10 @@ async function lockOwnKey(tx: Transaction, request: FastifyRequest): Promise<Api
 /** The answer to whoever made a key. With `validate_only` there is no key, so none is shown. */
 function shownOnce(
   request: FastifyRequest,
-  made: ApiKeyRow,
+  created: ApiKeyRow,
   value: string,
 ): ApiKeyRow & { value?: string } {
-  return isValidateOnly(request) ? made : { ...made, value };
+  return isValidateOnly(request) ? created : { ...created, value };
 }
 
 /** A key is its owner's alone, so what is done to it is kept in their chain. */

@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import type { Static } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
-import { makeApiKey, maskApiKey } from '../../platform/http/caller/api_key.ts';
+import { createApiKey, maskApiKey } from '../../platform/http/caller/api_key.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -115,7 +115,7 @@ export async function insertApiKey(
   db: Queryable,
   secrets: Secrets,
   fields: ApiKeyFields,
-  value: string = makeApiKey(),
+  value: string = createApiKey(),
 ): Promise<ApiKeyRow & { value: string }> {
   const [row] = await db.rows<ApiKeyRow>(sql`
     INSERT INTO personal_api_keys AS k (id, user_id, label, key_hash, mask_value, scopes,

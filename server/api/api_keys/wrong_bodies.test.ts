@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
 import {
-  makeKey,
+  createKey,
   newPerson,
   list_of_keys as list,
 } from '../../../test/factories/people/signed_in.ts';
@@ -84,7 +84,7 @@ test('wrong bodies: every violation is named', async () => {
       ],
     ],
   ];
-  const { id } = await makeKey(person);
+  const { id } = await createKey(person);
   for (const [fields, expected] of cases) {
     const body = { label: 'x', scopes: ['*'], ...fields };
     for (const [method, path] of [

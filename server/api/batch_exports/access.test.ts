@@ -17,8 +17,8 @@ test(
   async () => {
     const home = await harness.newOrganization();
     const stranger = await harness.newOrganization();
-    const made = await newExport(harness, home);
-    const run = await insertRunRow(harness, made.id, { status: 'Failed' });
+    const created = await newExport(harness, home);
+    const run = await insertRunRow(harness, created.id, { status: 'Failed' });
     const second = await harness.request('POST', '/api/projects/', {
       key: home.key,
       body: { name: 'Second', organization: home.organization.id },
@@ -41,15 +41,15 @@ test(
       `backfills/${backfill}/cancel/`,
     ];
     const hidden: [string, string][] = [
-      [`${projectBase(home)}${made.id}/`, stranger.key],
-      [`${organizationBase(home)}${made.id}/`, stranger.key],
-      [`${projectBase(stranger)}${made.id}/`, stranger.key],
-      [`${organizationBase(stranger)}${made.id}/`, stranger.key],
-      [`/api/projects/${second.body.id}/batch_exports/${made.id}/`, home.key],
+      [`${projectBase(home)}${created.id}/`, stranger.key],
+      [`${organizationBase(home)}${created.id}/`, stranger.key],
+      [`${projectBase(stranger)}${created.id}/`, stranger.key],
+      [`${organizationBase(stranger)}${created.id}/`, stranger.key],
+      [`/api/projects/${second.body.id}/batch_exports/${created.id}/`, home.key],
       [`${projectBase(home)}${backfill}/`, home.key],
       [`${projectBase(home)}nonsense/`, home.key],
       [`${projectBase(home)}%00/`, home.key],
-      [`/api/projects/99999999999999999999/batch_exports/${made.id}/`, home.key],
+      [`/api/projects/99999999999999999999/batch_exports/${created.id}/`, home.key],
     ];
     const routes: [string, string, { body?: string }][] = [
       ...reads.map((path): [string, string, object] => ['GET', path, {}]),
@@ -66,7 +66,7 @@ test(
             `${method} ${url}${path}`,
           );
     for (const base of [projectBase(home), organizationBase(home)]) {
-      const url = `${base}${made.id}/`;
+      const url = `${base}${created.id}/`;
       for (const path of reads) {
         assert.equal(
           (await harness.request('GET', `${url}${path}`, { key: reader.key })).status,
@@ -114,11 +114,11 @@ test(
     }
     assert.deepEqual(
       {
-        ...(await harness.request('GET', `${projectBase(home)}${made.id}/`, { key: home.key }))
+        ...(await harness.request('GET', `${projectBase(home)}${created.id}/`, { key: home.key }))
           .body,
         latest_runs: [],
       },
-      made,
+      created,
     );
   },
 );

@@ -15,12 +15,12 @@ import { isLater } from '../../../test/watchers/instants.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
-const make = (home: TestOrganization, body: Record<string, unknown> = {}) =>
+const create = (home: TestOrganization, body: Record<string, unknown> = {}) =>
   newExport(harness, home, body);
 
 test('an export is made with defaults, found under both mounts, listed newest first', async () => {
   const home = await harness.newOrganization({ level: 1 });
-  const first = await make(home);
+  const first = await create(home);
   const { id, created_at, last_updated_at, next_run, ...rest } = first;
   assert.equal(
     Date.parse(next_run.data_interval_end) - Date.parse(next_run.data_interval_start),
@@ -44,7 +44,7 @@ test('an export is made with defaults, found under both mounts, listed newest fi
     managed_by: null,
   });
   assert.equal(created_at, last_updated_at);
-  const second = await make(home, {
+  const second = await create(home, {
     name: 'Second',
     start_at: '2030-01-01T00:00:00+02:00',
     end_at: '2031-01-01T00:00:00.000000Z',
@@ -105,12 +105,12 @@ test('under an organization a new export goes to team_id or the oldest project',
 
 test('PATCH changes what is sent, keeps the rest and is idempotent', async () => {
   const home = await harness.newOrganization();
-  const made = await make(home, {
+  const created = await create(home, {
     destination: { type: 'File', config: { prefix: 'a', compression: 'gzip' } },
   });
-  const url = `${projectBase(home)}${made.id}/`;
+  const url = `${projectBase(home)}${created.id}/`;
   const patch = (body: unknown) => harness.request('PATCH', url, { key: home.key, body });
-  assert.deepEqual((await patch({})).body, made);
+  assert.deepEqual((await patch({})).body, created);
   assert.deepEqual(
     (
       await patch({
@@ -123,16 +123,21 @@ test('PATCH changes what is sent, keeps the rest and is idempotent', async () =>
         unknown: {},
       })
     ).body,
-    made,
+    created,
   );
   const renamed = (
     await patch({ name: ' Renamed ', last_paused_at: '2020-01-01T00:00:00.123456Z' })
   ).body;
   assert.deepEqual(
     { ...renamed, last_updated_at: 0 },
-    { ...made, name: 'Renamed', last_paused_at: '2020-01-01T00:00:00.123456Z', last_updated_at: 0 },
+    {
+      ...created,
+      name: 'Renamed',
+      last_paused_at: '2020-01-01T00:00:00.123456Z',
+      last_updated_at: 0,
+    },
   );
-  assert.ok(isLater(renamed.last_updated_at, made.last_updated_at));
+  assert.ok(isLater(renamed.last_updated_at, created.last_updated_at));
   assert.deepEqual(
     (await patch({ destination: { config: { file_format: 'Parquet', compression: 'zstd' } } })).body
       .destination.config,
@@ -169,11 +174,11 @@ test('PATCH changes what is sent, keeps the rest and is idempotent', async () =>
 
 test('PUT demands the required fields and replaces the config', async () => {
   const home = await harness.newOrganization();
-  const made = await make(home, {
+  const created = await create(home, {
     destination: { type: 'File', config: { prefix: 'a', compression: 'gzip' } },
     end_at: '2040-01-01T00:00:00.000000Z',
   });
-  const url = `${projectBase(home)}${made.id}/`;
+  const url = `${projectBase(home)}${created.id}/`;
   assert.deepEqual(
     attrsOf(await harness.request('PUT', url, { key: home.key, body: { name: 'x' } })),
     ['destination required', 'interval required'],
@@ -197,9 +202,9 @@ test('PUT demands the required fields and replaces the config', async () => {
 
 test('a deleted export is gone everywhere and its runs and backfills are cancelled', async () => {
   const home = await harness.newOrganization();
-  const made = await make(home);
-  const url = `${projectBase(home)}${made.id}/`;
-  const run = await insertRunRow(harness, made.id, {});
+  const created = await create(home);
+  const url = `${projectBase(home)}${created.id}/`;
+  const run = await insertRunRow(harness, created.id, {});
   const started = await harness.request('POST', `${url}backfill/`, {
     key: home.key,
     body: { start_at: '2026-01-01T00:00:00.000000Z', end_at: '2026-01-02T00:00:00.000000Z' },
@@ -248,13 +253,13 @@ test('a deleted export is gone everywhere and its runs and backfills are cancell
   const state = await harness.deps.db.row(sql`
     SELECT r.cancel_requested_at IS NOT NULL AS run, b.status AS backfill
       FROM batch_export_runs r, batch_export_backfills b WHERE r.id = ${run}
-      AND b.batch_export_id = ${made.id}`);
+      AND b.batch_export_id = ${created.id}`);
   assert.deepEqual(state, { run: true, backfill: 'Cancelled' });
 });
 
 test('latest_runs are the ten newest of each export of a page, in one statement', async () => {
   const home = await harness.newOrganization();
-  const [one, two] = [await make(home), await make(home)];
+  const [one, two] = [await create(home), await create(home)];
   const runs: string[] = [];
   for (let number = 0; number < 12; number += 1)
     runs.unshift(await insertRunRow(harness, one.id, { status: 'Completed', hour: number }));

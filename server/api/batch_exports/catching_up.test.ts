@@ -24,8 +24,8 @@ after(() => delivering.close());
 
 test('unpausing with backfill makes up for every interval that was missed', async () => {
   await delivering.startOnce();
-  const { made, get, send } = await withEvents(harness, 'unpaused', { paused: true });
-  await scheduleFrom(harness, made.id);
+  const { created, get, send } = await withEvents(harness, 'unpaused', { paused: true });
+  await scheduleFrom(harness, created.id);
   assert.equal((await send('POST', 'unpause/', { backfill: true })).body.paused, false);
   await until(
     () => get('runs/?status=Completed'),
@@ -36,11 +36,11 @@ test('unpausing with backfill makes up for every interval that was missed', asyn
 
 test('what a pause left out is delivered by the backfill that the log names', async () => {
   await delivering.startOnce();
-  const { home, made, get, send } = await withEvents(harness, 'left_out', { paused: true });
+  const { home, created, get, send } = await withEvents(harness, 'left_out', { paused: true });
   const hour = Math.floor(harness.deps.clock.now() / hour_ms) * hour_ms;
   await harness.deps.db.run(
     sql`UPDATE batch_exports SET planned_until = ${new Date(hour - 3 * hour_ms).toISOString()}
-      WHERE id = ${made.id}`,
+      WHERE id = ${created.id}`,
   );
   const lateness = [0, 0, 0, 40 * hour_ms, 9_000 * hour_ms, -hour_ms * 30, 5 * hour_ms];
   const taken = (number: number) => hour - 3 * hour_ms + number * 25 * 60_000;

@@ -24,8 +24,8 @@ before(async () => {
 after(() => delivering.close());
 
 test('a run cancelled before a worker takes it is Cancelled, and a retry delivers it', async () => {
-  const { made, get, send } = await withEvents(harness, 'cancelled');
-  await scheduleFrom(harness, made.id);
+  const { created, get, send } = await withEvents(harness, 'cancelled');
+  await scheduleFrom(harness, created.id);
   while ((await planDueExports(harness.deps.engine)) > 0);
   const [run] = (await get('runs/?ordering=data_interval_start')).body.results;
   assert.equal(run.cancel_requested_at, null);
@@ -51,8 +51,8 @@ test(
     'there adds nothing',
   async () => {
     await delivering.startOnce();
-    const { made, get, send } = await withEvents(harness, 'scheduled');
-    await scheduleFrom(harness, made.id);
+    const { created, get, send } = await withEvents(harness, 'scheduled');
+    await scheduleFrom(harness, created.id);
     const { results } = await until(
       () => get('runs/?status=completed&ordering=data_interval_start'),
       (body) => body.results.length === 3,
@@ -133,8 +133,8 @@ test(
 test('a failed run is retried at the place that the export was changed to', async () => {
   await delivering.startOnce();
   await writeFile(join(delivering.folder, 'taken'), 'a file where the folder should be');
-  const { made, get, send } = await withEvents(harness, 'taken/inside');
-  await scheduleFrom(harness, made.id);
+  const { created, get, send } = await withEvents(harness, 'taken/inside');
+  await scheduleFrom(harness, created.id);
   const { results } = await until(
     () => get('runs/?status=Failed&ordering=data_interval_start'),
     (body) => body.results.length === 3,

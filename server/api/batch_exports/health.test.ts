@@ -34,11 +34,11 @@ after(() => harness.close());
 
 async function withExport(body: Record<string, unknown> = {}) {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home, body);
-  const url = `${projectBase(home)}${made.id}/`;
+  const created = await newExport(harness, home, body);
+  const url = `${projectBase(home)}${created.id}/`;
   return {
     home,
-    id: made.id as string,
+    id: created.id as string,
     get: async (path = '') =>
       (await harness.request('GET', `${url}${path}`, { key: home.key })).body,
     send: (method: string, path: string, sent: unknown = {}) =>

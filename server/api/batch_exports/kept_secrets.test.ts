@@ -56,13 +56,13 @@ for (const { type, config, moves, stays } of places_cases) {
     async () => {
       const { secrets } = findDestination(type)!;
       const stored = secrets.filter((key) => Object.hasOwn(config, key));
-      const made = await newExport(harness, home, { destination: { type, config } });
-      const url = `${projectBase(home)}${made.id}/`;
-      const shown = made.destination.config;
+      const created = await newExport(harness, home, { destination: { type, config } });
+      const url = `${projectBase(home)}${created.id}/`;
+      const shown = created.destination.config;
       const ways = (change: object): [string, string, object][] => [
         ['PATCH', url, { destination: { config: change } }],
         ['PATCH', `${url}?validate_only=true`, { destination: { config: change } }],
-        ['PUT', url, { ...made, destination: { type, config: { ...shown, ...change } } }],
+        ['PUT', url, { ...created, destination: { type, config: { ...shown, ...change } } }],
         ['POST', `${url}test/?validate_only=true`, { destination: { config: change } }],
         ['POST', `${url}preview/?validate_only=true`, { destination: { config: change } }],
       ];
@@ -88,7 +88,7 @@ for (const { type, config, moves, stays } of places_cases) {
         assert.equal(kept.status, 200, `${JSON.stringify(change)}: ${kept.text}`);
       }
       const now = await harness.request('GET', url, { key: home.key });
-      assert.deepEqual(now.body, made);
+      assert.deepEqual(now.body, created);
     },
   );
 }
@@ -96,21 +96,23 @@ for (const { type, config, moves, stays } of places_cases) {
 test('a safer way, an empty secret, one taken away and another type ask for nothing', async () => {
   const { config } = places_cases.find(({ type }) => type === 'Postgres')!;
   const loose = { ...config, has_self_signed_cert: true, require_tls: false };
-  const made = await newExport(harness, home, { destination: { type: 'Postgres', config: loose } });
+  const created = await newExport(harness, home, {
+    destination: { type: 'Postgres', config: loose },
+  });
   const patch = (id: string, destination: object) =>
     ask('PATCH', `${projectBase(home)}${id}/`, { destination });
   const safer = { has_self_signed_cert: false, require_tls: true };
-  assert.equal((await patch(made.id, { config: safer })).status, 200);
-  assert.deepEqual(attrsOf(await patch(made.id, { config: { require_tls: false } })), [
+  assert.equal((await patch(created.id, { config: safer })).status, 200);
+  assert.deepEqual(attrsOf(await patch(created.id, { config: { require_tls: false } })), [
     'destination__config__password required',
   ]);
   const url = 'https://api.example.com/';
   const http = { type: 'HTTP', config: { url, token: 'pl4nted-word' } };
   const open = await newExport(harness, home, { destination: { type: 'HTTP', config: { url } } });
   assert.equal((await patch(open.id, { config: { url: `${url}other` } })).status, 200);
-  assert.equal((await patch(made.id, http)).status, 200);
+  assert.equal((await patch(created.id, http)).status, 200);
   const bare = { config: { url: `${url}other`, token: null } };
-  assert.equal((await patch(made.id, bare)).status, 200);
+  assert.equal((await patch(created.id, bare)).status, 200);
 });
 
 /** Where a stored secret is to be led to: an address that counts whoever comes. */
@@ -161,8 +163,8 @@ test('a listener at the new address hears nothing before the secret was sent aga
       const change = place[type];
       if (change === undefined) continue;
       const stored = { ...config, ...nowhere(change) };
-      const made = await newExport(harness, home, { destination: { type, config: stored } });
-      const one = `${projectBase(home)}${made.id}/`;
+      const created = await newExport(harness, home, { destination: { type, config: stored } });
+      const one = `${projectBase(home)}${created.id}/`;
       const before = listener.heard();
       const body = { destination: { config: change } };
       assert.equal((await ask('PATCH', one, body)).status, 400, type);

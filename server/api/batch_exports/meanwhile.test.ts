@@ -48,12 +48,12 @@ test('a change that was checked before another was stored keeps what that one se
 });
 
 test('an export whose project is deleted meanwhile is refused as if it came after', async () => {
-  const make = (home: TestOrganization, base: string, body: object = {}) =>
+  const create = (home: TestOrganization, base: string, body: object = {}) =>
     harness.request('POST', base, { key: home.key, body: { ...noop_export, ...body } });
-  const cases: [(home: TestOrganization) => ReturnType<typeof make>, number][] = [
-    [(home) => make(home, projectBase(home)), 404],
-    [(home) => make(home, organizationBase(home), { team_id: home.project.id }), 400],
-    [(home) => make(home, organizationBase(home)), 400],
+  const cases: [(home: TestOrganization) => ReturnType<typeof create>, number][] = [
+    [(home) => create(home, projectBase(home)), 404],
+    [(home) => create(home, organizationBase(home), { team_id: home.project.id }), 400],
+    [(home) => create(home, organizationBase(home)), 400],
   ];
   for (const [ask, status] of cases) {
     const home = await harness.newOrganization();

@@ -49,12 +49,12 @@ const wrong: [unknown, string[]][] = [
 
 test('wrong bodies of PATCH and PUT are 400 and change nothing', async () => {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home, { start_at: '2020-01-01T00:00:00Z' });
+  const created = await newExport(harness, home, { start_at: '2020-01-01T00:00:00Z' });
   for (const base of [projectBase(home), organizationBase(home)]) {
     for (const [body, expected] of wrong) {
       for (const method of ['PATCH', 'PUT']) {
         const sent = method === 'PUT' ? { ...noop_export, ...(body as object) } : body;
-        const answer = await harness.request(method, `${base}${made.id}/`, {
+        const answer = await harness.request(method, `${base}${created.id}/`, {
           key: home.key,
           body: sent,
         });
@@ -64,21 +64,21 @@ test('wrong bodies of PATCH and PUT are 400 and change nothing', async () => {
     }
     for (const body of ['{', '[]', '7', '"x"', 'null', '[{}]'])
       assert.equal(
-        (await harness.request('PATCH', `${base}${made.id}/`, { key: home.key, body })).status,
+        (await harness.request('PATCH', `${base}${created.id}/`, { key: home.key, body })).status,
         400,
         body,
       );
   }
   assert.deepEqual(
-    (await harness.request('GET', `${projectBase(home)}${made.id}/`, { key: home.key })).body,
-    made,
+    (await harness.request('GET', `${projectBase(home)}${created.id}/`, { key: home.key })).body,
+    created,
   );
 });
 
 test('changes that race are made one after the other', async () => {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home);
-  const url = `${projectBase(home)}${made.id}/`;
+  const created = await newExport(harness, home);
+  const url = `${projectBase(home)}${created.id}/`;
   const send = (method: string, path: string, body: unknown) =>
     harness.request(method, `${url}${path}`, { key: home.key, body });
   const answers = await Promise.all([
@@ -96,12 +96,12 @@ test('changes that race are made one after the other', async () => {
 
 test('actions refuse broken bodies, and say so when the analytics store is down', async () => {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home, {
+  const created = await newExport(harness, home, {
     start_at: '9999-11-30T00:00:00Z',
     interval: 'week',
   });
-  const url = `${projectBase(home)}${made.id}/`;
-  const run = await insertRunRow(harness, made.id, { status: 'Failed' });
+  const url = `${projectBase(home)}${created.id}/`;
+  const run = await insertRunRow(harness, created.id, { status: 'Failed' });
   const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' };
   const { backfill } = (
     await harness.request('POST', `${url}backfill/`, { key: home.key, body: range })

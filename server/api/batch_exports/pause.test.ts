@@ -13,22 +13,22 @@ import { isLater } from '../../../test/watchers/instants.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
-const make = (home: TestOrganization, body: Record<string, unknown> = {}) =>
+const create = (home: TestOrganization, body: Record<string, unknown> = {}) =>
   newExport(harness, home, body);
 
 test('pause and unpause are idempotent, and PATCH paused does the same', async () => {
   const home = await harness.newOrganization();
-  const made = await make(home);
-  const url = `${projectBase(home)}${made.id}/`;
+  const created = await create(home);
+  const url = `${projectBase(home)}${created.id}/`;
   const act = (verb: string, body?: unknown) =>
     harness.request('POST', `${url}${verb}/`, {
       key: home.key,
       ...(body === undefined ? {} : { body }),
     });
-  assert.deepEqual((await act('unpause')).body, made);
+  assert.deepEqual((await act('unpause')).body, created);
   const once = (await act('pause')).body;
   assert.equal(once.paused, true);
-  assert.ok(isLater(once.last_paused_at, made.created_at));
+  assert.ok(isLater(once.last_paused_at, created.created_at));
   assert.deepEqual((await act('pause', {})).body, once);
   assert.deepEqual(attrsOf(await act('unpause', { backfill: 'yes' })), ['backfill invalid_input']);
   const on = (await act('unpause')).body;
@@ -51,17 +51,17 @@ test('unpause goes on with the present interval, or makes up for all missed ones
       sql`SELECT planned_until, next_run_at FROM batch_exports WHERE id = ${id}`,
     );
   for (const backfill of [false, true]) {
-    const made = await make(home, { paused: true });
+    const created = await create(home, { paused: true });
     await harness.deps.db.run(
       sql`UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z',
-        next_run_at = '2026-01-01T01:00:00.000000Z' WHERE id = ${made.id}`,
+        next_run_at = '2026-01-01T01:00:00.000000Z' WHERE id = ${created.id}`,
     );
-    await harness.request('POST', `${organizationBase(home)}${made.id}/unpause/`, {
+    await harness.request('POST', `${organizationBase(home)}${created.id}/unpause/`, {
       key: home.key,
       body: { backfill },
     });
-    const { planned_until, next_run_at } = (await schedule(made.id))!;
-    const age_hours = (Date.parse(made.created_at) - Date.parse(planned_until)) / 3_600_000;
+    const { planned_until, next_run_at } = (await schedule(created.id))!;
+    const age_hours = (Date.parse(created.created_at) - Date.parse(planned_until)) / 3_600_000;
     if (backfill)
       assert.deepEqual(
         [planned_until, next_run_at],

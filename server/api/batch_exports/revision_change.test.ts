@@ -33,32 +33,32 @@ async function standing(
   home: TestOrganization,
   body: Record<string, unknown> = { destination: file },
 ) {
-  const made = await newExport(harness, home, body);
+  const created = await newExport(harness, home, body);
   await harness.deps.db.run(
     sql`UPDATE batch_exports SET planned_until = '2026-01-01T05:00:00.000000Z',
-      next_run_at = '2026-01-01T06:00:00.000000Z' WHERE id = ${made.id}`,
+      next_run_at = '2026-01-01T06:00:00.000000Z' WHERE id = ${created.id}`,
   );
-  return made;
+  return created;
 }
 
 test('a change of the place takes open runs back and plans them under a new revision', async () => {
   const home = await harness.newOrganization();
-  const made = await standing(home);
-  const done = await insertRunRow(harness, made.id, { hour: 1, status: 'Completed' });
-  const committing = await insertRunRow(harness, made.id, {
+  const created = await standing(home);
+  const done = await insertRunRow(harness, created.id, { hour: 1, status: 'Completed' });
+  const committing = await insertRunRow(harness, created.id, {
     hour: 2,
     status: 'Running',
     committing: true,
   });
-  const open = await insertRunRow(harness, made.id, { hour: 3, status: 'Running' });
-  const later = await insertRunRow(harness, made.id, { hour: 4 });
-  const retry = await insertRunRow(harness, made.id, { hour: 0, delivery_id: done });
-  const changed = await harness.request('PATCH', `${projectBase(home)}${made.id}/`, {
+  const open = await insertRunRow(harness, created.id, { hour: 3, status: 'Running' });
+  const later = await insertRunRow(harness, created.id, { hour: 4 });
+  const retry = await insertRunRow(harness, created.id, { hour: 0, delivery_id: done });
+  const changed = await harness.request('PATCH', `${projectBase(home)}${created.id}/`, {
     key: home.key,
     body: { destination: { config: { prefix: 'b' } } },
   });
   assert.equal(changed.status, 200, changed.text);
-  assert.deepEqual(await planOf(made.id), {
+  assert.deepEqual(await planOf(created.id), {
     revision: 2,
     planned_until: '2026-01-01T03:00:00.000000Z',
     next_run_at: '2026-01-01T04:00:00.000000Z',
@@ -85,14 +85,14 @@ test('what starts a revision and what does not', async () => {
     [{ destination: { type: 'NoOp', config: {} } }, 2],
   ];
   for (const [body, revision] of cases) {
-    const made = await standing(home);
-    const run = await insertRunRow(harness, made.id, { hour: 4 });
-    const changed = await harness.request('PATCH', `${organizationBase(home)}${made.id}/`, {
+    const created = await standing(home);
+    const run = await insertRunRow(harness, created.id, { hour: 4 });
+    const changed = await harness.request('PATCH', `${organizationBase(home)}${created.id}/`, {
       key: home.key,
       body,
     });
     assert.equal(changed.status, 200, changed.text);
-    const plan = await planOf(made.id);
+    const plan = await planOf(created.id);
     assert.deepEqual(
       [plan.revision, await cancelled(run), plan.planned_until],
       [
@@ -107,7 +107,7 @@ test('what starts a revision and what does not', async () => {
 
 test('a new secret keeps the revision, a new host does not', async () => {
   const home = await harness.newOrganization();
-  const made = await standing(home, {
+  const created = await standing(home, {
     destination: {
       type: 'Postgres',
       config: { user: 'u', password: 'p', host: 'h', database: 'd' },
@@ -116,14 +116,14 @@ test('a new secret keeps the revision, a new host does not', async () => {
   const patch = async (config: unknown) => {
     assert.equal(
       (
-        await harness.request('PATCH', `${projectBase(home)}${made.id}/`, {
+        await harness.request('PATCH', `${projectBase(home)}${created.id}/`, {
           key: home.key,
           body: { destination: { config } },
         })
       ).status,
       200,
     );
-    return (await planOf(made.id)).revision;
+    return (await planOf(created.id)).revision;
   };
   assert.equal(await patch({ user: 'v', password: 'q', require_tls: false }), 1);
   assert.equal(await patch({ host: 'other', password: 'q' }), 2);
@@ -132,22 +132,22 @@ test('a new secret keeps the revision, a new host does not', async () => {
 
 test("an interval's change leaves no gap and takes the project's time zone", async () => {
   const home = await harness.newOrganization();
-  const made = await standing(home);
+  const created = await standing(home);
   await harness.request('PATCH', `/api/projects/${home.project.id}/`, {
     key: home.key,
     body: { timezone: 'Asia/Tokyo' },
   });
   const patch = (body: unknown) =>
-    harness.request('PATCH', `${projectBase(home)}${made.id}/`, { key: home.key, body });
+    harness.request('PATCH', `${projectBase(home)}${created.id}/`, { key: home.key, body });
   await patch({ name: 'x', interval: 'hour' });
-  assert.deepEqual(await planOf(made.id), {
+  assert.deepEqual(await planOf(created.id), {
     revision: 1,
     planned_until: '2026-01-01T05:00:00.000000Z',
     next_run_at: '2026-01-01T06:00:00.000000Z',
     timezone: 'UTC',
   });
   await patch({ interval: 'day' });
-  assert.deepEqual(await planOf(made.id), {
+  assert.deepEqual(await planOf(created.id), {
     revision: 1,
     planned_until: '2026-01-01T05:00:00.000000Z',
     next_run_at: '2026-01-01T15:00:00.000000Z',

@@ -56,7 +56,7 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
     texts.push(answer.text);
     return answer;
   };
-  const made = (
+  const created = (
     await send(
       'POST',
       projectBase(home),
@@ -64,7 +64,7 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
       { 'idempotency-key': 'one' },
     )
   ).body;
-  assert.deepEqual(made.destination, {
+  assert.deepEqual(created.destination, {
     type: 'Postgres',
     config: {
       user: 'writer',
@@ -77,9 +77,9 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
       require_tls: true,
     },
   });
-  const run = await insertRunRow(harness, made.id, { status: 'Failed' });
+  const run = await insertRunRow(harness, created.id, { status: 'Failed' });
   for (const base of [projectBase(home), organizationBase(home)]) {
-    const url = `${base}${made.id}/`;
+    const url = `${base}${created.id}/`;
     await send('POST', base, {
       name: 7,
       interval: 'hour',
@@ -113,7 +113,7 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
     );
     assert.deepEqual(rows, [], name);
   }
-  assert.equal((await fullConfig(made.id))['password'], password);
+  assert.equal((await fullConfig(created.id))['password'], password);
 });
 
 test(
@@ -121,12 +121,12 @@ test(
     'asked for',
   async () => {
     const home = await harness.newOrganization();
-    const made = await newExport(harness, home, { destination });
+    const created = await newExport(harness, home, { destination });
     const tried = async (action: string, sent: object) => {
       const body = { destination: { config: sent } };
       return harness.request(
         'POST',
-        `${projectBase(home)}${made.id}/${action}/?validate_only=true`,
+        `${projectBase(home)}${created.id}/${action}/?validate_only=true`,
         {
           key: home.key,
           body,
@@ -161,12 +161,12 @@ test(
 
 test('an absent secret is kept, null removes it, PUT keeps it, other types forget it', async () => {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home, { destination });
-  const url = `${projectBase(home)}${made.id}/`;
+  const created = await newExport(harness, home, { destination });
+  const url = `${projectBase(home)}${created.id}/`;
   const patch = (sent: unknown) =>
     harness.request('PATCH', url, { key: home.key, body: { destination: sent } });
   assert.equal((await patch({ config: { table_name: 'other' } })).status, 200);
-  assert.equal((await fullConfig(made.id))['password'], password);
+  assert.equal((await fullConfig(created.id))['password'], password);
   assert.deepEqual(attrsOf(await patch({ config: { password: null } })), [
     'destination__config__password required',
   ]);
@@ -174,13 +174,13 @@ test('an absent secret is kept, null removes it, PUT keeps it, other types forge
     'destination__config__password blank',
   ]);
   assert.equal((await patch({ config: { password: 'another' } })).status, 200);
-  assert.equal((await fullConfig(made.id))['password'], 'another');
+  assert.equal((await fullConfig(created.id))['password'], 'another');
   const { body } = await harness.request('GET', url, { key: home.key });
   const put = await harness.request('PUT', url, { key: home.key, body });
   assert.equal(put.status, 200, put.text);
-  assert.equal((await fullConfig(made.id))['password'], 'another');
+  assert.equal((await fullConfig(created.id))['password'], 'another');
   assert.equal((await patch({ type: 'NoOp', config: {} })).status, 200);
-  assert.deepEqual(await fullConfig(made.id), { arg: '' });
+  assert.deepEqual(await fullConfig(created.id), { arg: '' });
   assert.deepEqual(
     attrsOf(await patch({ type: 'Postgres', config: { user: 'u', host: 'h', database: 'd' } })),
     ['destination__config__password required'],

@@ -27,7 +27,7 @@ before(async () => {
 after(() => delivering.close());
 
 test('a destination is tested and previewed, before and after the export is made', async () => {
-  const { home, made, send } = await withEvents(harness, 'tested', { paused: true });
+  const { home, created, send } = await withEvents(harness, 'tested', { paused: true });
   const draft = (config: object) => ({
     name: 'x',
     interval: 'hour',
@@ -88,7 +88,7 @@ test('a destination is tested and previewed, before and after the export is made
     ],
     [null, 10, 'PAR1'],
   );
-  assert.equal((await send('GET', '')).body.last_updated_at, made.last_updated_at);
+  assert.equal((await send('GET', '')).body.last_updated_at, created.last_updated_at);
 });
 
 test(

@@ -165,20 +165,20 @@ test('the version with results tells what became of each uuid', async () => {
 
 test('keys: a rolled one works for its overlap, others are 401 with a sentence', async () => {
   const list = `/api/projects/${home.project.id}/write_keys/`;
-  const { body: made } = await harness.request('POST', list, {
+  const { body: created } = await harness.request('POST', list, {
     key: home.key,
     body: { name: 'W' },
   });
   const sendBy = (api_key: string) => post('/e/', { ...batchOf('key'), api_key });
-  assert.equal((await sendBy(made.value)).status, 200);
-  const rolled = await harness.request('POST', `${list}${made.id}/roll/`, {
+  assert.equal((await sendBy(created.value)).status, 200);
+  const rolled = await harness.request('POST', `${list}${created.id}/roll/`, {
     key: home.key,
     body: {},
   });
-  for (const value of [made.value, rolled.body.value])
+  for (const value of [created.value, rolled.body.value])
     assert.equal((await sendBy(value)).status, 200);
-  await harness.request('DELETE', `${list}${made.id}/`, { key: home.key });
-  const revoked = await sendBy(made.value);
+  await harness.request('DELETE', `${list}${created.id}/`, { key: home.key });
+  const revoked = await sendBy(created.value);
   assert.equal(revoked.status, 401);
   assert.match(revoked.body.detail, /unknown, expired or revoked/);
   const personal = await sendBy(home.key);

@@ -116,10 +116,10 @@ async function carryOne(
       : wanted.kind.change(home, standing, fields);
   const answers = await askAll(requests, carrying, wanted, result);
   if (answers === undefined) return 'refused';
-  const made = isFields(answers[0]?.body) ? answers[0].body : {};
+  const created = isFields(answers[0]?.body) ? answers[0].body : {};
   // An invite that is sent again is another one.
   if (standing === undefined || wanted.kind.name === 'invite')
-    result.ids.set(wanted.path, String(made['id']));
+    result.ids.set(wanted.path, String(created['id']));
   const id = result.ids.get(wanted.path)!;
   const fault = await wanted.kind.faultAfter(carrying.db, id, wanted.fields);
   if (fault !== undefined) {
@@ -134,12 +134,12 @@ async function carryOne(
     id,
     cost: costOf(before, after, action),
     is_recorded: changes.length > 0,
-    shown_secret: shownSecret(candidate, made),
+    shown_secret: shownSecret(candidate, created),
   };
 }
 
-function shownSecret({ wanted }: Candidate, made: Fields): string | undefined {
-  const secret = wanted.kind.name === 'notice_target' ? made['secret'] : undefined;
+function shownSecret({ wanted }: Candidate, created: Fields): string | undefined {
+  const secret = wanted.kind.name === 'notice_target' ? created['secret'] : undefined;
   return typeof secret === 'string' ? secret : undefined;
 }
 

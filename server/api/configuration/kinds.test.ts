@@ -84,9 +84,9 @@ test('every kind: made, nothing left to do, pulled and planned; then taken away'
   const files = everything(user.email);
   const wanted = config.answered(files, (env) => values[env]!);
   const people = { people: true };
-  const made = await config.put(wanted, people);
+  const created = await config.put(wanted, people);
   assert.deepEqual(
-    [...new Set(made.body.objects.map(({ kind }: any) => kind))].toSorted(),
+    [...new Set(created.body.objects.map(({ kind }: any) => kind))].toSorted(),
     kinds.map(({ name }) => name).toSorted(),
   );
   const again = await config.plan(wanted, people);

@@ -27,7 +27,7 @@ export type Planning = { tx: Transaction; beforehand: Beforehand };
  * routes in a savepoint that is rolled back, so the plan says what they say. Throws 400 with every
  * fault of every object, and 403 for what the caller may not read.
  */
-export async function makePlan(
+export async function createPlan(
   deps: Deps,
   request: FastifyRequest,
   { tx, beforehand }: Planning,

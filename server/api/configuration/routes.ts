@@ -10,7 +10,7 @@ import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { applyPlan } from './apply.ts';
 import { configurationSchema } from './json_schema.ts';
-import { makePlan } from './plan.ts';
+import { createPlan } from './plan.ts';
 import { pullConfiguration } from './pull.ts';
 import { Applied, ApplyRequest, Plan, PlanRequest, Pulled, PulledQuery } from './schema.ts';
 import { findPlan } from './store.ts';
@@ -103,7 +103,7 @@ function planRoute(app: FastifyInstance, deps: Deps): void {
       withBeforehand(request, (beforehand) =>
         write(request, reply, 201, async (tx, record) => {
           const asked = body(request, PlanRequest);
-          const plan = await makePlan(deps, request, { tx, beforehand }, asked);
+          const plan = await createPlan(deps, request, { tx, beforehand }, asked);
           record('nothing');
           return plan;
         }),

@@ -145,9 +145,9 @@ const closed_schemas = new WeakMap<TSchema, TSchema>();
 function closed(schema: TSchema): TSchema {
   const known = closed_schemas.get(schema);
   if (known !== undefined) return known;
-  const made = closedIn(schema);
-  closed_schemas.set(schema, made);
-  return made;
+  const created = closedIn(schema);
+  closed_schemas.set(schema, created);
+  return created;
 }
 
 function closedIn(schema: TSchema): TSchema {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 /** A new nonce, which lets the style elements of one answer's page count and no others. */
-export function makeNonce(): string {
+export function createNonce(): string {
   return randomBytes(18).toString('base64');
 }
 

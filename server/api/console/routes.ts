@@ -4,7 +4,7 @@ import { basePath } from '../../platform/http/base_path.ts';
 import { notFound } from '../../platform/http/errors.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { built_console, readAsset } from './build.ts';
-import { consoleHeaders, makeNonce } from './policy.ts';
+import { consoleHeaders, createNonce } from './policy.ts';
 
 const asset_route = hiddenRoute({
   200: ['text/javascript', 'text/css', 'image/svg+xml'],
@@ -48,7 +48,7 @@ function isPage({ headers, url }: FastifyRequest): boolean {
 
 async function sendConsole(reply: FastifyReply, base_path: string): Promise<FastifyReply> {
   const page = await built_console.readPage();
-  const nonce = makeNonce();
+  const nonce = createNonce();
   void reply.type('text/html; charset=utf-8').headers(consoleHeaders(nonce));
   if (page === undefined) return reply.code(503).send(not_built);
   return reply.send(

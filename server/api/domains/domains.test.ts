@@ -130,7 +130,7 @@ test('a name is claimed once over the server, however it is written', async () =
 test('read-only fields are ignored, the name among them once it is made', async () => {
   const home = await harness.newOrganization();
   const domain = freshName();
-  const made = await claim(home, {
+  const created = await claim(home, {
     domain,
     id: 'x',
     is_verified: true,
@@ -138,23 +138,26 @@ test('read-only fields are ignored, the name among them once it is made', async 
     verification_challenge: 'mine',
     has_saml: true,
   });
-  assert.deepEqual([made.status, made.body.is_verified, made.body.verified_at], [201, false, null]);
-  assert.notEqual(made.body.verification_challenge, 'mine');
+  assert.deepEqual(
+    [created.status, created.body.is_verified, created.body.verified_at],
+    [201, false, null],
+  );
+  assert.notEqual(created.body.verification_challenge, 'mine');
   for (const method of ['PATCH', 'PUT']) {
     for (const sent of [
-      { ...made.body },
+      { ...created.body },
       { domain: 'other.test' },
       { domain: null },
       { domain: 5, is_verified: true, verification: { state: 'verified' } },
       {},
     ]) {
-      const answer = await harness.request(method, `${base(home)}${made.body.id}/`, {
+      const answer = await harness.request(method, `${base(home)}${created.body.id}/`, {
         key: home.key,
         body: sent,
       });
       assert.deepEqual(
         [answer.status, answer.body],
-        [200, made.body],
+        [200, created.body],
         `${method} ${JSON.stringify(sent)}`,
       );
     }
@@ -163,8 +166,8 @@ test('read-only fields are ignored, the name among them once it is made', async 
 
 test('any member reads, administrators write; of domains elsewhere nothing is told', async () => {
   const home = await harness.newOrganization();
-  const made = (await claim(home, { domain: freshName() })).body;
-  const one = `${base(home)}${made.id}/`;
+  const created = (await claim(home, { domain: freshName() })).body;
+  const one = `${base(home)}${created.id}/`;
   const member = await harness.newMember(home.organization.id, 1);
   const administrator = await harness.newMember(home.organization.id, 8);
   const stranger = await harness.newOrganization();
@@ -212,9 +215,9 @@ test('If-Match, validate_only and repeats work as everywhere', async () => {
       body: { domain },
       headers: { 'idempotency-key': domain },
     });
-  const [made, again] = [await post(), await post()];
-  assert.deepEqual([made.status, again.status, again.body], [201, 201, made.body]);
-  const one = `${base(home)}${made.body.id}/`;
+  const [created, again] = [await post(), await post()];
+  assert.deepEqual([created.status, again.status, again.body], [201, 201, created.body]);
+  const one = `${base(home)}${created.body.id}/`;
   const { headers } = await harness.request('GET', one, { key: home.key });
   const patch = (saml_entity_id: string) =>
     harness.request('PATCH', one, {

@@ -72,9 +72,9 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
         const { domain, ...settings } = readNewDomain(request, ssoChoices(deps.config));
         const id = await claimDomain(tx, deps, request.access.organization_id, domain, afterwards);
         await updateDomain(tx, id, settings);
-        const made = await getDomain(tx, request, id);
-        record(domainEntry('created', undefined, made));
-        return made;
+        const created = await getDomain(tx, request, id);
+        record(domainEntry('created', undefined, created));
+        return created;
       }),
   );
 }

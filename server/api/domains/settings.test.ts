@@ -77,9 +77,9 @@ test('what a domain without proof cannot have switched on, it can have switched 
     400,
     'sso_enforcement verification_required',
   ]);
-  const made = await post({ jit_provisioning_enabled: false, sso_enforcement: '', ...saml });
+  const created = await post({ jit_provisioning_enabled: false, sso_enforcement: '', ...saml });
   assert.deepEqual(
-    [made.status, made.body.has_saml, made.body.saml_x509_cert],
+    [created.status, created.body.has_saml, created.body.saml_x509_cert],
     [201, true, saml.saml_x509_cert],
   );
 });

@@ -169,8 +169,8 @@ test('the log names everybody of a bulk with level, name and replaced invite', a
     ...Array.from({ length: 200 }, () => ({ target_email: address(), level: 1, first_name: '' })),
     known,
   ];
-  const made = await bulk(organization.id, key, sent);
-  assert.equal(made.status, 200);
+  const created = await bulk(organization.id, key, sent);
+  assert.equal(created.status, 200);
   const log = await harness.request(
     'GET',
     `/api/organizations/${organization.id}/activity/?scope=invite`,
@@ -187,11 +187,11 @@ test('the log names everybody of a bulk with level, name and replaced invite', a
       [
         'bulk_created',
         [
-          ...made.body.results.flatMap(({ target_email, level, first_name }: any) => [
+          ...created.body.results.flatMap(({ target_email, level, first_name }: any) => [
             [`invites.${target_email}.level`, level],
             [`invites.${target_email}.first_name`, first_name],
           ]),
-          [`invites.${made.body.results[200].target_email}.replaced_invite`, old.id],
+          [`invites.${created.body.results[200].target_email}.replaced_invite`, old.id],
         ],
       ],
     ],

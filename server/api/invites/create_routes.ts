@@ -19,7 +19,7 @@ import { sendInvites, writeInviteMails } from './mailing.ts';
 import { countRecipients } from './recipient_limit.ts';
 import { BulkAnswer, BulkBody, InviteWithLink, NewInvite, bulk_max } from './schema.ts';
 import { getSender, insertInvites } from './store.ts';
-import type { MadeInvite, StoredInvite } from './store.ts';
+import type { CreatedInvite, StoredInvite } from './store.ts';
 
 const base = '/api/organizations/:organization_id/invites/';
 /**
@@ -58,14 +58,14 @@ function singleRoute(app: FastifyInstance, deps: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record, afterwards) => {
-        const { made, mails } = await makeInvites(deps, request, tx, [
+        const { created, mails } = await createInvites(deps, request, tx, [
           { value: readBody(request).value, prefix: '' },
         ]);
-        const invite = made[0]!;
+        const invite = created[0]!;
         const answer = shownToSender(request, deps, invite);
         record(inviteEntry('created', undefined, withReplaced(invite.record, invite)));
         amendAfterwards(request, 201, afterwards, answer, async () => {
-          const [present] = await sendInvites(deps, mails, made);
+          const [present] = await sendInvites(deps, mails, created);
           return withLink(deps, present!);
         });
         return answer;
@@ -92,7 +92,7 @@ function bulkRoute(app: FastifyInstance, deps: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 200, async (tx, record, afterwards) => {
-        const { made, mails } = await makeInvites(
+        const { created, mails } = await createInvites(
           deps,
           request,
           tx,
@@ -100,22 +100,22 @@ function bulkRoute(app: FastifyInstance, deps: Deps): void {
         );
         const answerOf = (invites: StoredInvite[]) =>
           bulkAnswer(invites.map((invite) => shownToSender(request, deps, invite)));
-        const answer = answerOf(made);
-        record(bulkEntry(made));
+        const answer = answerOf(created);
+        record(bulkEntry(created));
         amendAfterwards(request, 200, afterwards, answer, async () =>
-          answerOf(await sendInvites(deps, mails, made, bulk_wait_ms)),
+          answerOf(await sendInvites(deps, mails, created, bulk_wait_ms)),
         );
         return answer;
       }),
   );
 }
 
-async function makeInvites(
+async function createInvites(
   deps: Deps,
   { access, caller }: FastifyRequest,
   tx: Transaction,
   items: SentItem[],
-): Promise<{ made: MadeInvite[]; mails: string[] }> {
+): Promise<{ created: CreatedInvite[]; mails: string[] }> {
   const now_ms = deps.clock.now();
   const { organization_id } = access;
   const fields = await checkInvites(tx, access, items, now_ms);
@@ -127,15 +127,15 @@ async function makeInvites(
       attr: attrOf(items[index]!.prefix, 'target_email'),
     })),
   );
-  const made = await insertInvites(tx, organization_id, caller.user_id, fields, now_ms);
+  const created = await insertInvites(tx, organization_id, caller.user_id, fields, now_ms);
   const sender = await getSender(tx, organization_id, caller.user_id);
-  return { made, mails: await writeInviteMails(tx, deps, sender, made) };
+  return { created, mails: await writeInviteMails(tx, deps, sender, created) };
 }
 
 /** What the log keeps of a new invite beside its fields. */
 function withReplaced<Fields extends object>(
   fields: Fields,
-  { replaced_invite }: MadeInvite,
+  { replaced_invite }: CreatedInvite,
 ): Fields & { replaced_invite?: string } {
   return replaced_invite === null ? fields : { ...fields, replaced_invite };
 }
@@ -144,15 +144,15 @@ function withReplaced<Fields extends object>(
  * Fields of its own for each address, because the value of one field is cut where it is long, and
  * nobody may be invited without a trace.
  */
-function bulkEntry(made: MadeInvite[]): Entry {
+function bulkEntry(created: CreatedInvite[]): Entry {
   const invites = Object.fromEntries(
-    made.map((invite) => [
+    created.map((invite) => [
       invite.record.target_email,
       withReplaced({ level: invite.record.level, first_name: invite.record.first_name }, invite),
     ]),
   );
   return {
-    ...inviteEntry('bulk_created', undefined, made[0]!.record),
+    ...inviteEntry('bulk_created', undefined, created[0]!.record),
     changes: changesOf(undefined, { invites }),
   };
 }

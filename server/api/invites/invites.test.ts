@@ -189,33 +189,33 @@ test('the list is newest first, in pages', async () => {
 test('invites of others are 404, a stale If-Match 412; validate_only keeps nothing', async () => {
   const { organization, key } = await harness.newOrganization();
   const stranger = await harness.newOrganization();
-  const made = await invite(organization.id, key, { target_email: address() });
-  for (const id of [made.body.id, randomUUID(), 'x', '@me'])
+  const created = await invite(organization.id, key, { target_email: address() });
+  for (const id of [created.body.id, randomUUID(), 'x', '@me'])
     for (const answer of [
       await remove(stranger.organization.id, id, stranger.key),
       await resend(stranger.organization.id, id, stranger.key),
     ])
       assert.equal(answer.status, 404, id);
   assert.equal(
-    (await remove(organization.id, made.body.id, key, { 'if-match': '"stale"' })).status,
+    (await remove(organization.id, created.body.id, key, { 'if-match': '"stale"' })).status,
     412,
   );
   const validated = await harness.request('POST', `${base(organization.id)}?validate_only=true`, {
     key,
-    body: { target_email: made.body.target_email },
+    body: { target_email: created.body.target_email },
   });
   assert.deepEqual(
     [validated.status, validated.body.target_email, 'link' in validated.body],
-    [200, made.body.target_email, false],
+    [200, created.body.target_email, false],
   );
   const resent = await harness.request(
     'POST',
-    `${base(organization.id)}${made.body.id}/resend/?validate_only=true`,
+    `${base(organization.id)}${created.body.id}/resend/?validate_only=true`,
     { key },
   );
   assert.deepEqual(
     [resent.status, resent.body.id, 'link' in resent.body],
-    [200, made.body.id, false],
+    [200, created.body.id, false],
   );
   const many = await harness.request('POST', `${base(organization.id)}bulk/?validate_only=true`, {
     key,
@@ -225,13 +225,14 @@ test('invites of others are 404, a stale If-Match 412; validate_only keeps nothi
     [many.status, 'link' in many.body, many.body.results.map((one: any) => 'link' in one)],
     [200, false, [false]],
   );
-  assert.equal((await shown(made.body.link)).status, 200);
+  assert.equal((await shown(created.body.link)).status, 200);
   assert.deepEqual(
     (await list(organization.id, key)).results.map((one: any) => one.id),
-    [made.body.id],
+    [created.body.id],
   );
   assert.equal(
-    (await remove(organization.id, made.body.id, key, { 'if-match': made.headers['etag'] })).status,
+    (await remove(organization.id, created.body.id, key, { 'if-match': created.headers['etag'] }))
+      .status,
     204,
   );
 });

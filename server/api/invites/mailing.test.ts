@@ -49,21 +49,21 @@ const accept = (link: string, body: Record<string, unknown>, headers = {}) => {
   });
 };
 const linkIn = (text: string | undefined) => /^http\S+\/invite\/\S+$/m.exec(text ?? '')![0];
-const madeOf = async (id: string) =>
+const listed = async (id: string) =>
   (await harness.request('GET', `${base()}?limit=1000`, { key: home.key })).body.results.find(
     (one: any) => one.id === id,
   );
 
 test('a mail arrives, and its link works from sign-up to membership', async () => {
   const target_email = address();
-  const made = await invite({
+  const created = await invite({
     target_email,
     first_name: 'Grace',
     level: 8,
     message: 'Come along!\n<b>Now</b>',
   });
-  assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, true]);
-  assert.equal((await madeOf(made.body.id)).emailing_attempt_made, true);
+  assert.deepEqual([created.status, created.body.emailing_attempt_made], [201, true]);
+  assert.equal((await listed(created.body.id)).emailing_attempt_made, true);
   const { content, to } = await relay.waitFor(target_email);
   assert.deepEqual(
     [to, content.replyTo],
@@ -79,9 +79,9 @@ test('a mail arrives, and its link works from sign-up to membership', async () =
   ])
     assert.ok(content.text!.includes(words), words);
   assert.match(content.text!, /can be accepted until \d+ \w+ \d{4} at \d\d:\d\d UTC/);
-  assert.ok(content.html!.includes(`href="${made.body.link}"`));
+  assert.ok(content.html!.includes(`href="${created.body.link}"`));
   assert.ok(!content.html!.includes('<b>'));
-  assert.equal(linkIn(content.text), made.body.link);
+  assert.equal(linkIn(content.text), created.body.link);
   const joined = await accept(linkIn(content.text), {
     password: 'violet kettle harbour 92',
     last_name: 'Hopper',
@@ -136,20 +136,20 @@ test(
   async () => {
     for (const fault of ['reject_recipient', 'reject_message', 'drop_during'] as const) {
       relay.setFault(fault);
-      const made = await invite({ target_email: address() });
-      assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, false], fault);
-      assert.equal((await madeOf(made.body.id)).emailing_attempt_made, false, fault);
+      const created = await invite({ target_email: address() });
+      assert.deepEqual([created.status, created.body.emailing_attempt_made], [201, false], fault);
+      assert.equal((await listed(created.body.id)).emailing_attempt_made, false, fault);
       relay.setFault(undefined);
-      const again = await harness.request('POST', `${base()}${made.body.id}/resend/`, {
+      const again = await harness.request('POST', `${base()}${created.body.id}/resend/`, {
         key: home.key,
       });
       assert.deepEqual([again.status, again.body.emailing_attempt_made], [200, true], fault);
       assert.deepEqual(
-        await madeOf(made.body.id),
+        await listed(created.body.id),
         Object.fromEntries(Object.entries(again.body).filter(([field]) => field !== 'link')),
       );
       assert.equal(
-        linkIn((await relay.waitFor(made.body.target_email)).content.text),
+        linkIn((await relay.waitFor(created.body.target_email)).content.text),
         again.body.link,
       );
     }
@@ -187,8 +187,8 @@ test('with a relay that is down the link in the answer does', async () => {
   const other = await openHarness({ clickhouse: false, deps: { mail } });
   const { organization, key } = await other.newOrganization();
   const invites = `/api/organizations/${organization.id}/invites/`;
-  const made = await other.request('POST', invites, { key, body: { target_email: address() } });
-  assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, false]);
+  const created = await other.request('POST', invites, { key, body: { target_email: address() } });
+  assert.deepEqual([created.status, created.body.emailing_attempt_made], [201, false]);
   const many = await other.request('POST', `${invites}bulk/`, {
     key,
     body: [{ target_email: address() }, { target_email: address() }],
@@ -197,7 +197,7 @@ test('with a relay that is down the link in the answer does', async () => {
     [many.status, many.body.results.map((one: any) => one.emailing_attempt_made)],
     [200, [false, false]],
   );
-  for (const { id, link } of [made.body, many.body.results[1]]) {
+  for (const { id, link } of [created.body, many.body.results[1]]) {
     const token = new URL(link).searchParams.get('token');
     const joined = await other.request('POST', `/api/invites/${id}/accept/`, {
       body: { token, password: 'violet kettle harbour 92' },
@@ -245,12 +245,12 @@ test('a bulk sends one mail to each, with the link of each', async () => {
   const answer = await harness.request('POST', `${base()}bulk/`, { key: home.key, body: items });
   assert.equal(answer.status, 200);
   assert.equal(answer.body.emailing_attempt_made, true);
-  for (const made of answer.body.results) {
-    assert.equal(made.emailing_attempt_made, true);
-    const mails = relay.mails.filter(({ to }) => to[0] === made.target_email);
+  for (const created of answer.body.results) {
+    assert.equal(created.emailing_attempt_made, true);
+    const mails = relay.mails.filter(({ to }) => to[0] === created.target_email);
     assert.deepEqual(
       mails.map(({ content }) => linkIn(content.text)),
-      [made.link],
+      [created.link],
     );
   }
 });
@@ -268,11 +268,11 @@ test(
       'the answer comes before the first mail is given up',
     );
     assert.deepEqual(
-      answer.body.results.map((made: any) => made.emailing_attempt_made),
+      answer.body.results.map((created: any) => created.emailing_attempt_made),
       body.map(() => false),
     );
     relay.setFault(undefined);
-    const made = async () => {
+    const tried = async () => {
       const { results } = (await harness.request('GET', `${base()}?limit=1000`, { key: home.key }))
         .body;
       const attempts = new Map(results.map((one: any) => [one.id, one.emailing_attempt_made]));
@@ -281,13 +281,13 @@ test(
     // The three that hung are tried again later; the others go out.
     await t.waitFor(
       async () =>
-        assert.deepEqual(await made(), [false, false, false, true, true, true, true, true, true]),
+        assert.deepEqual(await tried(), [false, false, false, true, true, true, true, true, true]),
       { timeout: 10_000, interval: 50 },
     );
     passed_ms += 6_000;
     await harness.deps.outbox.sendDue();
     assert.deepEqual(
-      await made(),
+      await tried(),
       body.map(() => true),
     );
   },

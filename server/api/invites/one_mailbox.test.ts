@@ -44,8 +44,8 @@ test('a domain has one spelling, and what is none of another script stays as it 
 test('an invite replaces the open one of its mailbox; one request asks for it once', async () => {
   const [kept] = spellings('ada');
   for (const spelling of spellings('ada')) {
-    const made = await invite(spelling);
-    assert.deepEqual([made.status, made.body.target_email], [201, kept]);
+    const created = await invite(spelling);
+    assert.deepEqual([created.status, created.body.target_email], [201, kept]);
   }
   const { body } = await harness.request('GET', invites(), { key: home.key });
   const open = body.results.filter((one: { target_email: string }) => one.target_email === kept);
@@ -62,8 +62,8 @@ test('an invite replaces the open one of its mailbox; one request asks for it on
 
 test('a member is found in every spelling, and nobody else takes the address', async () => {
   const [kept] = spellings('cyd');
-  const made = await invite(spellings('cyd')[1]!);
-  const [, id, token] = /invite\/([^?]+)\?token=(.+)$/.exec(made.body.link)!;
+  const created = await invite(spellings('cyd')[1]!);
+  const [, id, token] = /invite\/([^?]+)\?token=(.+)$/.exec(created.body.link)!;
   const joined = await harness.request('POST', `/api/invites/${id}/accept/`, {
     body: { token, password },
   });

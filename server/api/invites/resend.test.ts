@@ -30,17 +30,17 @@ test('a broken body sends nothing again', async () => {
 
 test('who became a member meanwhile is not sent another invite', async () => {
   const { organization, key } = await harness.newOrganization();
-  const made = (await invite(organization.id, key, { target_email: address() })).body;
+  const created = (await invite(organization.id, key, { target_email: address() })).body;
   const member = await harness.newMember(organization.id, 1);
   await harness.deps.db.run(
-    sql`UPDATE users SET email = upper(${made.target_email}) WHERE id = ${member.user.id}`,
+    sql`UPDATE users SET email = upper(${created.target_email}) WHERE id = ${member.user.id}`,
   );
-  const answer = await resend(organization.id, made.id, key);
+  const answer = await resend(organization.id, created.id, key);
   assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_input']);
   assert.match(answer.body.detail, /already a member of the organization\.$/);
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${member.user.id}`);
   assert.match(
-    (await resend(organization.id, made.id, key)).body.detail,
+    (await resend(organization.id, created.id, key)).body.detail,
     /the account is deactivated/,
   );
 });

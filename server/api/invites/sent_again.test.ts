@@ -63,14 +63,14 @@ test(
     'another link',
   async () => {
     const { organization, key } = await harness.newOrganization();
-    const made = (await invite(organization.id, key, { target_email: address() })).body;
+    const created = (await invite(organization.id, key, { target_email: address() })).body;
     const isExpired = async () => (await list(organization.id, key)).results[0].is_expired;
     passed_ms = 72 * hour_ms - 60_000;
     assert.equal(await isExpired(), false);
     passed_ms = 72 * hour_ms + 60_000;
     assert.equal(await isExpired(), true);
-    assert.equal((await shown(made.link)).body.is_expired, true);
-    const again = await resend(organization.id, made.id, key);
+    assert.equal((await shown(created.link)).body.is_expired, true);
+    const again = await resend(organization.id, created.id, key);
     assert.equal(again.status, 200);
     assert.deepEqual(
       [
@@ -79,17 +79,17 @@ test(
         again.body.created_at,
         again.body.emailing_attempt_made,
       ],
-      [made.id, false, made.created_at, false],
+      [created.id, false, created.created_at, false],
     );
-    assert.ok(isLater(again.body.updated_at, made.updated_at));
-    assert.equal((await shown(made.link)).status, 404);
+    assert.ok(isLater(again.body.updated_at, created.updated_at));
+    assert.equal((await shown(created.link)).status, 404);
     assert.deepEqual(
       [(await shown(again.body.link)).body.is_expired, await isExpired()],
       [false, false],
     );
     passed_ms += 72 * hour_ms;
     assert.equal(await isExpired(), true);
-    assert.equal((await remove(organization.id, made.id, key)).status, 204);
+    assert.equal((await remove(organization.id, created.id, key)).status, 204);
     passed_ms = 0;
   },
 );

@@ -101,7 +101,7 @@ export async function listStandings(
 }
 
 /** A new invite, with the id of the one that its address had before it. */
-export type MadeInvite = StoredInvite & { replaced_invite: string | null };
+export type CreatedInvite = StoredInvite & { replaced_invite: string | null };
 
 /**
  * Makes the invites, each in place of the one that its address may have, and gives them in the
@@ -114,7 +114,7 @@ export async function insertInvites(
   user_id: number,
   fields: InviteFields[],
   now_ms: number,
-): Promise<MadeInvite[]> {
+): Promise<CreatedInvite[]> {
   const emails = fields.map(({ target_email }) => target_email);
   // Leans on invites_target_unique: an address has one at most.
   const replaced = await tx.rows<{ id: string; index: number }>(sql`
@@ -136,14 +136,14 @@ export async function insertInvites(
         ${fields.map((one) => one.message)}::text[],
           ${fields.map(() => uuidv4())}::uuid[]) AS asked (id, target_email, first_name, level,
           message, token_nonce)) made`);
-  const made = new Map(
+  const created = new Map(
     (await listStored(tx, now_ms, sql`i.id = ANY (${ids}::uuid[])`)).map((invite) => [
       invite.record.id,
       invite,
     ]),
   );
   return ids.map((id, index) => ({
-    ...made.get(id)!,
+    ...created.get(id)!,
     replaced_invite: replaced_ids.get(index) ?? null,
   }));
 }

@@ -42,13 +42,13 @@ test('an invite that the relay did not take is mailed later, and the list says s
   const home = await harness.newOrganization();
   server.setFault('reject_message');
   const to = address();
-  const made = await invite(home, to);
-  assert.deepEqual([made.status, made.body.emailing_attempt_made], [201, false]);
+  const created = await invite(home, to);
+  assert.deepEqual([created.status, created.body.emailing_attempt_made], [201, false]);
   assert.equal(await sendLater(), 1);
-  assert.deepEqual(linksTo(to), [made.body.link]);
-  const { emailing_attempt_made, updated_at } = await listed(home, made.body.id);
+  assert.deepEqual(linksTo(to), [created.body.link]);
+  const { emailing_attempt_made, updated_at } = await listed(home, created.body.id);
   assert.equal(emailing_attempt_made, true);
-  assert.ok(updated_at > made.body.updated_at);
+  assert.ok(updated_at > created.body.updated_at);
   assert.equal(await sendLater(), 0);
 });
 
@@ -64,12 +64,12 @@ test('no mail is sent later whose link is void: taken back, replaced, sent again
   for (const end of ends) {
     server.setFault('reject_recipient');
     const to = address();
-    const made = await invite(home, to);
-    assert.equal(made.status, 201);
+    const created = await invite(home, to);
+    assert.equal(created.status, 201);
     server.setFault(undefined);
-    assert.ok((await end(made.body.id, to)).status < 300);
+    assert.ok((await end(created.body.id, to)).status < 300);
     await sendLater();
-    assert.ok(!linksTo(to).includes(made.body.link));
+    assert.ok(!linksTo(to).includes(created.body.link));
     assert.ok(linksTo(to).length <= 1);
   }
 });

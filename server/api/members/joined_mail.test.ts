@@ -37,12 +37,12 @@ beforeEach(() => relay.setFault(undefined));
 /** Invites somebody and accepts for them; gives their address. */
 async function join({ organization, key }: TestOrganization): Promise<string> {
   const target_email = `${randomUUID()}@example.org`;
-  const made = await harness.request('POST', `/api/organizations/${organization.id}/invites/`, {
+  const created = await harness.request('POST', `/api/organizations/${organization.id}/invites/`, {
     key,
     body: { target_email, first_name: 'Grace', level: 8 },
   });
-  const token = new URL(made.body.link).searchParams.get('token');
-  const joined = await harness.request('POST', `/api/invites/${made.body.id}/accept/`, {
+  const token = new URL(created.body.link).searchParams.get('token');
+  const joined = await harness.request('POST', `/api/invites/${created.body.id}/accept/`, {
     body: { token, password: 'violet kettle harbour 92', last_name: 'Hopper' },
   });
   assert.equal(joined.status, 201);
@@ -121,14 +121,14 @@ test('nobody waits for these mails, and none of them can make joining fail', asy
   const home = await harness.newOrganization({ name: 'Hanging' });
   relay.setFault('hang_after');
   const target_email = `${randomUUID()}@example.org`;
-  const made = await harness.request(
+  const created = await harness.request(
     'POST',
     `/api/organizations/${home.organization.id}/invites/bulk/`,
     { key: home.key, body: { target_email } },
   );
   const begun = performance.now();
-  const token = new URL(made.body.link).searchParams.get('token');
-  const joined = await harness.request('POST', `/api/invites/${made.body.id}/accept/`, {
+  const token = new URL(created.body.link).searchParams.get('token');
+  const joined = await harness.request('POST', `/api/invites/${created.body.id}/accept/`, {
     body: { token, password: 'violet kettle harbour 92' },
   });
   assert.equal(joined.status, 201);

@@ -22,7 +22,7 @@ const targets_max = 50;
  * Makes the target that the request describes; gives its id, and the secret when the server made
  * it. Throws 400 for a wrong body and 409 when the project has 50 targets.
  */
-export async function makeTarget(
+export async function createTarget(
   deps: Deps,
   tx: Transaction,
   request: FastifyRequest,
@@ -47,8 +47,8 @@ export async function makeTarget(
       `The project has ${targets_max} notice targets, which is the most: delete one first.`,
     );
   const id = uuidv7();
-  const made_secret = type === 'webhook' && own_secret === undefined ? newWebhookSecret() : null;
-  const secret = own_secret ?? made_secret;
+  const created_secret = type === 'webhook' && own_secret === undefined ? newWebhookSecret() : null;
+  const secret = own_secret ?? created_secret;
   await insertNoticeTarget(tx, {
     id,
     team_id,
@@ -63,7 +63,7 @@ export async function makeTarget(
     enabled: fields.enabled ?? true,
     created_by: request.caller.user_id,
   });
-  return { id, secret: made_secret };
+  return { id, secret: created_secret };
 }
 
 /**

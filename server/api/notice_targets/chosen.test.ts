@@ -27,12 +27,12 @@ test(
   'targets choose events and exports, and one that is switched off gets nothing, also of what ' +
     'waits',
   async () => {
-    const { exported, make, target, received, change } = await openWebhook(harness, receiver);
+    const { exported, create, target, received, change } = await openWebhook(harness, receiver);
     const other = { type: 'webhook', url: `${receiver.url}/other`, secret };
-    await make({ ...other, events: ['recovered'] });
-    await make({ ...other, enabled: false });
+    await create({ ...other, events: ['recovered'] });
+    await create({ ...other, enabled: false });
     const { id } = await newExportBeside(target.team_id);
-    await make({ ...other, batch_export_ids: [id] });
+    await create({ ...other, batch_export_ids: [id] });
     await endedRun(harness, exported.id, failed);
     assert.equal((await deliveriesOf(harness, exported.id)).length, 1);
     await change({ enabled: false });
@@ -58,8 +58,8 @@ async function newExportBeside(team_id: number): Promise<{ id: string }> {
 }
 
 test('mails go to the targets, and without any target to the administrators', async () => {
-  const { home, exported, make } = await openWebhook(harness, receiver, { enabled: false });
-  await make({ type: 'email', address: 'ops@example.com' });
+  const { home, exported, create } = await openWebhook(harness, receiver, { enabled: false });
+  await create({ type: 'email', address: 'ops@example.com' });
   relay.setFault('reject_recipient');
   await endedRun(harness, exported.id, failed);
   await send(harness.deps.mail);

@@ -53,8 +53,8 @@ test(
 );
 
 test('a target of mails has no secret to ask for', async () => {
-  const { home, make } = await openWebhook(harness, receiver);
-  const { id } = await make({ type: 'email', address: 'one@example.com' });
+  const { home, create } = await openWebhook(harness, receiver);
+  const { id } = await create({ type: 'email', address: 'one@example.com' });
   const moved = await harness.request(
     'PATCH',
     `/api/projects/${home.project.id}/notice_targets/${id}/`,

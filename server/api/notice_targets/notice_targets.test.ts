@@ -35,8 +35,8 @@ test('targets are made, listed in both places, changed, deleted; a secret shows 
     harness.request('POST', list, { key: home.key, body });
   const webhook = await post({ type: 'webhook', url: 'https://example.com/hook' });
   assert.equal(webhook.status, 201, webhook.text);
-  const { secret: made_secret, id, created_at, last_updated_at, ...rest } = webhook.body;
-  assert.match(made_secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  const { secret: created_secret, id, created_at, last_updated_at, ...rest } = webhook.body;
+  assert.match(created_secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.equal(created_at, last_updated_at);
   const defaults = {
     team_id: home.project.id,
@@ -193,7 +193,7 @@ test(
       await openWebhook(harness, receiver),
     ];
     for (let count = 0; count < 5; count += 1)
-      await many.make({ type: 'webhook', url: `${receiver.url}/more`, secret });
+      await many.create({ type: 'webhook', url: `${receiver.url}/more`, secret });
     await endedRun(harness, many.exported.id, failed);
     await endedRun(harness, one.exported.id, failed);
     const claim = async (last_team_id: number, count: number) => {

@@ -10,7 +10,7 @@ import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/paginat
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { changeTarget, makeTarget } from './change.ts';
+import { changeTarget, createTarget } from './change.ts';
 import {
   NewNoticeTarget,
   NoticeTarget,
@@ -81,17 +81,17 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
   };
   app.post(base, { config: { scope: 'batch_export:write', within }, schema }, (request, reply) =>
     write(request, reply, 201, async (tx, record) => {
-      const { id, secret } = await makeTarget(deps, tx, request);
-      const made = await getTarget(tx, request, id);
+      const { id, secret } = await createTarget(deps, tx, request);
+      const created = await getTarget(tx, request, id);
       record(
         entryOf(
           'created',
           undefined,
-          made,
-          made.type === 'webhook' ? [secretChange('secret', 'created')] : [],
+          created,
+          created.type === 'webhook' ? [secretChange('secret', 'created')] : [],
         ),
       );
-      return { ...made, secret };
+      return { ...created, secret };
     }),
   );
 }

@@ -18,11 +18,16 @@ const secret = webhook_secret;
 
 test('a test is delivered at once, signed, and says what went wrong; many are slowed', async () => {
   const home = await harness.newOrganization();
-  const make = async (body: unknown) =>
+  const create = async (body: unknown) =>
     (await harness.request('POST', projectList(home), { key: home.key, body })).body;
   const tried = (target: { id: string }, query = '') =>
     harness.request('POST', `${projectList(home)}${target.id}/test/${query}`, { key: home.key });
-  const hook = await make({ type: 'webhook', url: `${receiver.url}/test`, secret, enabled: false });
+  const hook = await create({
+    type: 'webhook',
+    url: `${receiver.url}/test`,
+    secret,
+    enabled: false,
+  });
   const broken = { key: home.key, body: '{' };
   assert.equal(
     (await harness.request('POST', `${projectList(home)}${hook.id}/test/`, broken)).status,
@@ -62,9 +67,9 @@ test('a test is delivered at once, signed, and says what went wrong; many are sl
     assert.doesNotMatch(answer.detail, /inside/);
   }
   assert.ok(receiver.requests.every(({ path }) => path === '/test'));
-  const refused = await make({ type: 'webhook', url: 'http://10.0.0.1/' });
+  const refused = await create({ type: 'webhook', url: 'http://10.0.0.1/' });
   assert.match((await tried(refused)).body.detail, /not globally reachable/);
-  const mail = await make({ type: 'email', address: 'test@example.com' });
+  const mail = await create({ type: 'email', address: 'test@example.com' });
   assert.equal((await tried(mail)).body.is_delivered, true);
   assert.match((await relay.waitFor('test@example.com')).content.text ?? '', /This is a test/);
   for (let count = 0; count < 4; count += 1) assert.equal((await tried(mail)).status, 200);

@@ -79,12 +79,14 @@ test('wrong bodies name every field', async () => {
 
 test('slugs are unique also when twenty of one name race, and renaming keeps them', async () => {
   const { key } = await harness.newOrganization();
-  const made = await Promise.all(Array.from({ length: 20 }, () => create(key, { name: 'Race' })));
-  assert.deepEqual(new Set(made.map((answer) => answer.status)), new Set([201]));
-  const slugs = made.map((answer) => answer.body.slug);
+  const created = await Promise.all(
+    Array.from({ length: 20 }, () => create(key, { name: 'Race' })),
+  );
+  assert.deepEqual(new Set(created.map((answer) => answer.status)), new Set([201]));
+  const slugs = created.map((answer) => answer.body.slug);
   assert.equal(new Set(slugs).size, 20);
   for (const slug of slugs) assert.match(slug, /^race(-[a-z]{4})?$/);
-  const renamed = await harness.request('PATCH', `${list}${made[0]!.body.id}/`, {
+  const renamed = await harness.request('PATCH', `${list}${created[0]!.body.id}/`, {
     key,
     body: { name: 'Other' },
   });
@@ -192,9 +194,9 @@ test('validate_only makes every check and changes nothing', async () => {
   const path = `${list}${organization.id}/`;
   const only = (method: string, url: string, body?: unknown) =>
     harness.request(method, `${url}?validate_only=true`, { key, body });
-  const made = await only('POST', list, { name: 'Would be' });
-  assert.deepEqual([made.status, made.body.name], [200, 'Would be']);
-  assert.equal((await harness.request('GET', `${list}${made.body.id}/`, { key })).status, 404);
+  const created = await only('POST', list, { name: 'Would be' });
+  assert.deepEqual([created.status, created.body.name], [200, 'Would be']);
+  assert.equal((await harness.request('GET', `${list}${created.body.id}/`, { key })).status, 404);
   assert.equal((await only('PATCH', path, { name: 'Would be' })).body.name, 'Would be');
   assert.equal((await only('PATCH', path, { name: '' })).status, 400);
   const gone = await only('DELETE', path);

@@ -83,9 +83,12 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
           throw forbidden(
             'A key that is limited to organizations or projects cannot make an organization.',
           );
-        const made = await insertOrganization(tx, body(request, OrganizationCreate), user_id);
-        record({ ...entryOf('created', undefined, made), chain: { organization_id: made.id } });
-        return made;
+        const created = await insertOrganization(tx, body(request, OrganizationCreate), user_id);
+        record({
+          ...entryOf('created', undefined, created),
+          chain: { organization_id: created.id },
+        });
+        return created;
       }),
   );
 }

@@ -24,18 +24,21 @@ test('who may: level 8 of members to change, level 3 of the organization for all
   const member = await harness.newMember(own.organization.id, 1);
   assert.equal((await ask('POST', configs, { plugin: id }, member.key)).status, 403);
   await setPluginsLevel(harness, own, 3);
-  const made = await ask('POST', configs, { plugin: id, enabled: true }, own.key);
-  assert.equal(made.status, 201);
-  assert.equal((await ask('GET', `${configs}${made.body.id}/`, undefined, member.key)).status, 200);
+  const created = await ask('POST', configs, { plugin: id, enabled: true }, own.key);
+  assert.equal(created.status, 201);
+  assert.equal(
+    (await ask('GET', `${configs}${created.body.id}/`, undefined, member.key)).status,
+    200,
+  );
   await setPluginsLevel(harness, own, 0);
   for (const [method, path, body] of [
     ['GET', '', undefined],
     ['POST', '', { plugin: id }],
-    ['GET', `${made.body.id}/`, undefined],
-    ['GET', `${made.body.id}/logs/`, undefined],
-    ['PATCH', `${made.body.id}/`, {}],
-    ['PUT', `${made.body.id}/`, {}],
-    ['DELETE', `${made.body.id}/`, undefined],
+    ['GET', `${created.body.id}/`, undefined],
+    ['GET', `${created.body.id}/logs/`, undefined],
+    ['PATCH', `${created.body.id}/`, {}],
+    ['PUT', `${created.body.id}/`, {}],
+    ['DELETE', `${created.body.id}/`, undefined],
   ] as const)
     assert.equal(
       (await ask(method, configs + path, body, own.key)).status,
@@ -50,13 +53,13 @@ test('plugins and configs of others are unknown; a global plugin can be used', a
   const answer = async () => ask('POST', list, { plugin: foreign.id, enabled: true });
   assert.deepEqual([(await answer()).status, (await answer()).body.attr], [400, 'plugin']);
   await ask('PATCH', foreign.url, { is_global: true }, other.key);
-  const made = await answer();
+  const created = await answer();
   assert.deepEqual(
-    [made.status, made.body.plugin_info.organization_id],
+    [created.status, created.body.plugin_info.organization_id],
     [201, other.organization.id],
   );
   for (const method of ['GET', 'PATCH', 'PUT', 'DELETE']) {
-    const elsewhere = `/api/projects/${other.project.id}/plugin_configs/${made.body.id}/`;
+    const elsewhere = `/api/projects/${other.project.id}/plugin_configs/${created.body.id}/`;
     assert.equal(
       (await ask(method, elsewhere, method === 'GET' ? undefined : {}, other.key)).status,
       404,

@@ -46,11 +46,11 @@ after(async () => {
 });
 beforeEach(async () => {
   home = await harness.newOrganization();
-  const made = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+  const created = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
     config: { address: target.url },
     publicJobs,
   });
-  [url, id] = [made.url, made.id];
+  [url, id] = [created.url, created.id];
   target.taken.length = 0;
 });
 

@@ -35,9 +35,9 @@ const harness = shareHarness({
     const { id } = await writtenPlugin(harness, home, 'pipeline_destinations', files);
     const list = `/api/projects/${home.project.id}/plugin_configs/`;
     const body = { plugin: id, enabled: true, config, allowed_hosts };
-    const made = await harness.request('POST', list, { key: home.key, body });
-    assert.equal(made.status, 201, made.text);
-    one = `${list}${made.body.id}/`;
+    const created = await harness.request('POST', list, { key: home.key, body });
+    assert.equal(created.status, 201, created.text);
+    one = `${list}${created.body.id}/`;
   },
 });
 let home: TestOrganization;

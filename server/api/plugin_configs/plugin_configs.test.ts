@@ -124,10 +124,10 @@ test('wrong values name the key; what is required is asked for once it is enable
 
 test('a secret is taken, sealed, kept and removed, and never comes back', async () => {
   const secret = 'a-token-that-nobody-sees';
-  const made = await ask('POST', list, { plugin, config: { region: 'EU', token: secret } });
-  const url = urlOf(made);
-  const { id } = made.body;
-  assert.deepEqual([made.body.config, made.body.secret_keys], [{ region: 'EU' }, ['token']]);
+  const created = await ask('POST', list, { plugin, config: { region: 'EU', token: secret } });
+  const url = urlOf(created);
+  const { id } = created.body;
+  assert.deepEqual([created.body.config, created.body.secret_keys], [{ region: 'EU' }, ['token']]);
   assert.equal((await storedSettings(id))['token'], secret);
   assert.deepEqual((await ask('PATCH', url, { config: { extra: '2' } })).body.secret_keys, [
     'token',

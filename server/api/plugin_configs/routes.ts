@@ -116,9 +116,11 @@ function makingRoute(app: FastifyInstance, deps: Deps): void {
       write(request, reply, 201, async (tx, record) => {
         await requirePluginsLevel(tx, request.access, 3);
         const id = await createConfig(tx, deps, request, body(request, PluginConfigCreate));
-        const made = await getConfig(tx, request, id);
-        record(configEntry('created', undefined, made, secretChanges([], made.secret_keys, [])));
-        return made;
+        const created = await getConfig(tx, request, id);
+        record(
+          configEntry('created', undefined, created, secretChanges([], created.secret_keys, [])),
+        );
+        return created;
       }),
   );
 }

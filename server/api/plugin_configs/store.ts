@@ -110,11 +110,11 @@ export async function insertPluginConfig(
   tx: Transaction,
   row: { team_id: number; plugin_id: number; created_by: number },
 ): Promise<number> {
-  const made = await tx.row<{ id: number }>(
+  const created = await tx.row<{ id: number }>(
     sql`INSERT INTO plugin_configs (team_id, plugin_id, created_by)
       VALUES (${row.team_id}, ${row.plugin_id}, ${row.created_by}) RETURNING id`,
   );
-  return made!.id;
+  return created!.id;
 }
 
 /** What of a config can be stored. */

@@ -66,17 +66,17 @@ export async function createPlugin(
       );
     if (fetched === undefined) await updatePlugin(tx, id, { ...fields, plugin_type });
     else await putFetched(tx, deps, request, id, { ...fetched, is_global: fields.is_global });
-    const made = (await findPlugin(tx, place, id))!;
+    const created = (await findPlugin(tx, place, id))!;
     record(
       pluginEntry(
         collection,
         'installed',
         undefined,
-        made,
+        created,
         fetched === undefined ? [] : contentChange(undefined, fetched.prepared.content_sha256),
       ),
     );
-    return made;
+    return created;
   });
 }
 

@@ -149,8 +149,8 @@ test('an organization whose plugins others use cannot be deleted from under them
   const { id, url } = await writtenPlugin(harness, owner);
   assert.equal((await ask('PATCH', url, { is_global: true }, owner.key)).status, 200);
   const base = `/api/projects/${user.project.id}/plugin_configs/`;
-  const made = await ask('POST', base, { plugin: id }, user.key);
-  assert.equal(made.status, 201);
+  const created = await ask('POST', base, { plugin: id }, user.key);
+  assert.equal(created.status, 201);
   const refused = await ask(
     'DELETE',
     `/api/organizations/${owner.organization.id}/`,
@@ -158,8 +158,11 @@ test('an organization whose plugins others use cannot be deleted from under them
     owner.key,
   );
   assert.deepEqual([refused.status, refused.body.code], [409, 'conflict'], refused.text);
-  assert.equal((await ask('GET', `${base}${made.body.id}/`, undefined, user.key)).status, 200);
-  assert.equal((await ask('DELETE', `${base}${made.body.id}/`, undefined, user.key)).status, 204);
+  assert.equal((await ask('GET', `${base}${created.body.id}/`, undefined, user.key)).status, 200);
+  assert.equal(
+    (await ask('DELETE', `${base}${created.body.id}/`, undefined, user.key)).status,
+    204,
+  );
   assert.equal(
     (await ask('DELETE', `/api/organizations/${owner.organization.id}/`, undefined, owner.key))
       .status,

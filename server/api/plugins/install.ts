@@ -28,9 +28,9 @@ export async function putInstalled(
   request: FastifyRequest,
   { id, version_id, prepared, latest_tag }: Installing,
 ): Promise<number> {
-  const made = await insertVersion(tx, deps.secrets, id, prepared, request.caller.user_id);
+  const created = await insertVersion(tx, deps.secrets, id, prepared, request.caller.user_id);
   const fields = { ...fieldsOfPackage(prepared), tag: prepared.tag, latest_tag };
-  await updatePlugin(tx, id, { ...fields, version_id: made, previous_version_id: version_id });
+  await updatePlugin(tx, id, { ...fields, version_id: created, previous_version_id: version_id });
   await removeOldVersions(tx, id);
   return prepared.manifest === null
     ? 0

@@ -50,23 +50,23 @@ test('the difference makes the one of the other', () => {
 
 function applied(before: string, difference: string): string {
   const lines = before.split(/(?<=\n)/);
-  const made: string[] = [];
+  const created: string[] = [];
   let at = 0;
   let last = '';
   for (const [part] of difference.matchAll(/.*\n/g)) {
     const [, from, count] = /^@@ -(\d+),(\d+) /.exec(part) ?? [];
     if (from !== undefined) {
       const first = Number(from) - (count === '0' ? 0 : 1);
-      made.push(...lines.slice(at, first));
+      created.push(...lines.slice(at, first));
       at = first;
     } else if (part.startsWith('\\')) {
-      if (last !== '-') made.push(made.pop()!.slice(0, -1));
+      if (last !== '-') created.push(created.pop()!.slice(0, -1));
     } else {
       last = part[0]!;
       if (last !== '+') assert.equal(lines[at]?.replace(/\n$/, ''), part.slice(1, -1));
-      if (last !== '-') made.push(part.slice(1));
+      if (last !== '-') created.push(part.slice(1));
       if (last !== '+') at += 1;
     }
   }
-  return [...made, ...lines.slice(at)].join('');
+  return [...created, ...lines.slice(at)].join('');
 }

@@ -151,15 +151,15 @@ test('a repository of GitHub and GitLab, with a token that never comes back', as
       'url',
       'invalid_input',
     ]);
-    const made = await ask('POST', collectionUrl(home), {
+    const created = await ask('POST', collectionUrl(home), {
       url: `${base}/${name}?private_token=${token}`,
     });
     assert.deepEqual(
-      [made.status, made.body.url, made.body.tag],
+      [created.status, created.body.url, created.body.tag],
       [201, `${base}/${name}`, commit],
-      made.text,
+      created.text,
     );
-    const url = `${collectionUrl(home)}${made.body.id}/`;
+    const url = `${collectionUrl(home)}${created.body.id}/`;
     const next = forge.push(
       name,
       packageFiles(destination, { name: 'Next' }, { 'README.md': 'two' }),
@@ -185,20 +185,20 @@ test('a folder of the plugin directory, and what changes there', async () => {
   };
   await put(packageFiles('pipeline_import_apps'));
   const base = collectionUrl(home, 'pipeline_import_apps');
-  const made = await ask('POST', base, { plugin_type: 'local', name: 'mine' });
+  const created = await ask('POST', base, { plugin_type: 'local', name: 'mine' });
   assert.deepEqual(
-    [made.status, made.body.name, made.body.capabilities.scheduled_tasks],
+    [created.status, created.body.name, created.body.capabilities.scheduled_tasks],
     [201, 'Made for tests', ['runEveryHour']],
-    made.text,
+    created.text,
   );
   assert.deepEqual(faultOf(await ask('POST', base, { plugin_type: 'local', name: 'mine' })), [
     400,
     'name',
     'unique',
   ]);
-  const url = `${base}${made.body.id}/`;
+  const url = `${base}${created.body.id}/`;
   await put(packageFiles('pipeline_import_apps', { name: 'Changed' }));
-  assert.notEqual((await ask('GET', `${url}check_for_updates/`)).body.latest_tag, made.body.tag);
+  assert.notEqual((await ask('GET', `${url}check_for_updates/`)).body.latest_tag, created.body.tag);
   assert.equal((await ask('POST', `${url}upgrade/`)).body.name, 'Changed');
 });
 
@@ -210,14 +210,14 @@ test('an entry of the catalogue is installed by its name, in its collection only
     ),
     ['Listed'],
   );
-  const made = await ask('POST', collectionUrl(home), {
+  const created = await ask('POST', collectionUrl(home), {
     plugin_type: 'repository',
     name: 'Listed',
   });
   assert.deepEqual(
-    [made.status, made.body.plugin_type, made.body.url],
+    [created.status, created.body.plugin_type, created.body.url],
     [201, 'repository', 'listed'],
-    made.text,
+    created.text,
   );
   const elsewhere = await ask('POST', collectionUrl(home, 'pipeline_import_apps'), {
     plugin_type: 'repository',

@@ -54,10 +54,10 @@ test('a record of source has what was sent and what is the default, and nothing 
   };
   for (const name of collection_names) {
     const base = collectionUrl(home, name);
-    const made = await ask('POST', base, sent);
-    assert.equal(made.status, 201);
-    assert.deepEqual(Object.keys(made.body).sort(), [...record_fields].sort());
-    const { id, ...record } = made.body;
+    const created = await ask('POST', base, sent);
+    assert.equal(created.status, 201);
+    assert.deepEqual(Object.keys(created.body).sort(), [...record_fields].sort());
+    const { id, ...record } = created.body;
     const expected = {
       ...sent,
       name: 'Mine',
@@ -68,7 +68,7 @@ test('a record of source has what was sent and what is the default, and nothing 
       organization_name: 'Test',
     };
     assert.deepEqual(record, expected);
-    assert.deepEqual((await ask('GET', `${base}${id}/`)).body, made.body);
+    assert.deepEqual((await ask('GET', `${base}${id}/`)).body, created.body);
     const bare = await ask('POST', base, {});
     const {
       plugin_type,
@@ -141,7 +141,7 @@ test('wrong bodies name the field', async () => {
         `${method} ${JSON.stringify(body)}`,
       );
     }
-  const made = async (body: unknown) => (await ask('POST', collectionUrl(home), body)).body;
+  const created = async (body: unknown) => (await ask('POST', collectionUrl(home), body)).body;
   for (const [body, attr, code] of [
     [{ plugin_type: 'custom' }, 'url', 'required'],
     [{ plugin_type: 'custom', url: '' }, 'url', 'blank'],
@@ -153,7 +153,7 @@ test('wrong bodies name the field', async () => {
     [{ plugin_type: 'repository' }, 'name', 'required'],
     [{ plugin_type: 'repository', name: 'no such entry' }, 'name', 'invalid_choice'],
   ] as const) {
-    const { attr: found, code: told } = await made(body);
+    const { attr: found, code: told } = await created(body);
     assert.deepEqual([found, told], [attr, code], JSON.stringify(body));
   }
 });

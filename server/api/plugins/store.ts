@@ -167,12 +167,12 @@ export async function insertPlugin(
   place: Place,
   row: { plugin_type: string; url: string | null; created_by: number },
 ): Promise<number | undefined> {
-  const made = await tx.row<{ id: number }>(sql`
+  const created = await tx.row<{ id: number }>(sql`
     INSERT INTO plugins (organization_id, collection, plugin_type, url, created_by)
     VALUES (${place.organization_id}::uuid, ${place.collection}, ${row.plugin_type}, ${row.url},
       ${row.created_by})
     ON CONFLICT (organization_id, url) WHERE url IS NOT NULL DO NOTHING RETURNING id`);
-  return made?.id;
+  return created?.id;
 }
 
 /**

@@ -17,16 +17,16 @@ openAroundTests();
 /** A package in the registry that is installed at version 1.0.0. */
 async function installed(name: string, manifest: Record<string, unknown> = {}) {
   registry.publish(name, '1.0.0', packageFiles(destination, manifest));
-  const made = await ask('POST', collectionUrl(home), { plugin_type: 'custom', url: name });
-  assert.equal(made.status, 201, made.text);
-  return { made: made.body, url: `${collectionUrl(home)}${made.body.id}/` };
+  const created = await ask('POST', collectionUrl(home), { plugin_type: 'custom', url: name });
+  assert.equal(created.status, 201, created.text);
+  return { created: created.body, url: `${collectionUrl(home)}${created.body.id}/` };
 }
 
 test('an update is found, shown before it is made, made, and taken back', async () => {
-  const { made, url } = await installed('grows', {
+  const { created, url } = await installed('grows', {
     config: [{ key: 'old' }, { key: 'kept', name: 'Kept' }],
   });
-  assert.deepEqual((await ask('GET', `${url}check_for_updates/`)).body, made);
+  assert.deepEqual((await ask('GET', `${url}check_for_updates/`)).body, created);
   const later = packageFiles(
     destination,
     {
@@ -43,7 +43,7 @@ test('an update is found, shown before it is made, made, and taken back', async 
   );
   registry.publish('grows', '2.0.0', later);
   const found = await ask('GET', `${url}check_for_updates/`);
-  assert.deepEqual(found.body, { ...made, latest_tag: '2.0.0' });
+  assert.deepEqual(found.body, { ...created, latest_tag: '2.0.0' });
   const dry = await ask('POST', `${url}upgrade/?validate_only=true`);
   const { line_changes, ...named } = dry.body.changes;
   assert.deepEqual(named, {
@@ -81,15 +81,15 @@ test('an update is found, shown before it is made, made, and taken back', async 
   assert.deepEqual([again.status, again.body.changes.files.changed], [200, []]);
   const { changes: back, ...rolled } = (await ask('POST', `${url}rollback/`)).body;
   assert.deepEqual([back.from_tag, back.to_tag], ['2.0.0', '1.0.0']);
-  assert.deepEqual(rolled, { ...made, latest_tag: '2.0.0' });
+  assert.deepEqual(rolled, { ...created, latest_tag: '2.0.0' });
   const wanted = await ask('POST', `${url}upgrade/`, { tag: '1.0.0' });
   assert.deepEqual([wanted.body.tag, wanted.body.changes.to_tag], ['1.0.0', '1.0.0']);
 });
 
 test('an upgrade to the same version mends code that was changed in the database', async () => {
-  const { made, url } = await installed('mended');
+  const { created, url } = await installed('mended');
   await harness.deps.db.run(
-    sql`UPDATE plugin_versions SET code = '{}'::json WHERE plugin_id = ${made.id}`,
+    sql`UPDATE plugin_versions SET code = '{}'::json WHERE plugin_id = ${created.id}`,
   );
   assert.equal((await ask('GET', `${url}source/`)).status, 409);
   assert.equal((await ask('POST', `${url}upgrade/`)).status, 200);
@@ -123,8 +123,8 @@ test('a faulty upgrade leaves the old version as it is', async () => {
       () => publish('6.0.0', packageFiles(destination), { archive: Buffer.from('no archive') }),
     ],
   ];
-  for (const [name, make] of faults) {
-    make();
+  for (const [name, create] of faults) {
+    create();
     const answer = await ask('POST', `${url}upgrade/`);
     assert.deepEqual(faultOf(answer), [400, 'url', 'invalid_input'], `${name}: ${answer.text}`);
     assert.deepEqual(
@@ -177,7 +177,7 @@ test('a change that races with an upgrade stops it', async () => {
 });
 
 test('an upgrade that asks for more than projects have set disables nothing, says so', async () => {
-  const { made, url } = await installed('asks', {
+  const { created, url } = await installed('asks', {
     config: [
       { key: 'a', type: 'string' },
       { key: 'gone', type: 'string' },
@@ -185,7 +185,7 @@ test('an upgrade that asks for more than projects have set disables nothing, say
   });
   const configs = `/api/projects/${home.project.id}/plugin_configs/`;
   const config = await ask('POST', configs, {
-    plugin: made.id,
+    plugin: created.id,
     enabled: true,
     config: { a: 'value of a', gone: 'x' },
   });

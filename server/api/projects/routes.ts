@@ -71,13 +71,13 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
         const { organization, name, timezone = 'UTC' } = wholeBody(request, ProjectCreate);
-        const made = await insertProject(tx, {
+        const created = await insertProject(tx, {
           organization_id: await homeOf(tx, request.caller, organization),
           name,
           timezone,
         });
-        record(entryOf('created', undefined, made));
-        return made;
+        record(entryOf('created', undefined, created));
+        return created;
       }),
   );
 }

@@ -2,7 +2,7 @@ import sql, { empty } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller, RecordPlace } from '../../platform/http/caller/access.ts';
-import { makeWriteKey } from '../../platform/http/caller/write_key.ts';
+import { createWriteKey } from '../../platform/http/caller/write_key.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import { isOpenTo } from '../../platform/http/caller/second_factor.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
@@ -94,7 +94,7 @@ export async function insertProject(
 ): Promise<ProjectRow> {
   const [row] = await tx.rows<ProjectRow>(sql`
     INSERT INTO projects AS p (uuid, organization_id, name, api_token, timezone)
-    VALUES (${uuidv7()}, ${fields.organization_id}, ${fields.name}, ${makeWriteKey()},
+    VALUES (${uuidv7()}, ${fields.organization_id}, ${fields.name}, ${createWriteKey()},
       ${fields.timezone}) RETURNING ${columns}`);
   return row!;
 }

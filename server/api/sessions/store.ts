@@ -8,7 +8,7 @@ import type { Caller } from '../../platform/http/caller/access.ts';
 import { userAgentOf } from '../../platform/http/caller/auth.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import {
-  makeSessionToken,
+  createSessionToken,
   session_idle_ms,
   session_lifetime_ms,
   sessionTokenOf,
@@ -78,7 +78,7 @@ export async function startSession(
   const { context } = request.server;
   const now = context.clock.now();
   await endShown(tx, request);
-  const token = makeSessionToken();
+  const token = createSessionToken();
   const id = uuidv7();
   const expires_at_ms = now + session_lifetime_ms;
   const user_agent = userAgentOf(request);
@@ -103,7 +103,7 @@ export async function replaceToken(
   session_id: string,
 ): Promise<void> {
   const { context } = request.server;
-  const token = makeSessionToken();
+  const token = createSessionToken();
   const row = await tx.row<{ expires_at: string }>(sql`
     UPDATE sessions SET token_hash = ${context.secrets.hash(token)}, previous_token_hash = NULL,
       token_created_at = ${isoInstant(context.clock.now())}::timestamptz

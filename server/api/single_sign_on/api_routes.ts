@@ -15,7 +15,7 @@ import { limitAddress } from './limit.ts';
 import { findSamlParties, samlService } from './saml_provider.ts';
 import { findProviders } from './find_providers.ts';
 import { Providers, TestSignIn } from './schema.ts';
-import { makeTestUrl } from './test_sign_in.ts';
+import { createTestUrl } from './test_sign_in.ts';
 
 const metadata_type = 'application/samlmetadata+xml';
 const Named = Type.Object({
@@ -130,7 +130,7 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
               'sso_enforcement to "" or "saml".',
           );
         record('nothing');
-        return makeTestUrl(deps, domain);
+        return createTestUrl(deps, domain);
       }),
   );
 }

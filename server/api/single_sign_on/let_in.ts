@@ -24,7 +24,7 @@ export type SignInLink =
  * sign-on is enforced; the one before it is void. The log names it, as the server's own doing: the
  * person's own chain, and that of the organization whose enforcement it passes by.
  */
-export function makeSignInLink(
+export function createSignInLink(
   deps: Pick<Deps, 'db' | 'secrets' | 'clock' | 'config'>,
   email: string,
 ): Promise<SignInLink> {

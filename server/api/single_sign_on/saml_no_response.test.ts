@@ -83,8 +83,10 @@ const unavailable: [string, () => Promise<string>][] = [
 ];
 test('where no provider can be asked the page is the same for all', async () => {
   const pages = new Set<string>();
-  for (const [name, make] of unavailable) {
-    const answer = await newBrowser().go(`/login/saml/?email=${encodeURIComponent(await make())}`);
+  for (const [name, create] of unavailable) {
+    const answer = await newBrowser().go(
+      `/login/saml/?email=${encodeURIComponent(await create())}`,
+    );
     assert.deepEqual([answer.status, answer.headers['set-cookie']], [404, undefined], name);
     pages.add(answer.text);
   }

@@ -66,8 +66,8 @@ test(
     // Each of them is shown to the gate itself, by its own tests.
     const forgeries = all.filter((_forgery, at) => at % inDepth(9, 1) === 0);
     const before_all = [await count('users'), await count('sessions')];
-    for (const { name, refused, make } of forgeries) {
-      const xml = make(beginSignIn(world.clock.now(), request));
+    for (const { name, refused, create } of forgeries) {
+      const xml = create(beginSignIn(world.clock.now(), request));
       await forgetAllAttempts(world.harness);
       const answer = await postResponse(browser, xml);
       // One that names another request is not read any further.

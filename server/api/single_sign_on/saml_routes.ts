@@ -11,7 +11,7 @@ import { sendPage } from '../../platform/http/pages/page.ts';
 import type { Page } from '../../platform/http/pages/page.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { addressOf } from '../../platform/http/limits/address.ts';
-import { makeLoginRequest } from '../../platform/saml/request.ts';
+import { createLoginRequest } from '../../platform/saml/request.ts';
 import { peekRequestId } from '../../platform/saml/response.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import { signIn } from './admit.ts';
@@ -75,7 +75,7 @@ async function beginSignIn(
   if (domain === undefined || parties === undefined) return sendPage(reply, 404, nowhere);
   if (test === undefined && isLedHere(request))
     return sendPage(reply, 200, askFirst(domain.domain, email, next));
-  const { url, request_id } = await makeLoginRequest(parties.provider, parties.service, {
+  const { url, request_id } = await createLoginRequest(parties.provider, parties.service, {
     service_name: 'Sluice',
   });
   await insertRequest(deps, {

@@ -18,7 +18,7 @@ type Maker = Pick<Deps, 'secrets' | 'clock' | 'config'>;
  * The address at which a test of the domain's provider begins, for 10 minutes. It signs nobody in:
  * whoever opens it sees what the provider says of them.
  */
-export function makeTestUrl(
+export function createTestUrl(
   { secrets, clock, config }: Maker,
   domain: { id: string; domain: string },
 ): { url: string; expires_at: string } {

@@ -91,7 +91,7 @@ test('no table names a deleted user but the log, and a certificate counts what w
   const of = (place: typeof home, path: string) =>
     `/api/${path.replace('*', place.organization.id)}`;
   const project = `/api/projects/${home.project.id}/`;
-  const made = [
+  const created = [
     // What they make, under their key and in their name.
     await harness.request('POST', of(home, 'organizations/*/invites/'), {
       key,
@@ -109,7 +109,7 @@ test('no table names a deleted user but the log, and a certificate counts what w
     }),
   ];
   assert.deepEqual(
-    made.map(({ status }) => status),
+    created.map(({ status }) => status),
     [201, 201, 201],
   );
   await db.run(sql`INSERT INTO configuration_objects (organization_id, kind, object_id, parent_id,

@@ -12,7 +12,7 @@ import { findVerifiedDomain } from '../domains/store.ts';
 import { accountChanges, accountEntry } from './activity.ts';
 import { changeEmail, refuseTaken } from './change_email.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
-import { deleteLinks, makeLink, useLink } from './links.ts';
+import { deleteLinks, createLink, useLink } from './links.ts';
 import { addressChangeMail, verificationMail } from './mails.ts';
 import { Account, EmailChange, GivenToken, LinkedEmail } from './schema.ts';
 import { actorOf, findAccount, findIdentityById } from './store.ts';
@@ -59,7 +59,7 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
         if (isPresent(user)) await deleteLinks(tx, user.id, 'verify_email');
         else if (mail.is_configured) {
           await refuseTaken(tx, user.id, email);
-          const link = await makeLink(tx, deps, 'verify_email', user.id, email);
+          const link = await createLink(tx, deps, 'verify_email', user.id, email);
           await outbox.post({ tx, afterwards }, [
             { message: verificationMail(email, link.url, true), link },
             { message: addressChangeMail(user.email, email) },
@@ -124,7 +124,7 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
           (account?.is_email_verified === false ? account.email : undefined);
         if (account === undefined || email === undefined)
           throw invalid(null, 'already_verified', 'The address is verified already.');
-        const link = await makeLink(tx, deps, 'verify_email', account.id, email);
+        const link = await createLink(tx, deps, 'verify_email', account.id, email);
         const message = verificationMail(email, link.url, email !== account.email);
         await outbox.post({ tx, afterwards }, [{ message, link }]);
         record(accountEntry('requested_verification', account, []));

@@ -26,7 +26,7 @@ type Maker = Pick<Deps, 'secrets' | 'clock' | 'config'>;
 type Reader = Pick<Deps, 'secrets' | 'clock'>;
 
 /** A new link: its address, and how the outbox knows it. */
-export type MadeLink = MailedLink & { url: string };
+export type CreatedLink = MailedLink & { url: string };
 
 /**
  * Makes a link of the user; the last part of its address is a token of 256 random bits;
@@ -34,13 +34,13 @@ export type MadeLink = MailedLink & { url: string };
  * proves, null when it does not go there by mail. It works once: for 1 hour to set a password, for
  * 3 days to verify an address.
  */
-export async function makeLink(
+export async function createLink(
   tx: Transaction,
   { secrets, clock, config }: Maker,
   purpose: Purpose,
   user_id: number,
   email: string | null,
-): Promise<MadeLink> {
+): Promise<CreatedLink> {
   const token = randomBase62();
   const hash = tokenHash(secrets, token);
   const now = clock.now();

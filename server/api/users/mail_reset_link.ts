@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { accountEntry } from './activity.ts';
-import { makeLink } from './links.ts';
+import { createLink } from './links.ts';
 import { resetMail } from './mails.ts';
 import type { Identity } from './store.ts';
 
@@ -26,7 +26,7 @@ export async function mailResetLink(deps: Deps, user: Identity, asked: Asked): P
 
 function writeLoggedLink(deps: Deps, user: Identity, { ip, id }: Asked): Promise<string[]> {
   return deps.db.transaction(async (tx) => {
-    const link = await makeLink(tx, deps, 'reset_password', user.id, user.email);
+    const link = await createLink(tx, deps, 'reset_password', user.id, user.email);
     const { activity, scope, item_id, item_name, changes } = accountEntry(
       'requested_reset',
       user,

@@ -18,15 +18,15 @@ export async function replaceRecoveryCodes(
   secrets: Secrets,
   user_id: number,
 ): Promise<string[]> {
-  const made = Array.from({ length: codes }, () => [randomGroup(), randomGroup()] as const);
-  const hashes = made.map((groups) => recoveryCodeHash(secrets, user_id, groups.join('')));
+  const created = Array.from({ length: codes }, () => [randomGroup(), randomGroup()] as const);
+  const hashes = created.map((groups) => recoveryCodeHash(secrets, user_id, groups.join('')));
   await tx.run(sql`DELETE FROM recovery_codes WHERE user_id = ${user_id}`);
   await tx.run(
     sql`INSERT INTO recovery_codes (user_id, code_hash)
       SELECT ${user_id},
       unnest(${hashes}::bytea[])`,
   );
-  return made.map((groups) => groups.join('-'));
+  return created.map((groups) => groups.join('-'));
 }
 
 function randomGroup(): string {

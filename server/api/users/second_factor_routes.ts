@@ -8,7 +8,7 @@ import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
-import { makeTotpSecret, stepOfCode, totpUrl } from '../../platform/passwords/totp.ts';
+import { createTotpSecret, stepOfCode, totpUrl } from '../../platform/passwords/totp.ts';
 import { accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed, requireCode } from './confirm_person.ts';
 import { noticeMail } from './mails.ts';
@@ -65,7 +65,7 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
           throw conflict(
             'A second factor is set up already: remove it first (DELETE /api/users/@me/totp/).',
           );
-        const secret = makeTotpSecret();
+        const secret = createTotpSecret();
         await setTotpSecret(tx, user.id, deps.secrets.seal(secret, totpSealContext(user.id)));
         afterwards(confirmed.succeeded);
         record(accountEntry('began_second_factor', user, [secretChange('totp_secret', 'created')]));

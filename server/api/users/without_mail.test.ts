@@ -91,15 +91,15 @@ test('what no longer counts is removed, and nothing else', async () => {
     return rows.map((found) => found.rows[0]?.['count']);
   };
   const now = () => new Date(clock.now()).toISOString();
-  const makeLink = (purpose: string, expires_at: string) =>
+  const createLink = (purpose: string, expires_at: string) =>
     harness.deps.db.run(
       sql`INSERT INTO user_links VALUES (${user.id}, ${purpose},
         ${harness.deps.secrets.hash(purpose)}, ${user.email}, ${now()}::timestamptz,
         ${expires_at}::timestamptz)`,
     );
   await harness.deps.db.run(sql`DELETE FROM sessions WHERE user_id <> ${user.id}`);
-  await makeLink('verify_email', now());
-  await makeLink('reset_password', new Date(clock.now() + 3_600_000).toISOString());
+  await createLink('verify_email', now());
+  await createLink('reset_password', new Date(clock.now() + 3_600_000).toISOString());
   await forgetAllAttempts(harness);
   await trySignIn(harness, 'nobody@example.com');
   await sweepPeople(harness.deps);

@@ -82,9 +82,9 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
         const team_id = request.access.team_id!;
         const { name } = body(request, WriteKeyCreate);
         refuseTooMany(await countLiveWriteKeys(tx, team_id, clock.now()));
-        const made = await insertWriteKey(tx, team_id, name);
-        record(entryOf('created', undefined, made));
-        return made;
+        const created = await insertWriteKey(tx, team_id, name);
+        record(entryOf('created', undefined, created));
+        return created;
       }),
   );
 }
@@ -162,9 +162,9 @@ function rollRoute(app: FastifyInstance, { clock }: Deps): void {
       await markRolled(tx, before.id, clock.now(), overlap_seconds);
       const after = await getKey(tx, request);
       refuseTooMany(overlap_seconds === 0 ? live - 1 : live);
-      const made = await insertWriteKey(tx, team_id, before.name);
-      record(entryOf('rolled', before, { ...after, replaced_by: made.id }));
-      return made;
+      const created = await insertWriteKey(tx, team_id, before.name);
+      record(entryOf('rolled', before, { ...after, replaced_by: created.id }));
+      return created;
     }),
   );
 }

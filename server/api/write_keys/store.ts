@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
-import { makeWriteKey } from '../../platform/http/caller/write_key.ts';
+import { createWriteKey } from '../../platform/http/caller/write_key.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
@@ -71,7 +71,7 @@ export async function insertWriteKey(
 ): Promise<WriteKeyRow> {
   const [row] = await tx.rows<WriteKeyRow>(sql`
     INSERT INTO write_keys AS k (id, team_id, name, value)
-    VALUES (${uuidv7()}, ${team_id}, ${name}, ${makeWriteKey()}) RETURNING ${columns}`);
+    VALUES (${uuidv7()}, ${team_id}, ${name}, ${createWriteKey()}) RETURNING ${columns}`);
   return row!;
 }
 

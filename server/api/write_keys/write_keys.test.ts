@@ -25,14 +25,14 @@ async function newProject() {
 
 test('create, list, rename and revoke; the key opens its project until it is revoked', async () => {
   const { ask, project, organization } = await newProject();
-  const made = await ask('POST', '', { name: ' Web shop ' });
-  assert.equal(made.status, 201, made.text);
-  const { id, value, name } = made.body;
+  const created = await ask('POST', '', { name: ' Web shop ' });
+  assert.equal(created.status, 201, created.text);
+  const { id, value, name } = created.body;
   assert.equal(name, 'Web shop');
   assert.match(value, /^slp_[0-9A-Za-z]{43}$/);
   assert.equal(await teamOf(value), project.id);
   assert.equal(await teamOf(project.api_token), project.id);
-  assert.deepEqual((await ask('GET', '')).body.results, [made.body]);
+  assert.deepEqual((await ask('GET', '')).body.results, [created.body]);
   const renamed = await ask('PATCH', `${id}/`, { name: 'App' });
   assert.deepEqual([renamed.status, renamed.body.name], [200, 'App']);
   assert.equal((await ask('DELETE', `${id}/`)).status, 204);

@@ -27,7 +27,7 @@ import { silentLog } from '../../platform/log.ts';
 import { migrations_folder } from '../process/process.ts';
 import { RestoreUnfinishedError, openStores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
-import { backup, makeBackup, rowsOf } from './backup.ts';
+import { backup, createBackup, rowsOf } from './backup.ts';
 import { copyControl } from './control_copy.ts';
 import { filesOf, listBackups, readManifest, writeManifest } from './manifest.ts';
 import { openPlace } from './open_place.ts';
@@ -85,7 +85,7 @@ async function eventsOf(clickhouse_url: string): Promise<string> {
 
 test('a backup is restored row by row, and a second one writes only what is new', async () => {
   const place = placeOf('round_trip');
-  const first = await makeBackup(source(), place, options);
+  const first = await createBackup(source(), place, options);
   assert.equal(rowsOf(first.manifest, 'events'), 600);
   const files = (manifest: typeof first.manifest) =>
     manifest.stretches.flatMap(({ file }) => file?.name ?? []);
@@ -100,7 +100,7 @@ test('a backup is restored row by row, and a second one writes only what is new'
   // Until then no backup has them: the seconds in which rows may still come.
   await pause(1_100);
   await eventually('the new rows are not below the cut', async () => {
-    const second = await makeBackup(source(), place, options);
+    const second = await createBackup(source(), place, options);
     return rowsOf(second.manifest, 'events') === 650;
   });
   const newest = await chooseBackup(place);
@@ -134,7 +134,7 @@ test('removed rows are not in the next backup, and not kept by --keep', async ()
   await insertAt(delivering.harness, gone, [
     { event: 'gone', happened: first_hour_at, taken: first_hour_at + 5_000 },
   ]);
-  const before_it = rowsOf((await makeBackup(source(), place, options)).manifest, 'events');
+  const before_it = rowsOf((await createBackup(source(), place, options)).manifest, 'events');
   await delivering.harness.deps.clickhouse.command({
     query: `ALTER TABLE events DELETE WHERE team_id = ${gone.project.id}`,
     clickhouse_settings: { mutations_sync: '2' },
@@ -155,14 +155,14 @@ test('removed rows are not in the next backup, and not kept by --keep', async ()
 
 test('no other backup may begin before the end of one, and of what --keep removes', async () => {
   const place = placeOf('held');
-  let made = 0;
+  let created = 0;
   const finish = async () => {
-    made = (await listBackups(place)).length;
-    const other = makeBackup(source(), place, options);
+    created = (await listBackups(place)).length;
+    const other = createBackup(source(), place, options);
     await assert.rejects(other, /Another backup of this server is under way/);
   };
-  await makeBackup(source(), place, { ...options, finish });
-  assert.equal(made, 1);
+  await createBackup(source(), place, { ...options, finish });
+  assert.equal(created, 1);
 });
 
 test('two backups of one name leave the files of each other alone', async () => {
@@ -194,7 +194,7 @@ test('a backup that is killed goes on with the files that it has written', async
   assert.deepEqual(await listBackups(place), []);
   await assert.rejects(chooseBackup(place), /There is no whole backup/);
   const kept = await listKept(unfinished);
-  const { manifest } = await makeBackup(source(), place, { ...options, rows_per_file: 30 });
+  const { manifest } = await createBackup(source(), place, { ...options, rows_per_file: 30 });
   const names = manifest.stretches.flatMap(({ file }) => file?.name ?? []);
   assert.ok(kept.length > 0 && kept.every((name) => names.includes(name)));
   assert.equal(existsSync(unfinished), false);
@@ -202,7 +202,7 @@ test('a backup that is killed goes on with the files that it has written', async
 
 test('wrong passphrase, damage, newer schema and a place in use are refused', async () => {
   const place = placeOf('refused');
-  await makeBackup(source(), place, options);
+  await createBackup(source(), place, options);
   const known = await chooseBackup(place);
   const refused = async (pattern: RegExp, given = known, phrase = passphrase) => {
     await assert.rejects(
@@ -212,7 +212,7 @@ test('wrong passphrase, damage, newer schema and a place in use are refused', as
   };
   await refused(/The passphrase is not the one of the backup/, known, 'another passphrase');
   await assert.rejects(
-    makeBackup(source(), place, { ...options, passphrase: 'another passphrase' }),
+    createBackup(source(), place, { ...options, passphrase: 'another passphrase' }),
     /The passphrase is not the one/,
   );
   await mkdir(join(empty.folder, 'data'), { recursive: true });

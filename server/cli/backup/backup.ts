@@ -47,7 +47,7 @@ const keep_ms = 2_000;
 export type BackupFlags = { passphraseFile?: string; keep?: string; rowsPerFile?: string };
 
 /** A backup that was made, and what of it was new. */
-export type MadeBackup = { manifest: Manifest; new_files: number; new_bytes: number };
+export type CreatedBackup = { manifest: Manifest; new_files: number; new_bytes: number };
 
 /**
  * `sluice backup`: copies both stores and the secret keys into a place while the server goes on,
@@ -62,21 +62,21 @@ export async function backup(
   const keep = wholeOf(flags.keep, '--keep');
   const place = openPlace(address);
   const began = performance.now();
-  await makeBackup(context, place, {
+  await createBackup(context, place, {
     passphrase,
     rows_per_file: wholeOf(flags.rowsPerFile, '--rows-per-file') ?? rows_per_file,
-    finish: async (made) => {
-      tellMade(context, place, made, began);
+    finish: async (created) => {
+      tellCreated(context, place, created, began);
       if (keep !== undefined) context.say(await prune(place, keep));
     },
   });
   return 0;
 }
 
-function tellMade(
+function tellCreated(
   context: CommandContext,
   place: BackupPlace,
-  { manifest, new_files, new_bytes }: MadeBackup,
+  { manifest, new_files, new_bytes }: CreatedBackup,
   began: number,
 ): void {
   const rows = (table: string) => counted(rowsOf(manifest, table), 'row');
@@ -103,7 +103,7 @@ export function rowsOf({ stretches }: Manifest, table: string): number {
  * earlier backups, or one that was killed, have written is not written again. `finish` is done
  * before another backup may begin.
  */
-export async function makeBackup(
+export async function createBackup(
   { config, log }: Pick<CommandContext, 'config' | 'log'>,
   place: BackupPlace,
   {
@@ -112,9 +112,9 @@ export async function makeBackup(
   }: {
     passphrase: string;
     rows_per_file: number;
-    finish?(made: MadeBackup): Promise<void>;
+    finish?(created: CreatedBackup): Promise<void>;
   },
-): Promise<MadeBackup> {
+): Promise<CreatedBackup> {
   const stores = await joinStores(config, log, { start: 'existing' });
   const db = openDatabase(stores.database_url, {
     connections_max: 2,
@@ -131,9 +131,9 @@ export async function makeBackup(
     const { public_key: server } = await openServerSecrets(db, () => keys);
     const known = await findKnown(place, server, options.passphrase);
     const writing = { config, place, stores, db, clickhouse, known, server, keys, ...options };
-    const made = await write(writing);
-    await finish?.(made);
-    return made;
+    const created = await write(writing);
+    await finish?.(created);
+    return created;
   } finally {
     await lock?.close();
     await clickhouse.close();
@@ -155,7 +155,7 @@ type Writing = {
   rows_per_file: number;
 };
 
-async function write(writing: Writing): Promise<MadeBackup> {
+async function write(writing: Writing): Promise<CreatedBackup> {
   const { place, stores, db, clickhouse, server } = writing;
   const tell = openTelling();
   const { rows_per_file: rows } = writing;

@@ -10,7 +10,7 @@ import { openAnalyticsAsIs } from '../stores/analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
 import { joinStores, openStores } from '../stores/stores.ts';
 import { rows_per_file } from './analytics_copy.ts';
-import { makeBackup } from './backup.ts';
+import { createBackup } from './backup.ts';
 import { listBackups, readManifest } from './manifest.ts';
 import type { KnownBackup, Manifest } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
@@ -33,7 +33,7 @@ export async function drill(context: CommandContext, flags: DrillFlags): Promise
     const place = openPlace(flags.from ?? join(folder, 'backup'));
     const seconds = openWatch();
     if (flags.from === undefined) {
-      await makeBackup(context, place, { passphrase, rows_per_file });
+      await createBackup(context, place, { passphrase, rows_per_file });
       context.say(`backup   ${seconds()} s`);
     }
     const newest = (await listBackups(place)).at(-1);

@@ -16,7 +16,7 @@ import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { UserError } from '../user_error.ts';
 import { withoutPieces } from './analytics_copy.ts';
-import { makeBackup } from './backup.ts';
+import { createBackup } from './backup.ts';
 import { prepareForLost } from './lost_store.ts';
 import type { Stretch } from './manifest.ts';
 import { openPlace } from './open_place.ts';
@@ -67,7 +67,7 @@ test('one store alone comes back, and what was removed after the backup does not
   });
   const place = openPlace(join(delivering.folder, 'alone'));
   const options = { passphrase, rows_per_file: 120 };
-  await makeBackup(commandOn(delivering.stores, delivering.folder), place, options);
+  await createBackup(commandOn(delivering.stores, delivering.folder), place, options);
   const backup = await chooseBackup(place);
   // What came after it.
   await insert(home, 'later', Date.now());

@@ -23,7 +23,7 @@ import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
 import { startWorker } from '../../engine/workers/worker.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
-import { makeBackup } from './backup.ts';
+import { createBackup } from './backup.ts';
 import { openPlace } from './open_place.ts';
 import { reconcile } from './reconcile.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
@@ -101,7 +101,7 @@ test('what came after the backup is not delivered again, and what is lost is nam
   await insert('waiting', hour_1);
   await deliver(harness, all, first_hour_at, hour_1);
   const place = openPlace(join(folder, 'backup'));
-  await makeBackup(commandOn(stores, folder), place, { passphrase, rows_per_file: 1_000 });
+  await createBackup(commandOn(stores, folder), place, { passphrase, rows_per_file: 1_000 });
   // From here on the backup knows nothing: rows that it has are delivered, and rows that it lacks.
   await deliver(harness, all, hour_1, hour_2);
   const backup = await chooseBackup(place);

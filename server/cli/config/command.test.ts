@@ -145,8 +145,8 @@ test('exports that would change are tried, with their first rows; 1 when one fai
   const run = (words: string[]) =>
     sluice.run(['config', ...words, '--url', address, '--key', at.key], variables);
   const path = file('tried.yaml', shop('Web'));
-  const made = await run(['apply', '--yes', '--json', path]);
-  const { objects } = JSON.parse(made.out) as { objects: { kind: string; id: string }[] };
+  const created = await run(['apply', '--yes', '--json', path]);
+  const { objects } = JSON.parse(created.out) as { objects: { kind: string; id: string }[] };
   const { id } = objects.find(({ kind }) => kind === 'project')!;
   await harness.request('POST', `/api/projects/${id}/events/`, {
     key: at.key,

@@ -20,9 +20,9 @@ after(() => harness.close());
 test('an export that waits since a restore says so, and what to do', async () => {
   const { engine } = harness.deps;
   const destination = { type: 'HTTP', config: { url: 'http://127.0.0.1:9/rows' } };
-  const made = await newExport(harness, home, { name: 'Orders', destination });
+  const created = await newExport(harness, home, { name: 'Orders', destination });
   const byPerson = await newExport(harness, home, { name: 'By a person', paused: true });
-  const url = `${projectBase(home)}${made.id}/`;
+  const url = `${projectBase(home)}${created.id}/`;
   const read = async (at: string) => (await harness.request('GET', at, { key: home.key })).body;
   const look = async () => (await lookAtExports(engine.db, 0)).map(({ detail }) => detail);
   const taken_at = '2026-03-04T05:06:07.000Z';
@@ -32,14 +32,14 @@ test('an export that waits since a restore says so, and what to do', async () =>
 
   const asked = /as it was at 2026-03-04T05:06:07\.0+Z, .* was not asked yet\. .*-- reconcile`/;
   assert.equal((await look()).length, 2);
-  assert.match((await look())[0]!, new RegExp(`^"Orders" \\(${made.id}\\) waits\\. It is `));
+  assert.match((await look())[0]!, new RegExp(`^"Orders" \\(${created.id}\\) waits\\. It is `));
   assert.match((await look())[0]!, asked);
   const { paused, pause_reason } = await read(url);
   assert.deepEqual([paused, pause_reason.code], [true, 'not_reconciled']);
   assert.match(pause_reason.detail, asked);
   const [overview] = (
     await read(projectBase(home).replace('batch_exports', 'overview'))
-  ).results.filter(({ id }: { id: string }) => id === made.id);
+  ).results.filter(({ id }: { id: string }) => id === created.id);
   assert.equal(overview.health.code, 'paused_automatically');
   assert.match(overview.health.detail, asked);
   // What a person had paused has no reason of the server, and waits all the same.
@@ -47,7 +47,7 @@ test('an export that waits since a restore says so, and what to do', async () =>
   assert.match((await read(`${projectBase(home)}${byPerson.id}/runs/`)).detail, asked);
 
   // The destination cannot say it: that is the reason from now on, also of a refused unpause.
-  await reconcileAll(engine, { only: made.id });
+  await reconcileAll(engine, { only: created.id });
   const cannot = /What it was given cannot be read again, .* --assume delivered/;
   assert.match((await read(url)).pause_reason.detail, cannot);
   const refused = await harness.request('POST', `${url}unpause/`, { key: home.key });
@@ -64,7 +64,7 @@ test('an export that waits since a restore says so, and what to do', async () =>
   assert.match((await look())[0]!, cannot);
 
   await setAside(engine.db, { taken_at, control_taken_at: taken_at });
-  await reconcileAll(engine, { only: made.id, assumption: 'delivered' });
+  await reconcileAll(engine, { only: created.id, assumption: 'delivered' });
   const settled = await read(url);
   assert.deepEqual([settled.paused, settled.pause_reason], [false, null]);
   assert.match((await read(`${url}runs/`)).detail, /^The next run is /);

@@ -14,8 +14,8 @@ function mapped(line: unknown, mapping: Partial<ImportMapping>) {
   const found = mapLine(JSON.stringify(line), 1, sha256, { timezone: 'UTC', ...mapping });
   if (found.json === undefined) return found.problem;
   const { uuid, ...event } = JSON.parse(found.json) as Record<string, unknown>;
-  const isMade = String(uuid).startsWith('07070707-0707-8');
-  return { ...event, ...(isMade ? {} : { uuid }), renamed: found.renamed };
+  const isCreated = String(uuid).startsWith('07070707-0707-8');
+  return { ...event, ...(isCreated ? {} : { uuid }), renamed: found.renamed };
 }
 
 const own = { event: 'e', distinct_id: 'd' };

@@ -11,7 +11,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { eventually } from '../../../test/eventually.ts';
-import { makeApiKey } from '../../platform/http/caller/api_key.ts';
+import { createApiKey } from '../../platform/http/caller/api_key.ts';
 import { serverEnvironment } from '../../../test/processes/server_process.ts';
 import { openSluice } from '../../../test/processes/sluice_process.ts';
 
@@ -19,7 +19,7 @@ import { openSluice } from '../../../test/processes/sluice_process.ts';
 // test says so.
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
-const key = makeApiKey();
+const key = createApiKey();
 const lines = 12_000;
 
 const sluice = openSluice();

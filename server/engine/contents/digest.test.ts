@@ -75,11 +75,11 @@ test('the store and we make the same digest of any row', async () => {
       '1e400',
       '[1e-400, 5e-324]',
     );
-  const made: SourceRow[] = texts.map((properties, index) => ({
+  const created: SourceRow[] = texts.map((properties, index) => ({
     ...contractRows[index % contractRows.length]!,
     properties,
   }));
-  const all = [...contractRows, ...made];
+  const all = [...contractRows, ...created];
   for (const statement of contractTable(all)) await clickhouse.run(statement);
   const different = await firstDifferent(0, all.length);
   assert.equal(different, undefined, all[different ?? 0]!.properties.slice(0, 500));

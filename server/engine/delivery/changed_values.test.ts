@@ -47,10 +47,10 @@ after(async () => {
 });
 
 async function warnings(destination: object): Promise<string[]> {
-  const made = await world.scheduled(home, { destination }, 2);
-  const runs = await world.runAll(made.id);
+  const created = await world.scheduled(home, { destination }, 2);
+  const runs = await world.runAll(created.id);
   assert.ok(runs.every((run) => run.status === 'Completed'));
-  const { body } = await made.get('logs/?level=WARNING');
+  const { body } = await created.get('logs/?level=WARNING');
   return body.results.map((line: { message: string }) => line.message);
 }
 

@@ -7,11 +7,11 @@ const deferred = () => Promise.withResolvers<void>();
 test('the next item is made while one is taken, and taken when that is over', async () => {
   const said: string[] = [];
   const taken = [deferred(), deferred()];
-  const made = [deferred(), deferred()];
+  const created = [deferred(), deferred()];
   async function* items() {
     for (const number of [0, 1]) {
       said.push(`made ${number}`);
-      made[number]!.resolve();
+      created[number]!.resolve();
       yield number;
     }
   }
@@ -20,7 +20,7 @@ test('the next item is made while one is taken, and taken when that is over', as
     await taken[number]!.promise;
     said.push(`took ${number}`);
   });
-  await made[1]!.promise;
+  await created[1]!.promise;
   taken[0]!.resolve();
   taken[1]!.resolve();
   await done;

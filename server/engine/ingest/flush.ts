@@ -187,9 +187,9 @@ function warnOfDuplicates(
 async function writeUnchanged(
   deps: FlushDeps,
   tx: Transaction,
-  made: { team_id: number; state: IngestionState; last_inserted_at: number; rows: BatchRows },
+  created: { team_id: number; state: IngestionState; last_inserted_at: number; rows: BatchRows },
 ) {
-  const { team_id, state, last_inserted_at, rows } = made;
+  const { team_id, state, last_inserted_at, rows } = created;
   // The last thing before the batch is noted, and through the transaction: it throws when the
   // session and with it the lock is gone.
   const latest = await readState(tx, team_id);

@@ -60,10 +60,10 @@ export async function sendDueNotices(
 ): Promise<number> {
   const { signal = new AbortController().signal, answer_ms, look_ms = default_look_ms } = options;
   const under_way = new Set<Promise<void>>();
-  let made = 0;
+  let created = 0;
   let last_team_id = 0;
   const begin = (due: DueDelivery) => {
-    const attempted = makeAttempt(sender, due, signal, answer_ms).finally(() =>
+    const attempted = createAttempt(sender, due, signal, answer_ms).finally(() =>
       under_way.delete(attempted),
     );
     under_way.add(attempted);
@@ -81,7 +81,7 @@ export async function sendDueNotices(
               free,
             );
       claimed.forEach(begin);
-      made += claimed.length;
+      created += claimed.length;
       last_team_id = claimed.at(-1)?.team_id ?? last_team_id;
       if (under_way.size === 0) break;
       await anyOrLater(under_way, look_ms);
@@ -89,7 +89,7 @@ export async function sendDueNotices(
   } finally {
     await Promise.all(under_way);
   }
-  return made;
+  return created;
 }
 
 /** Waits until one has ended, at most for the time given. */
@@ -100,7 +100,7 @@ async function anyOrLater(under_way: Iterable<Promise<void>>, wait_ms: number): 
 }
 
 /** Never rejects: what cannot be kept is made again once the lease has run out. */
-async function makeAttempt(
+async function createAttempt(
   sender: NoticeSender,
   due: DueDelivery,
   signal: AbortSignal,

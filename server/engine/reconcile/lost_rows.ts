@@ -56,6 +56,6 @@ async function countNow(engine: Engine, row: WaitingExport, receipt: Receipt): P
 
 /** The end of what was selected by insertion, not later than the receipt was made. */
 function endOf({ selection, created_at }: Receipt): number {
-  const made = Date.parse(created_at);
-  return Math.max(...selection.map(({ inserted_to }) => Math.min(inserted_to ?? made, made)));
+  const created = Date.parse(created_at);
+  return Math.max(...selection.map(({ inserted_to }) => Math.min(inserted_to ?? created, created)));
 }

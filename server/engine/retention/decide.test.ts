@@ -147,8 +147,8 @@ test('of any mixture only what is proven and wanted by nobody goes, point by poi
       },
     ];
   };
-  const some = <Made>(most: number, make: () => Made) =>
-    Array.from({ length: number(most + 1) }, make);
+  const some = <Created>(most: number, create: () => Created) =>
+    Array.from({ length: number(most + 1) }, create);
   let removed = 0;
   for (let round = 0; round < 200; round += 1) {
     const exports = some(3, (): ExportFacts => ({

@@ -69,9 +69,9 @@ async function namesOf(home: TestOrganization): Promise<Record<string, number>> 
 async function exported(home: TestOrganization, config: object = {}, hours = 3, isTable = false) {
   const place = isTable ? await postgres.freshConfig() : { prefix: crypto.randomUUID() };
   const destination = { type: isTable ? 'Postgres' : 'File', config: { ...place, ...config } };
-  const made = await exporting.scheduled(home, { destination }, hours);
-  await exporting.runAll(made.id);
-  return made;
+  const created = await exporting.scheduled(home, { destination }, hours);
+  await exporting.runAll(created.id);
+  return created;
 }
 
 test('days: what is older goes, is told beforehand, and the log of removals says it', async () => {
@@ -263,14 +263,14 @@ test('verify finds no fault in persons and in what a query made of removed rows'
     { custom_query: 'SELECT count() AS events FROM events' },
   ]) {
     const config = await postgres.freshConfig();
-    const made = await exporting.scheduled(home, {
+    const created = await exporting.scheduled(home, {
       name: 'table',
       destination: { type: 'Postgres', config },
       ...wanted,
     });
-    const runs = await exporting.runAll(made.id);
+    const runs = await exporting.runAll(created.id);
     assert.deepEqual([...new Set(runs.map(({ status }) => status))], ['Completed']);
-    ids.push(made.id);
+    ids.push(created.id);
   }
   await keep(home, 'days', 7);
   assert.equal(await retain(), 1);

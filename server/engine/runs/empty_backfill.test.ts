@@ -94,8 +94,8 @@ test(
     const intervals = inDepth(2_100, 4_000);
     const late = intervals - 50;
     const home = await newProject([7, late]);
-    const made = await newExport(harness, home, { paused: true });
-    const started = await begin(home, made.id, intervals);
+    const created = await newExport(harness, home, { paused: true });
+    const started = await begin(home, created.id, intervals);
     assert.equal(started.plan?.runs_with_records, 2);
     assert.match(
       started.detail,
@@ -115,12 +115,12 @@ test(
       [runs[intervals - 1]!.id, 0, [], iso(start + (intervals - 1) * hour)],
     );
     const lines = await engine.db.rows(
-      sql`SELECT message FROM batch_export_logs WHERE batch_export_id = ${made.id}
+      sql`SELECT message FROM batch_export_logs WHERE batch_export_id = ${created.id}
       AND run_id IS NOT NULL`,
     );
     assert.equal(lines.length, 0, 'no line for a run without rows');
-    assert.equal(await finish(home, made.id, started.id), 2);
-    const ended = await find(home, made.id, started.id);
+    assert.equal(await finish(home, created.id, started.id), 2);
+    const ended = await find(home, created.id, started.id);
     assert.equal(
       ended.detail,
       'Backfill ended: Completed. Delivered 10 rows in 2 runs; ' +
@@ -139,17 +139,17 @@ test(
 
 test('a backfill over what is delivered says where the rows are, and repeats none', async () => {
   const home = await newProject([1, 2, 30]);
-  const made = await newExport(harness, home, { paused: true });
-  await finish(home, made.id, (await begin(home, made.id, 20)).id);
-  const again = await begin(home, made.id, 40);
+  const created = await newExport(harness, home, { paused: true });
+  await finish(home, created.id, (await begin(home, created.id, 20)).id);
+  const again = await begin(home, created.id, 40);
   assert.match(again.detail, /5 rows in 1 of its 40 runs .+ 10 rows of the range were left out/);
-  assert.equal(await finish(home, made.id, again.id), 1);
-  const ended = await find(home, made.id, again.id);
+  assert.equal(await finish(home, created.id, again.id), 1);
+  const ended = await find(home, created.id, again.id);
   assert.equal(ended.progress.records_elsewhere, 10);
   assert.match(ended.detail, /^Backfill ended: Completed\. Delivered 5 rows in 1 run; .+ 10 rows/);
-  const all = await begin(home, made.id, 40, { mode: 'all' });
-  assert.equal(await finish(home, made.id, all.id), 3);
-  assert.equal((await find(home, made.id, all.id)).progress.records_completed, 15);
+  const all = await begin(home, created.id, 40, { mode: 'all' });
+  assert.equal(await finish(home, created.id, all.id), 3);
+  assert.equal((await find(home, created.id, all.id)).progress.records_completed, 15);
 });
 
 test('of a query only what no row can come of is passed over', async () => {
@@ -171,8 +171,8 @@ test('of a query only what no row can come of is passed over', async () => {
 
 test('where rows are everywhere, few runs are open at a time, and a cancel ends it', async () => {
   const home = await newProject([0], 12);
-  const made = await newExport(harness, home, { paused: true });
-  const { id } = await begin(home, made.id, 500);
+  const created = await newExport(harness, home, { paused: true });
+  const { id } = await begin(home, created.id, 500);
   while ((await advanceBackfills(engine)) > 0);
   const runs = await runsOf(id);
   assert.ok(
@@ -181,7 +181,7 @@ test('where rows are everywhere, few runs are open at a time, and a cancel ends 
   );
   const answer = await harness.request(
     'POST',
-    `${projectBase(home)}${made.id}/backfills/${id}/cancel/`,
+    `${projectBase(home)}${created.id}/backfills/${id}/cancel/`,
     { key: home.key },
   );
   assert.equal(answer.body.detail, 'Cancelled; what had been delivered stays.');

@@ -48,7 +48,7 @@ type SignedReceipt = Receipt & {
 };
 
 /** The receipt of a delivery whose slices are all safe; rows and bytes are their sums. */
-export function makeReceipt(
+export function createReceipt(
   delivery: Delivery,
   facts: {
     selection: StoredRectangle[];

@@ -7,7 +7,7 @@ import { findDestination } from '../destinations/index.ts';
 import type { Engine } from '../engine.ts';
 import { eventFilterOf } from '../models/event_filter.ts';
 import { columnsOf } from '../source/source_query.ts';
-import { makeReceipt, signReceipt } from './receipt.ts';
+import { createReceipt, signReceipt } from './receipt.ts';
 import type { ClaimedRun, StoredSlice } from '../run.ts';
 
 /**
@@ -89,7 +89,7 @@ export function receiptText(
   { definition, config, delivery }: Order,
   written: { slices: StoredSlice[]; outcomes: SliceOutcome[] } = { slices: [], outcomes: [] },
 ): string {
-  const receipt = makeReceipt(delivery, {
+  const receipt = createReceipt(delivery, {
     selection: run.selection,
     event_filter: eventFilterOf(run.destination_config),
     source_records: written.slices.reduce((sum, slice) => sum + slice.records, 0),

@@ -36,7 +36,7 @@ export type TransactionalDelivery = Shower & {
    */
   takeOver(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
   /** Makes the stage, which outlives the attempt. False where the user may not. */
-  makeStage(): Promise<boolean>;
+  createStage(): Promise<boolean>;
   /**
    * Opens what moves slices while the next ones are staged. Left out, or undefined: all are moved
    * at the end.
@@ -198,7 +198,7 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<J
 /** What is the only slice is repeated after a crash in any case. */
 async function chooseWay(session: Session, slice: Slice): Promise<void> {
   await takeOver(session, []);
-  if (isOnly(slice) || !(await session.work.makeStage())) session.way = 'direct';
+  if (isOnly(slice) || !(await session.work.createStage())) session.way = 'direct';
   else await goStaged(session);
 }
 

@@ -61,14 +61,14 @@ export function openOutbox(sender: MailSender): Outbox {
   const under_way = new Set<Promise<unknown>>();
   /** Attempts one mail after the other that `next` gives, in lanes, until it gives none. */
   const work = async (next: () => Promise<DueMail | undefined>, signal?: AbortSignal) => {
-    let made = 0;
+    let created = 0;
     const isStopped = () => closing.signal.aborted || signal?.aborted === true;
     const lane = async () => {
       while (!isStopped()) {
         const due = await next();
         if (due === undefined) return;
         await attemptMail(sender, due);
-        made += 1;
+        created += 1;
       }
     };
     const lanes = Promise.allSettled(Array.from({ length: mails_at_once }, lane));
@@ -76,7 +76,7 @@ export function openOutbox(sender: MailSender): Outbox {
     const failed = (await lanes).find(({ status }) => status === 'rejected');
     under_way.delete(lanes);
     if (failed?.status === 'rejected') throw failed.reason;
-    return made;
+    return created;
   };
   const write = (tx: Transaction, mails: NewMail[]) => writeMails(sender, tx, mails);
   const send = async (ids: string[], signal?: AbortSignal) => {

@@ -32,7 +32,7 @@ const blocks = new WeakMap<ArrayBufferLike, Block>();
 export function openBufferPool(room_bytes: number): BufferPool {
   const noteGarbage = openMinorCollection();
   const idle: Block[] = [];
-  const made = (): Block => {
+  const created = (): Block => {
     const buffer = Buffer.allocUnsafeSlow(block_bytes);
     noteGarbage(block_bytes);
     const block = { buffer, lent: 0, free: (free: Block) => void idle.push(free) };
@@ -51,7 +51,7 @@ export function openBufferPool(room_bytes: number): BufferPool {
   };
   return {
     room: () => {
-      current ??= idle.pop() ?? made();
+      current ??= idle.pop() ?? created();
       return current.buffer.subarray(filled, filled + room_bytes);
     },
     fill: (count) => {

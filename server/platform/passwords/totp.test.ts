@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeTotpSecret, stepOfCode, totpUrl } from './totp.ts';
+import { createTotpSecret, stepOfCode, totpUrl } from './totp.ts';
 
 /**
  * The seed of the test vectors of RFC 6238 (SHA-1), in base 32; the last six of their eight digits.
@@ -49,7 +49,7 @@ test('what is no code of the seed is none', () => {
 });
 
 test('a new seed has 160 bits, and its address says everything an app needs', () => {
-  const [one, two] = [makeTotpSecret(), makeTotpSecret()];
+  const [one, two] = [createTotpSecret(), createTotpSecret()];
   assert.match(one, /^[A-Z2-7]{32}$/);
   assert.notEqual(one, two);
   const url = new URL(totpUrl(one, 'a+b@example.com'));

@@ -6,7 +6,7 @@ const step_seconds = 30;
 const window_steps = 1;
 
 /** A new seed: 160 random bits in base 32, as apps take it. */
-export function makeTotpSecret(): string {
+export function createTotpSecret(): string {
   return new Secret({ size: 20 }).base32;
 }
 

@@ -41,9 +41,9 @@ test('there are at least 100 forged responses, each with a name of its own', () 
   assert.equal(new Set(forgeries.map(({ name }) => name)).size, forgeries.length);
 });
 
-for (const { name, refused, make } of forgeries) {
+for (const { name, refused, create } of forgeries) {
   test(`refused as ${refused}: ${name}`, async () => {
-    const answer = await read(make(world));
+    const answer = await read(create(world));
     assert.ok('refused' in answer, 'it was accepted');
     assert.equal(answer.refused, refused, answer.detail);
     // Fit for one line of a log, whatever was in the response.

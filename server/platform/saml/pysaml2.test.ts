@@ -9,7 +9,7 @@ import {
 import { openPysaml2, skip_pysaml2 as skip } from '../../../test/saml/pysaml2.ts';
 import type { Pysaml2 } from '../../../test/saml/pysaml2.ts';
 import { serviceMetadata } from './metadata.ts';
-import { makeLoginRequest } from './request.ts';
+import { createLoginRequest } from './request.ts';
 import { peekRequestId, readResponse } from './response.ts';
 
 const acme = testIdentityProvider('acme');
@@ -40,7 +40,7 @@ for (const how of [
       `${how.is_response_signed}`,
     { skip },
     async () => {
-      const { url, request_id } = await makeLoginRequest(provider, service, {
+      const { url, request_id } = await createLoginRequest(provider, service, {
         service_name: 'Sluice',
         relay_state: 'state',
       });

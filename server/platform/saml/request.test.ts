@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { DOMParser } from '@xmldom/xmldom';
 import { readLoginUrl, testIdentityProvider } from '../../../test/saml/identity_provider.ts';
 import { serviceMetadata } from './metadata.ts';
-import { makeLoginRequest } from './request.ts';
+import { createLoginRequest } from './request.ts';
 
 const acme = testIdentityProvider('acme');
 const provider = { sso_url: acme.sso_url, certificates: [acme.certificate] };
@@ -13,7 +13,7 @@ const service = {
 };
 
 test('the browser is sent to the provider with a request that names us and its id', async () => {
-  const { url, request_id } = await makeLoginRequest(provider, service, {
+  const { url, request_id } = await createLoginRequest(provider, service, {
     relay_state: 'a b&c',
     service_name: 'A & "B"',
   });
@@ -26,7 +26,7 @@ test('the browser is sent to the provider with a request that names us and its i
     relay_state: 'a b&c',
   });
   assert.match(request_id, /^_[0-9a-f]{40}$/);
-  assert.notEqual((await makeLoginRequest(provider, service)).request_id, request_id);
+  assert.notEqual((await createLoginRequest(provider, service)).request_id, request_id);
   const root = new DOMParser().parseFromString(xml, 'text/xml').documentElement!;
   assert.deepEqual(
     ['Version', 'Destination', 'ProviderName', 'ProtocolBinding', 'ForceAuthn'].map((name) =>
@@ -42,7 +42,7 @@ test('the browser is sent to the provider with a request that names us and its i
 });
 
 test('a provider whose address has a query of its own keeps it', async () => {
-  const { url } = await makeLoginRequest(
+  const { url } = await createLoginRequest(
     { ...provider, sso_url: 'https://idp.example/sso?tenant=1' },
     service,
   );
@@ -51,14 +51,14 @@ test('a provider whose address has a query of its own keeps it', async () => {
 });
 
 test('on demand the provider has to ask for the password again', async () => {
-  const { url } = await makeLoginRequest(provider, service, { force_authentication: true });
+  const { url } = await createLoginRequest(provider, service, { force_authentication: true });
   assert.match(readLoginUrl(url).xml, / ForceAuthn="true"/);
 });
 
 test('a relay state that providers may cut is a fault', async () => {
-  await makeLoginRequest(provider, service, { relay_state: 'x'.repeat(80) });
+  await createLoginRequest(provider, service, { relay_state: 'x'.repeat(80) });
   await assert.rejects(
-    makeLoginRequest(provider, service, { relay_state: 'é'.repeat(41) }),
+    createLoginRequest(provider, service, { relay_state: 'é'.repeat(41) }),
     RangeError,
   );
 });

@@ -22,7 +22,7 @@ const relay_state_bytes_max = 80;
  * response has to name, so that the caller keeps it. Throws RangeError for a relay state of more
  * than 80 bytes, which providers may cut.
  */
-export async function makeLoginRequest(
+export async function createLoginRequest(
   provider: Pick<Provider, 'certificates' | 'sso_url'>,
   service: Service,
   options: LoginOptions = {},

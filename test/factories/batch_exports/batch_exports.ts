@@ -29,12 +29,12 @@ export async function newExport(
   home: TestOrganization,
   body: Record<string, unknown> = {},
 ) {
-  const made = await harness.request('POST', projectBase(home), {
+  const created = await harness.request('POST', projectBase(home), {
     key: home.key,
     body: { ...noop_export, ...body },
   });
-  assert.equal(made.status, 201, made.text);
-  return made.body;
+  assert.equal(created.status, 201, created.text);
+  return created.body;
 }
 
 /** What a test says of a run that no worker made. */

@@ -131,18 +131,18 @@ export async function withEvents(
 ) {
   const home = await harness.newOrganization();
   await insertEvents(harness, home);
-  const made = await newExport(harness, home, {
+  const created = await newExport(harness, home, {
     destination: { type: 'File', config: { prefix } },
     ...body,
   });
-  const url = `${projectBase(home)}${made.id}/`;
+  const url = `${projectBase(home)}${created.id}/`;
   const get = (path: string) => harness.request('GET', `${url}${path}`, { key: home.key });
   const send = (method: string, path: string, sent?: unknown) =>
     harness.request(method, `${url}${path}`, {
       key: home.key,
       ...(sent === undefined ? {} : { body: sent }),
     });
-  return { home, made, get, send };
+  return { home, created, get, send };
 }
 
 /** The rows of all files below the prefix, in no order. */

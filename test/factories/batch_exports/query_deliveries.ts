@@ -43,7 +43,7 @@ export async function deliver(
     { distinct_id: 'd1', at: '2025-12-01T00:00:00Z', version: 1, properties: { plan: 'team' } },
   ]);
   const body = { ...toFolder(prefix), ...more, custom_query };
-  const made = await exporting.scheduled(home, body, hours);
-  const runs = await exporting.runAll(made.id);
-  return { home, made, runs, hours: (await exporting.filesIn(prefix, '.jsonl')).map(linesOf) };
+  const created = await exporting.scheduled(home, body, hours);
+  const runs = await exporting.runAll(created.id);
+  return { home, created, runs, hours: (await exporting.filesIn(prefix, '.jsonl')).map(linesOf) };
 }

@@ -23,9 +23,9 @@ export const generated_position = 2_000_000;
  */
 export function generatedRows({ seed, count }: typeof generated): SourceRow[] {
   const draw = drawsOf(seed);
-  const fitting = (make: () => string): string => {
+  const fitting = (create: () => string): string => {
     for (;;) {
-      const text = make();
+      const text = create();
       if (Buffer.byteLength(text) < row_bytes_max) return text;
     }
   };

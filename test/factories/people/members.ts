@@ -10,7 +10,7 @@ import type { UserRow } from '../../../server/api/users/store.ts';
 import type { Deps } from '../../../server/deps.ts';
 import { isoInstant } from '../../../server/platform/clock.ts';
 import {
-  makeSessionToken,
+  createSessionToken,
   session_lifetime_ms,
 } from '../../../server/platform/http/caller/session.ts';
 
@@ -46,7 +46,7 @@ export async function newKey(
 
 /** The `cookie` header of a browser in which the person is signed in. */
 export async function newSession(deps: Deps, user: { id: number }): Promise<string> {
-  const token = makeSessionToken();
+  const token = createSessionToken();
   const [now, end] = [
     isoInstant(deps.clock.now()),
     isoInstant(deps.clock.now() + session_lifetime_ms),

@@ -27,7 +27,7 @@ export async function newPerson(harness: Harness): Promise<Person> {
 }
 
 /** Makes a key in the person's browser and gives the answer, the key in `value`. */
-export async function makeKey(
+export async function createKey(
   person: Person,
   fields: Record<string, unknown> = {},
 ): Promise<Record<string, any>> {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { makeTar } from './plugin_archives.ts';
+import { createTar } from './plugin_archives.ts';
 import type { TarEntry } from './plugin_archives.ts';
 import { flipped, manifest, many } from './hostile_archives.ts';
 import type { HostileArchive } from './hostile_archives.ts';
 
-const tarOf = (...entries: TarEntry[]) => gzipSync(makeTar([manifest, ...entries]));
+const tarOf = (...entries: TarEntry[]) => gzipSync(createTar([manifest, ...entries]));
 
 /** A PAX header that gives the next entry this name. */
 export const pax = (name: string): TarEntry => {
@@ -18,7 +18,7 @@ export const pax = (name: string): TarEntry => {
 export const hostile_tars: HostileArchive[] = [
   ['no archive', Buffer.from('hello'), 'invalid', /neither a zip archive nor a tar/],
   ['nothing', Buffer.alloc(0), 'invalid', /neither a zip archive nor a tar/],
-  ['an empty tar', gzipSync(makeTar([])), 'invalid', /empty/],
+  ['an empty tar', gzipSync(createTar([])), 'invalid', /empty/],
   [
     'tar: parent folder',
     tarOf({ name: 'package/../../evil.js' }),
@@ -135,13 +135,13 @@ export const hostile_tars: HostileArchive[] = [
   ],
   [
     'tar: bomb behind the end',
-    gzipSync(Buffer.concat([makeTar([manifest]), Buffer.alloc(5_000_000)])),
+    gzipSync(Buffer.concat([createTar([manifest]), Buffer.alloc(5_000_000)])),
     'too_large',
     /unpack/,
   ],
   [
     'tar: large but not packed',
-    makeTar([manifest, { name: 'package/a.js', content: Buffer.alloc(45_000, 'ab') }]),
+    createTar([manifest, { name: 'package/a.js', content: Buffer.alloc(45_000, 'ab') }]),
     'too_large',
     /archive is larger/,
   ],
@@ -165,11 +165,11 @@ export const hostile_tars: HostileArchive[] = [
   ],
   [
     'tar: wrong checksum of a header',
-    gzipSync(flipped(makeTar([manifest]), 10)),
+    gzipSync(flipped(createTar([manifest]), 10)),
     'invalid',
     /damaged.*checksum/,
   ],
-  ['tar: cut', gzipSync(makeTar([manifest], true)), 'invalid', /cut short/],
+  ['tar: cut', gzipSync(createTar([manifest], true)), 'invalid', /cut short/],
   ['tar: cut within gzip', tarOf().subarray(0, 60), 'invalid', /damaged/],
   ['tar: wrong checksum of gzip', flipped(tarOf(), tarOf().length - 6), 'invalid', /damaged/],
   ['tar: packed twice', gzipSync(gzipSync(randomBytes(2000))), 'invalid', /packed twice/],

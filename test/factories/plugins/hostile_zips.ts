@@ -1,15 +1,15 @@
-import { makeZip } from './plugin_archives.ts';
+import { createZip } from './plugin_archives.ts';
 import type { ZipEntry } from './plugin_archives.ts';
 import { flipped, manifest, many } from './hostile_archives.ts';
 import type { HostileArchive } from './hostile_archives.ts';
 
 const link = 0o120777;
 
-const zipOf = (...entries: ZipEntry[]) => makeZip([manifest, ...entries]);
+const zipOf = (...entries: ZipEntry[]) => createZip([manifest, ...entries]);
 
 /** Zips that are refused. */
 export const hostile_zips: HostileArchive[] = [
-  ['an empty zip', makeZip([]), 'invalid', /empty/],
+  ['an empty zip', createZip([]), 'invalid', /empty/],
   [
     'zip: parent folder',
     zipOf({ name: 'package/../../evil.js' }),
@@ -110,7 +110,7 @@ export const hostile_zips: HostileArchive[] = [
   ],
   [
     'zip: bytes beyond the next entry',
-    makeZip([
+    createZip([
       { name: 'a.js', content: 'hello', packed_size: 60 },
       { name: 'b.js', content: 'b'.repeat(50) },
     ]),
@@ -123,8 +123,8 @@ export const hostile_zips: HostileArchive[] = [
     'too_large',
     /unpack/,
   ],
-  ['zip: too many files', makeZip(many(25)), 'too_large', /more than 20 files/],
-  ['zip: the directory says more', makeZip([manifest], 7), 'invalid', /damaged/],
+  ['zip: too many files', createZip(many(25)), 'too_large', /more than 20 files/],
+  ['zip: the directory says more', createZip([manifest], 7), 'invalid', /damaged/],
   ['zip: cut', zipOf().subarray(0, 60), 'invalid', /damaged/],
   [
     'zip: wrong signature in the directory',

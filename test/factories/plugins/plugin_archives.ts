@@ -31,7 +31,7 @@ export type ZipEntry = {
 };
 
 /** A tar archive, not packed. It has its end unless `is_cut`. */
-export function makeTar(entries: TarEntry[], is_cut = false): Buffer {
+export function createTar(entries: TarEntry[], is_cut = false): Buffer {
   const parts = entries.flatMap(({ name, content = '', type = 'File', target, size }) => {
     const body = Buffer.from(content);
     const head = Buffer.alloc(512);
@@ -54,14 +54,14 @@ export function makeTar(entries: TarEntry[], is_cut = false): Buffer {
  */
 export function packFiles(files: Record<string, string | Buffer>, folder = 'package'): Buffer {
   return gzipSync(
-    makeTar(
+    createTar(
       Object.entries(files).map(([name, content]) => ({ name: `${folder}/${name}`, content })),
     ),
   );
 }
 
 /** A zip archive with a directory at its end that says `count` entries. */
-export function makeZip(entries: ZipEntry[], count = entries.length): Buffer {
+export function createZip(entries: ZipEntry[], count = entries.length): Buffer {
   const parts: Buffer[] = [];
   const starts: number[] = [];
   const directory: Buffer[] = [];

@@ -84,11 +84,11 @@ export async function writtenPlugin(
   files: Record<string, string> = packageFiles(collection),
 ): Promise<{ id: number; url: string }> {
   const base = collectionUrl(home, collection);
-  const made = await harness.request('POST', base, {
+  const created = await harness.request('POST', base, {
     key: home.key,
     body: { plugin_type: 'source', name: 'Written' },
   });
-  const { id } = made.body;
+  const { id } = created.body;
   const text = files['plugin.json'];
   const { name: _name, ...manifest } = JSON.parse(text ?? '{}') as { name?: string };
   const key = JSON.stringify({ ...files, 'plugin.json': text && manifest });

@@ -17,7 +17,7 @@ export function answerDataset(
   if (detail === undefined) return { status: 200, body: { location: 'EU' } };
   if (name === undefined)
     return request.method === 'POST'
-      ? makeTable(store, tables, id, body)
+      ? createTable(store, tables, id, body)
       : listTables(store, tables, id, url);
   const table = tables.get(name);
   if (table === undefined)
@@ -37,7 +37,7 @@ export function answerDataset(
   };
 }
 
-function makeTable(
+function createTable(
   store: Store,
   tables: Map<string, StoredTable>,
   dataset: string,

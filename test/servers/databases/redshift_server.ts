@@ -33,7 +33,7 @@ const parameters_max = 32_767;
  * What PostgreSQL needs to pass for Redshift: SUPER as a type of its own that holds JSON text only,
  * and functions that it lacks.
  */
-export async function makeRedshift(pool: pg.Pool): Promise<void> {
+export async function createRedshift(pool: pg.Pool): Promise<void> {
   await pool.query(`CREATE DOMAIN super AS text CHECK (VALUE IS JSON);
     CREATE FUNCTION json_parse(varchar) RETURNS super LANGUAGE sql IMMUTABLE STRICT AS
       'SELECT $1::text::super';

@@ -14,8 +14,8 @@ const range = { start_at: '2026-01-01T00:30:00+00:00', end_at: '2026-01-01T05:00
 
 test('a backfill answers the export with itself beside it, is listed and cancelled', async () => {
   const home = await harness.newOrganization({ level: 1 });
-  const made = await newExport(harness, home, { paused: true });
-  const url = `${projectBase(home)}${made.id}/`;
+  const created = await newExport(harness, home, { paused: true });
+  const url = `${projectBase(home)}${created.id}/`;
   const started = await harness.request('POST', `${url}backfill/`, {
     key: home.key,
     body: { ...range, name: 'ignored', interval: 7 },
@@ -26,12 +26,12 @@ test('a backfill answers the export with itself beside it, is listed and cancell
     ...record
   } = started.body;
   assert.ok(plan === null, 'without a store nobody knows what there is');
-  assert.deepEqual(record, made);
+  assert.deepEqual(record, created);
   const { id, created_at, last_updated_at, settles_at, detail, ...rest } = backfill;
   assert.match(detail, /^It begins at .+ Of its 3 runs those without rows end at once\.$/);
   assert.equal(Date.parse(settles_at) - Date.parse(created_at) >= 14_000, true);
   assert.deepEqual(rest, {
-    batch_export: made.id,
+    batch_export: created.id,
     status: 'Starting',
     mode: 'missing',
     by: 'timestamp',
@@ -50,13 +50,13 @@ test('a backfill answers the export with itself beside it, is listed and cancell
   });
   assert.ok(created_at !== null && last_updated_at !== null);
   const { plan: _plan, ...second } = (
-    await harness.request('POST', `${organizationBase(home)}${made.id}/backfill/`, {
+    await harness.request('POST', `${organizationBase(home)}${created.id}/backfill/`, {
       key: home.key,
       body: { ...range, mode: 'all' },
     })
   ).body.backfill;
   for (const base of [projectBase(home), organizationBase(home)]) {
-    const list = await harness.request('GET', `${base}${made.id}/backfills/`, { key: home.key });
+    const list = await harness.request('GET', `${base}${created.id}/backfills/`, { key: home.key });
     assert.deepEqual(list.body, {
       count: 2,
       next: null,
@@ -64,7 +64,8 @@ test('a backfill answers the export with itself beside it, is listed and cancell
       results: [second, backfill],
     });
     assert.deepEqual(
-      (await harness.request('GET', `${base}${made.id}/backfills/${id}/`, { key: home.key })).body,
+      (await harness.request('GET', `${base}${created.id}/backfills/${id}/`, { key: home.key }))
+        .body,
       backfill,
     );
   }
@@ -99,9 +100,9 @@ test('a backfill answers the export with itself beside it, is listed and cancell
 
 test('wrong ranges of a backfill are 400', async () => {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home);
+  const created = await newExport(harness, home);
   const soon = (minutes: number) =>
-    new Date(Date.parse(made.created_at) + minutes * 60_000).toISOString();
+    new Date(Date.parse(created.created_at) + minutes * 60_000).toISOString();
   const cases: [unknown, string[]][] = [
     [{}, ['end_at required', 'start_at required']],
     [undefined, ['end_at required', 'start_at required']],
@@ -125,7 +126,7 @@ test('wrong ranges of a backfill are 400', async () => {
   ];
   for (const base of [projectBase(home), organizationBase(home)]) {
     for (const [body, expected] of cases) {
-      const answer = await harness.request('POST', `${base}${made.id}/backfill/`, {
+      const answer = await harness.request('POST', `${base}${created.id}/backfill/`, {
         key: home.key,
         ...(body === undefined ? {} : { body }),
       });
@@ -134,13 +135,16 @@ test('wrong ranges of a backfill are 400', async () => {
     }
   }
   assert.equal(
-    (await harness.request('GET', `${projectBase(home)}${made.id}/backfills/`, { key: home.key }))
-      .body.count,
+    (
+      await harness.request('GET', `${projectBase(home)}${created.id}/backfills/`, {
+        key: home.key,
+      })
+    ).body.count,
     0,
   );
   assert.equal(
     (
-      await harness.request('POST', `${projectBase(home)}${made.id}/backfill/`, {
+      await harness.request('POST', `${projectBase(home)}${created.id}/backfill/`, {
         key: home.key,
         body: { ...range, end_at: soon(59) },
       })
@@ -149,22 +153,25 @@ test('wrong ranges of a backfill are 400', async () => {
   );
   const dry = await harness.request(
     'POST',
-    `${projectBase(home)}${made.id}/backfill/?validate_only=true`,
+    `${projectBase(home)}${created.id}/backfill/?validate_only=true`,
     { key: home.key, body: range },
   );
   assert.equal(dry.status, 200);
   assert.equal(
-    (await harness.request('GET', `${projectBase(home)}${made.id}/backfills/`, { key: home.key }))
-      .body.count,
+    (
+      await harness.request('GET', `${projectBase(home)}${created.id}/backfills/`, {
+        key: home.key,
+      })
+    ).body.count,
     1,
   );
 });
 
 test('a backfill of persons is by their one time, also where nobody says so', async () => {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home, { model: 'persons' });
+  const created = await newExport(harness, home, { model: 'persons' });
   const start = (body: object) =>
-    harness.request('POST', `${projectBase(home)}${made.id}/backfill/`, {
+    harness.request('POST', `${projectBase(home)}${created.id}/backfill/`, {
       key: home.key,
       body: { ...range, ...body },
     });
@@ -178,11 +185,11 @@ test('a backfill of persons is by their one time, also where nobody says so', as
 
 test('an export that ended can be made for its backfills, and says no run follows', async () => {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home, {
+  const created = await newExport(harness, home, {
     end_at: '2026-01-02T00:00:00.000000Z',
     paused: true,
   });
-  const url = `${projectBase(home)}${made.id}/`;
+  const url = `${projectBase(home)}${created.id}/`;
   assert.equal((await harness.request('POST', `${url}unpause/`, { key: home.key })).status, 200);
   const { results } = (await harness.request('GET', `${url}logs/`, { key: home.key })).body;
   assert.match(results[0].message, /^Unpaused\. No run follows.*move end_at/);
@@ -195,9 +202,9 @@ test('an export that ended can be made for its backfills, and says no run follow
 
 test('one export has a bounded number of open backfills', async () => {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home);
+  const created = await newExport(harness, home);
   const start = () =>
-    harness.request('POST', `${projectBase(home)}${made.id}/backfill/`, {
+    harness.request('POST', `${projectBase(home)}${created.id}/backfill/`, {
       key: home.key,
       body: range,
     });

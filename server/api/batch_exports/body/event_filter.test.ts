@@ -50,9 +50,9 @@ test('the same events are in preview, dry run, file, receipt and verification', 
   ];
   for (const [index, [filter, expected]] of cases.entries()) {
     const prefix = `filter-${index}`;
-    const made = await exporting.scheduled(home, to(prefix, filter), 1);
+    const created = await exporting.scheduled(home, to(prefix, filter), 1);
     assert.deepEqual(
-      previewed((await made.send('POST', 'preview/', {})).body.text),
+      previewed((await created.send('POST', 'preview/', {})).body.text),
       expected,
       prefix,
     );
@@ -62,10 +62,10 @@ test('the same events are in preview, dry run, file, receipt and verification', 
       dry_run: true,
     };
     assert.equal(
-      (await made.send('POST', 'backfill/', range)).body.backfill.progress.records_total_count,
+      (await created.send('POST', 'backfill/', range)).body.backfill.progress.records_total_count,
       expected.length,
     );
-    const [run] = await exporting.runAll(made.id);
+    const [run] = await exporting.runAll(created.id);
     assert.deepEqual([run!.status, run!.records_completed], ['Completed', expected.length]);
     assert.deepEqual(await eventsOf(prefix), expected);
     const stored = await exporting.harness.deps.db.row<{
@@ -100,18 +100,18 @@ test('a query sees no event that the filter leaves out, whichever way it asks', 
   ];
   for (const [index, [custom_query, expected]] of cases.entries()) {
     const prefix = `query-${index}`;
-    const made = await exporting.scheduled(home, { ...to(prefix, filter), custom_query }, 1);
-    const [run] = await exporting.runAll(made.id);
+    const created = await exporting.scheduled(home, { ...to(prefix, filter), custom_query }, 1);
+    const [run] = await exporting.runAll(created.id);
     assert.equal(run!.status, 'Completed', `${custom_query}: ${run!.latest_error}`);
     assert.equal((await eventsOf(prefix)).join(' '), expected, custom_query);
   }
 });
 
 test('another filter is a new revision, the same one in another order is not', async () => {
-  const made = await exporting.scheduled(home, to('revision', { include_events: ['a', 'b'] }));
+  const created = await exporting.scheduled(home, to('revision', { include_events: ['a', 'b'] }));
   const revisionOf = async () =>
     (await exporting.harness.deps.db.row<{ revision: number }>(
-      sql`SELECT revision FROM batch_exports WHERE id = ${made.id}`,
+      sql`SELECT revision FROM batch_exports WHERE id = ${created.id}`,
     ))!.revision;
   const steps: [object, number][] = [
     [{ include_events: ['b', 'a', 'b'] }, 1],
@@ -122,7 +122,7 @@ test('another filter is a new revision, the same one in another order is not', a
     [{ include_events: [] }, 4],
   ];
   for (const [config, revision] of steps) {
-    const answer = await made.send('PATCH', '', { destination: { config } });
+    const answer = await created.send('PATCH', '', { destination: { config } });
     assert.equal(answer.status, 200, answer.text);
     assert.equal(await revisionOf(), revision, JSON.stringify(config));
   }
@@ -149,13 +149,13 @@ test('what a list may hold, and beside which model', async () => {
     assert.equal(answer.status, 400, JSON.stringify(config).slice(0, 100));
     assert.deepEqual(attrsOf(answer), attrs);
   }
-  const made = await exporting.scheduled(home, to('model', { exclude_events: ['a'] }));
-  assert.deepEqual(attrsOf(await made.send('PATCH', '', { model: 'persons' })), [
+  const created = await exporting.scheduled(home, to('model', { exclude_events: ['a'] }));
+  assert.deepEqual(attrsOf(await created.send('PATCH', '', { model: 'persons' })), [
     'destination__config__exclude_events invalid_input',
   ]);
   assert.equal(
     (
-      await made.send('PATCH', '', {
+      await created.send('PATCH', '', {
         model: 'persons',
         destination: { config: { exclude_events: null } },
       })

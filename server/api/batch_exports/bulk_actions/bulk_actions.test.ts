@@ -48,12 +48,12 @@ test('many failed runs are retried, each once, with a result for each', async ()
   const home = await harness.newOrganization();
   const { id } = await newExport(harness, home);
   await insertFailed(home, id, many);
-  const made = await post(home, `${projectBase(home)}${id}/runs/bulk/`, {
+  const created = await post(home, `${projectBase(home)}${id}/runs/bulk/`, {
     action: 'retry_runs',
     filter: { error_code: 'gone' },
   });
-  assert.equal(made.status, 201, made.text);
-  assert.deepEqual(made.body.progress, {
+  assert.equal(created.status, 201, created.text);
+  assert.deepEqual(created.body.progress, {
     total: many,
     pending: many,
     succeeded: 0,
@@ -62,7 +62,7 @@ test('many failed runs are retried, each once, with a result for each', async ()
   });
   // What it is about was fixed: a run that fails now is none of it.
   await insertRunRow(harness, id, { hour: 9_000, status: 'Failed' });
-  const url = `${bulkBase(home)}${made.body.id}/`;
+  const url = `${bulkBase(home)}${created.body.id}/`;
   await work();
   const done = await get(home, url);
   assert.deepEqual([done.status, done.progress.succeeded], ['Completed', many], done.detail);
@@ -107,10 +107,10 @@ test('exports are paused, unpaused and deleted, by list or filter', async () => 
   for (const name of names) ids.push((await newExport(harness, home, { name })).id);
   await post(home, `${projectBase(home)}${ids[0]}/pause/`, {});
   const act = async (body: object) => {
-    const made = await post(home, bulkBase(home), body);
-    assert.equal(made.status, 201, made.text);
+    const created = await post(home, bulkBase(home), body);
+    assert.equal(created.status, 201, created.text);
     await work();
-    return get(home, `${bulkBase(home)}${made.body.id}/`);
+    return get(home, `${bulkBase(home)}${created.body.id}/`);
   };
   const paused = await act({ action: 'pause_exports', ids: [ids[0], ids[2]] });
   assert.deepEqual([paused.progress.unchanged, paused.progress.succeeded], [1, 1]);
@@ -147,10 +147,10 @@ test('a deletion meanwhile is a result; an abort leaves the rest alone', async (
   const home = await harness.newOrganization();
   const { id } = await newExport(harness, home);
   await insertFailed(home, id, 3);
-  const made = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
+  const created = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
   await harness.request('DELETE', `${projectBase(home)}${id}/`, { key: home.key });
   await work();
-  const { results } = await get(home, `${bulkBase(home)}${made.body.id}/items/`);
+  const { results } = await get(home, `${bulkBase(home)}${created.body.id}/items/`);
   assert.ok(results.every(({ detail }: BulkActionItem) => detail === 'The export was deleted.'));
   const other = await newExport(harness, home);
   await insertFailed(home, other.id, 3);

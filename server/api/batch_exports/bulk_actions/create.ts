@@ -22,15 +22,15 @@ export async function createBulkAction(
 ): Promise<string> {
   const violations = violationsOf(wanted);
   if (violations.length > 0) throw invalidMany(violations);
-  const made = {
+  const created = {
     id: uuidv7(),
     place: request.access,
     action: wanted.action,
     options: { backfill: wanted.backfill ?? false },
     actor: actorOf(request),
   };
-  await insertBulkAction(tx, made);
-  const total = await insertItems(tx, made, wanted, items_max);
+  await insertBulkAction(tx, created);
+  const total = await insertItems(tx, created, wanted, items_max);
   if (total > items_max)
     throw invalid(
       'filter',
@@ -45,8 +45,8 @@ export async function createBulkAction(
       `${counted(missing, 'id')} of the list ${missing === 1 ? 'is' : 'are'} not there, or not ` +
         'what the filter says: send those that are.',
     );
-  await beginBulkAction(tx, made.id, total);
-  return made.id;
+  await beginBulkAction(tx, created.id, total);
+  return created.id;
 }
 
 const conditions_of_runs = ['status', 'error_code', 'after', 'before'] as const;

@@ -63,7 +63,7 @@ function listRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount
 
 function makingRoutes(app: FastifyInstance, { base: exports, within }: Mount, base: string): void {
   const config = { scope: 'batch_export:write', within } as const;
-  const make = (
+  const create = (
     request: FastifyRequest,
     reply: FastifyReply,
     asked: (db: Queryable) => Promise<NewBulkAction>,
@@ -71,9 +71,11 @@ function makingRoutes(app: FastifyInstance, { base: exports, within }: Mount, ba
     write(request, reply, 201, async (tx, record) => {
       const wanted = await asked(tx);
       const id = await createBulkAction(request, tx, wanted);
-      const made = shownAction((await findBulkAction(tx, request.access, id))!);
-      record(entryOf('created', made, changesOf({}, { ...wanted, total: made.progress.total })));
-      return made;
+      const created = shownAction((await findBulkAction(tx, request.access, id))!);
+      record(
+        entryOf('created', created, changesOf({}, { ...wanted, total: created.progress.total })),
+      );
+      return created;
     });
   app.post(
     base,
@@ -86,7 +88,7 @@ function makingRoutes(app: FastifyInstance, { base: exports, within }: Mount, ba
         response: { 201: BulkAction },
       },
     },
-    (request, reply) => make(request, reply, () => Promise.resolve(body(request, NewBulkAction))),
+    (request, reply) => create(request, reply, () => Promise.resolve(body(request, NewBulkAction))),
   );
   app.post(
     `${exports}:batch_export_id/runs/bulk/`,
@@ -100,7 +102,7 @@ function makingRoutes(app: FastifyInstance, { base: exports, within }: Mount, ba
       },
     },
     (request, reply) =>
-      make(request, reply, async (db) => {
+      create(request, reply, async (db) => {
         const { id } = await getPresence(request, db, 'batch_export_id');
         const { filter, ...asked } = body(request, NewRunsAction);
         const named = asked.ids === undefined && filter === undefined;

@@ -61,7 +61,7 @@ export function countItems(id: string, outcome: string | undefined): Sql {
 }
 
 /** An action as it is asked for. */
-export type BulkActionMade = {
+export type BulkActionCreated = {
   id: string;
   place: Place;
   action: BulkKind;
@@ -70,8 +70,8 @@ export type BulkActionMade = {
 };
 
 /** Adds an action that has no items yet. */
-export async function insertBulkAction(tx: Transaction, made: BulkActionMade): Promise<void> {
-  const { id, place, action, options, actor } = made;
+export async function insertBulkAction(tx: Transaction, created: BulkActionCreated): Promise<void> {
+  const { id, place, action, options, actor } = created;
   await tx.run(sql`
     INSERT INTO bulk_actions (id, organization_id, team_id, action, options, actor, user_id, status,
       total)
@@ -89,7 +89,7 @@ const cancelled_by_default = ['Starting', 'Running'];
  */
 export function insertItems(
   tx: Transaction,
-  { id, place, action }: BulkActionMade,
+  { id, place, action }: BulkActionCreated,
   { ids, filter = {} }: Pick<NewBulkAction, 'ids' | 'filter'>,
   limit: number,
 ): Promise<number> {

@@ -13,9 +13,9 @@ const destination = { type: 'File', config: { prefix: 'here' } };
 
 test('what a change would mean is said and counted, and nothing is changed', async () => {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home, { destination });
+  const created = await newExport(harness, home, { destination });
   const ask = (body: unknown, headers = {}) =>
-    harness.request('POST', `${projectBase(home)}${made.id}/effect/`, {
+    harness.request('POST', `${projectBase(home)}${created.id}/effect/`, {
       key: home.key,
       body,
       headers,
@@ -27,11 +27,11 @@ test('what a change would mean is said and counted, and nothing is changed', asy
     open_runs: 0,
     detail: 'The export starts anew. It has not delivered any row yet.',
   });
-  await insertRunRow(harness, made.id, { status: 'Completed', total: 1_200 });
-  await insertRunRow(harness, made.id, { status: 'Completed', total: 34, hour: 1 });
-  await insertRunRow(harness, made.id, { status: 'Failed', total: 99, hour: 2 });
-  await insertRunRow(harness, made.id, { status: 'Starting', hour: 3 });
-  await insertRunRow(harness, made.id, { status: 'Running', hour: 4, committing: true });
+  await insertRunRow(harness, created.id, { status: 'Completed', total: 1_200 });
+  await insertRunRow(harness, created.id, { status: 'Completed', total: 34, hour: 1 });
+  await insertRunRow(harness, created.id, { status: 'Failed', total: 99, hour: 2 });
+  await insertRunRow(harness, created.id, { status: 'Starting', hour: 3 });
+  await insertRunRow(harness, created.id, { status: 'Running', hour: 4, committing: true });
   for (const change of [elsewhere, { model: 'persons' }])
     assert.deepEqual((await ask(change)).body, {
       starts_anew: true,
@@ -51,8 +51,8 @@ test('what a change would mean is said and counted, and nothing is changed', asy
   const refused = await ask({ destination: { config: { prefix: 1 } } });
   assert.deepEqual([refused.status, refused.body.attr], [400, 'destination__config__prefix']);
   assert.equal((await ask(elsewhere, { 'if-match': '"old"' })).status, 412);
-  const after_all = await harness.request('GET', `${projectBase(home)}${made.id}/`, {
+  const after_all = await harness.request('GET', `${projectBase(home)}${created.id}/`, {
     key: home.key,
   });
-  assert.deepEqual(after_all.body.destination, made.destination);
+  assert.deepEqual(after_all.body.destination, created.destination);
 });

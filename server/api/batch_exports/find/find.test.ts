@@ -20,8 +20,8 @@ after(() => delivering.close());
 
 test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
   const { harness } = delivering;
-  const { home, made, get } = await withEvents(harness, 'found');
-  const id = made.id as string;
+  const { home, created, get } = await withEvents(harness, 'found');
+  const id = created.id as string;
   const other = { destination: { type: 'NoOp', config: { exclude_events: ['event 3'] } } };
   const excluding = await newExport(harness, home, other);
   const persons = await newExport(harness, home, { model: 'persons' });

@@ -24,9 +24,11 @@ test('a search text finds itself and nothing that only looks like it', () => {
 
 async function withLogs() {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home);
-  const run = await insertRunRow(harness, made.id);
-  await harness.deps.db.run(sql`DELETE FROM batch_export_logs WHERE batch_export_id = ${made.id}`);
+  const created = await newExport(harness, home);
+  const run = await insertRunRow(harness, created.id);
+  await harness.deps.db.run(
+    sql`DELETE FROM batch_export_logs WHERE batch_export_id = ${created.id}`,
+  );
   const lines: [string | null, string, string][] = [
     [null, 'DEBUG', 'zero'],
     [run, 'INFO', 'One 50% done'],
@@ -37,20 +39,20 @@ async function withLogs() {
   for (const [index, [run_id, level, message]] of lines.entries()) {
     await harness.deps.db.run(
       sql`INSERT INTO batch_export_logs (batch_export_id, run_id, "timestamp", level, message)
-        VALUES (${made.id}, ${run_id}, ${`2026-01-01T00:00:0${index}Z`}, ${level}, ${message})`,
+        VALUES (${created.id}, ${run_id}, ${`2026-01-01T00:00:0${index}Z`}, ${level}, ${message})`,
     );
   }
-  return { home, made, run, url: `${projectBase(home)}${made.id}/` };
+  return { home, created, run, url: `${projectBase(home)}${created.id}/` };
 }
 
 const words = (answer: { body: { results: { message: string }[] } }) =>
   answer.body.results.map((line) => line.message.split(' ')[0]);
 
 test('logs answer the record with its lines beside it, newest first', async () => {
-  const { home, made, run, url } = await withLogs();
+  const { home, created, run, url } = await withLogs();
   const logs = await harness.request('GET', `${url}logs/`, { key: home.key });
   const { count, next, previous, results, ...record } = logs.body;
-  assert.deepEqual({ ...record, latest_runs: [] }, made);
+  assert.deepEqual({ ...record, latest_runs: [] }, created);
   assert.deepEqual(
     [count, next, previous, words(logs)],
     [5, null, null, ['FOUR', 'three', 'two_b', 'One', 'zero']],
@@ -63,12 +65,12 @@ test('logs answer the record with its lines beside it, newest first', async () =
   });
   const ofRun = await harness.request(
     'GET',
-    `${organizationBase(home)}${made.id}/runs/${run}/logs/`,
+    `${organizationBase(home)}${created.id}/runs/${run}/logs/`,
     { key: home.key },
   );
   assert.deepEqual(
     [ofRun.body.id, ofRun.body.batch_export, ofRun.body.count, words(ofRun)],
-    [run, made.id, 3, ['FOUR', 'two_b', 'One']],
+    [run, created.id, 3, ['FOUR', 'two_b', 'One']],
   );
 });
 

@@ -57,34 +57,34 @@ const metrics = (home: TestOrganization, id: string, query = '') =>
 
 test('a point for each run, and the same runs by hour and day, backfills apart', async () => {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home);
-  const { id } = made;
+  const created = await newExport(harness, home);
+  const { id } = created;
   const backfill = await insertBackfill(id);
-  const first = await insertRun(made, {
+  const first = await insertRun(created, {
     end: '2026-03-09T22:00:00.000000Z',
     rows: 100,
     seconds: 30,
   });
-  const second = await insertRun(made, {
+  const second = await insertRun(created, {
     end: '2026-03-09T22:10:00.000000Z',
     rows: 50,
     seconds: 90,
   });
-  await insertRun(made, { end: '2026-03-09T22:20:00.000000Z', rows: 7, backfill });
-  await insertRun(made, {
+  await insertRun(created, { end: '2026-03-09T22:20:00.000000Z', rows: 7, backfill });
+  await insertRun(created, {
     end: '2026-03-09T22:30:00.000000Z',
     rows: 9,
     status: 'FailedRetryable',
     seconds: 900,
   });
-  await insertRun(made, {
+  await insertRun(created, {
     end: '2026-03-09T23:00:00.000000Z',
     rows: 9,
     status: 'Running',
     seconds: null,
   });
-  await insertRun(made, { end: '2026-03-10T01:00:00.000000Z', status: 'Cancelled', seconds: 0 });
-  await insertRun(made, { end: '2026-01-01T00:00:00.000000Z', rows: 1 });
+  await insertRun(created, { end: '2026-03-10T01:00:00.000000Z', status: 'Cancelled', seconds: 0 });
+  await insertRun(created, { end: '2026-01-01T00:00:00.000000Z', rows: 1 });
 
   const byRun = await metrics(home, id);
   assert.deepEqual(
@@ -167,29 +167,32 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
 
 test('a run that makes up for a backfill, and its retry, have their own kind, no lag', async () => {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home);
-  const scheduled = await insertRun(made, { end: '2026-03-09T22:00:00.000000Z' });
-  const make_up = await insertRun(made, {
+  const created = await newExport(harness, home);
+  const scheduled = await insertRun(created, { end: '2026-03-09T22:00:00.000000Z' });
+  const make_up = await insertRun(created, {
     end: '2026-03-09T23:00:00.000000Z',
     status: 'FailedRetryable',
     selection: [{ event_from: 0, event_to: 1, inserted_from: 0, inserted_to: 1 }],
   });
-  const backfill = await insertRun(made, {
+  const backfill = await insertRun(created, {
     end: '2026-03-09T23:10:00.000000Z',
-    backfill: await insertBackfill(made.id),
+    backfill: await insertBackfill(created.id),
   });
   await harness.deps.db.run(
     sql`UPDATE batch_export_runs SET is_make_up = true, delivery_id = gen_random_uuid()
       WHERE id = ${make_up}`,
   );
   const kindOf = async (id: string) =>
-    (await harness.request('GET', `${projectBase(home)}${made.id}/runs/${id}/`, { key: home.key }))
-      .body.kind;
+    (
+      await harness.request('GET', `${projectBase(home)}${created.id}/runs/${id}/`, {
+        key: home.key,
+      })
+    ).body.kind;
   const kinds = [];
   for (const id of [scheduled, make_up, backfill]) kinds.push(await kindOf(id));
   assert.deepEqual(kinds, ['scheduled', 'make_up', 'backfill']);
   const points = async (query: string) => {
-    const { results } = (await metrics(home, made.id, query)).body;
+    const { results } = (await metrics(home, created.id, query)).body;
     return results.map(({ kind, lag_seconds }: { kind: string; lag_seconds: number | null }) => [
       kind,
       lag_seconds,
@@ -207,7 +210,7 @@ test('a run that makes up for a backfill, and its retry, have their own kind, no
   ]);
   const retried = await harness.request(
     'POST',
-    `${projectBase(home)}${made.id}/runs/${make_up}/retry/`,
+    `${projectBase(home)}${created.id}/runs/${make_up}/retry/`,
     { key: home.key, body: {} },
   );
   assert.equal(retried.status, 200, retried.text);

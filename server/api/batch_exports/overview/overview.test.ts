@@ -17,17 +17,12 @@ import { openHarness } from '../../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../../test/harness.ts';
 import type { ExportOverview } from './schema.ts';
 import { listOverview } from './store.ts';
-import { endRun } from '../../../engine/runs/end_runs.ts';
-import { claimRun } from '../../../engine/workers/claims.ts';
 
 let harness: Harness;
 before(async () => {
   harness = await openHarness({ clickhouse: false, config: { settle_seconds: 15 } });
 });
 after(() => harness.close());
-
-const everyEvent = { event_from: null, event_to: null };
-const at = (hour: number) => Date.parse('2026-01-01T00:00:00Z') + hour * 3_600_000;
 
 const get = async (home: TestOrganization, query = '') => {
   const answer = await harness.request(
@@ -161,52 +156,6 @@ test('what is tried again is told, whatever was delivered after it', async () =>
     ],
   );
 });
-
-test('an interval that failed is told until something has delivered it', async () => {
-  const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
-  const told = async () => {
-    const [{ health, failed_interval }] = (await get(home)).results as [ExportOverview];
-    return [health.code, failed_interval?.run_id, health.detail];
-  };
-  const runs: string[] = [];
-  for (const hour of [1, 2, 4]) runs.push(await endedRun(harness, id, failed, { hour }));
-  assert.deepEqual((await told()).slice(0, 2), ['failing', runs[0]]);
-  await endedRun(harness, id, completed, { hour: 5 });
-  const [code, , detail] = await told();
-  assert.equal(code, 'up_to_date');
-  assert.equal(
-    detail,
-    'A run of its schedule failed and nothing has delivered since what was taken in from ' +
-      `2026-01-01T01:00:00.000000Z until 2026-01-01T02:00:00.000000Z; retry it (run ${runs[0]}): ` +
-      'The bucket may not be written to. The newest interval that it has delivered ended at ' +
-      '2026-01-01T06:00:00.000000Z.',
-  );
-  // While a retry is under way the next one is told; when it is done, as well.
-  const retry = async (run: string) =>
-    harness.request('POST', `${projectBase(home)}${id}/runs/${run}/retry/`, { key: home.key });
-  const retried = (await retry(runs[0]!)).body.id as string;
-  assert.equal((await told())[1], runs[1]);
-  await finish(retried);
-  assert.equal((await told())[1], runs[1]);
-  // A backfill that covers two hours delivers the second.
-  const backfilled = await insertRunRow(harness, id, {
-    hour: 20,
-    selection: [{ ...everyEvent, inserted_from: at(2), inserted_to: at(4) }],
-  });
-  await harness.deps.db.run(sql`UPDATE batch_export_runs SET is_make_up = true
-    WHERE id = ${backfilled}`);
-  await finish(backfilled);
-  assert.equal((await told())[1], runs[2]);
-  await finish((await retry(runs[2]!)).body.id);
-  assert.deepEqual((await told()).slice(0, 2), ['up_to_date', undefined]);
-});
-
-/** Ends a run that is planned, as if a worker had delivered it. */
-async function finish(id: string): Promise<void> {
-  const run = await claimRun(harness.deps.db, id, randomUUID());
-  await endRun(harness.deps.engine, run!, completed);
-}
 
 test('10,000 exports are one short answer a page', async () => {
   const home = await harness.newOrganization();

@@ -40,9 +40,12 @@ const revisionOf = async (id: string) =>
 test('a query comes back as it was sent, with the schema that it was resolved into', async () => {
   const home = await harness.newOrganization();
   const sent = `  ${query}\n-- a comment\n`;
-  const made = await newExport(harness, home, { custom_query: sent });
-  assert.deepEqual([made.custom_query, made.schema], [sent, { ...schema, custom_query: sent }]);
-  assert.deepEqual((await send(home, 'GET', urlOf(home, made.id))).body, made);
+  const created = await newExport(harness, home, { custom_query: sent });
+  assert.deepEqual(
+    [created.custom_query, created.schema],
+    [sent, { ...schema, custom_query: sent }],
+  );
+  assert.deepEqual((await send(home, 'GET', urlOf(home, created.id))).body, created);
   const plain = await newExport(harness, home, { custom_query: null });
   assert.deepEqual([plain.custom_query, plain.schema], [null, null]);
 });

@@ -28,21 +28,22 @@ test(
   async () => {
     const rowWise = await deliver(exporting, 'filled', 'SELECT event FROM events');
     const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T03:00:00Z' };
-    const total = async ({ made }: typeof rowWise, mode: string) =>
-      (await made.send('POST', 'backfill/', { ...range, mode, dry_run: true })).body.backfill
+    const total = async ({ created }: typeof rowWise, mode: string) =>
+      (await created.send('POST', 'backfill/', { ...range, mode, dry_run: true })).body.backfill
         .progress.records_total_count;
     assert.deepEqual([await total(rowWise, 'missing'), await total(rowWise, 'all')], [0, 6]);
     const grouped = await deliver(exporting, 'grouped', 'SELECT count() AS n FROM events');
     // An aggregate without GROUP BY gives a row over no rows too.
     assert.deepEqual([await total(grouped, 'missing'), await total(grouped, 'all')], [3, 3]);
-    const { backfill } = (await grouped.made.send('POST', 'backfill/', { ...range, mode: 'all' }))
-      .body;
-    await exporting.advance(grouped.made.id, backfill.id);
+    const { backfill } = (
+      await grouped.created.send('POST', 'backfill/', { ...range, mode: 'all' })
+    ).body;
+    await exporting.advance(grouped.created.id, backfill.id);
     assert.deepEqual(
       (await exporting.filesIn('grouped', '.jsonl')).map(linesOf),
       [1, 2, 3, 4, 5, 6].map(() => [{ n: 2 }]),
     );
-    const tooLong = await grouped.made.send('POST', 'backfill/', {
+    const tooLong = await grouped.created.send('POST', 'backfill/', {
       start_at: '2020-01-01T00:00:00Z',
       end_at: '2026-01-01T03:00:00Z',
       mode: 'all',
@@ -112,11 +113,11 @@ test(
         modesOf(number, index).includes('missing'),
       );
       const hours = isDelivered ? 3 : 1;
-      const { home, made } = await deliver(exporting, prefix, query, more, hours);
+      const { home, created } = await deliver(exporting, prefix, query, more, hours);
       // Days of Noronha turn at 02:00 in UTC. One event was taken in after the scheduled runs, and
       // one person changed in two hours.
       await exporting.harness.deps.db.run(
-        sql`UPDATE batch_exports SET timezone = 'America/Noronha' WHERE id = ${made.id}`,
+        sql`UPDATE batch_exports SET timezone = 'America/Noronha' WHERE id = ${created.id}`,
       );
       const changes = [1, 2].map((version) => ({
         distinct_id: 'd7',
@@ -133,12 +134,13 @@ test(
             mode,
           };
           const { backfill: dry } = (
-            await made.send('POST', 'backfill/', { ...range, dry_run: true })
+            await created.send('POST', 'backfill/', { ...range, dry_run: true })
           ).body;
-          const { backfill } = (await made.send('POST', 'backfill/', range)).body;
-          await exporting.advance(made.id, backfill.id);
-          const runs: Planned[] = (await made.get('runs/?ordering=data_interval_start&limit=1000'))
-            .body.results;
+          const { backfill } = (await created.send('POST', 'backfill/', range)).body;
+          await exporting.advance(created.id, backfill.id);
+          const runs: Planned[] = (
+            await created.get('runs/?ordering=data_interval_start&limit=1000')
+          ).body.results;
           const done = runs.filter(
             (run) => run.backfill === backfill.id && run.records_total_count > 0,
           );
@@ -151,7 +153,7 @@ test(
             [backfill.start_at, backfill.end_at, backfill.runs, backfill.by],
             name,
           );
-          const { progress } = (await made.get(`backfills/${backfill.id}/`)).body;
+          const { progress } = (await created.get(`backfills/${backfill.id}/`)).body;
           assert.equal(dry.progress.records_total_count, progress.records_total_count, name);
         }
       }

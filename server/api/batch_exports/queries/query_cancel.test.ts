@@ -60,11 +60,11 @@ for (const [name, [custom_query, wait_ms]] of Object.entries(endless)) {
   const skip = wait_ms > 0 && only_deep;
   test(`a cancel ends a run and its query ${name}`, { skip }, async () => {
     const prefix = name.replaceAll(' ', '_');
-    const made = await exporting.scheduled(home, {
+    const created = await exporting.scheduled(home, {
       destination: { type: 'File', config: { prefix } },
       custom_query,
     });
-    const [planned] = await exporting.plan(made.id);
+    const [planned] = await exporting.plan(created.id);
     const run = await claimRun(exporting.harness.deps.db, planned!.id, randomUUID());
     const stop = new AbortController();
     const executing = executeRun(exporting.harness.deps.engine, run!, stop.signal);
@@ -73,11 +73,11 @@ for (const [name, [custom_query, wait_ms]] of Object.entries(endless)) {
       async () => (await countRunning('CROSS JOIN')) === 1,
     );
     await pause(wait_ms);
-    assert.equal((await made.send('POST', `runs/${run!.id}/cancel/`)).status, 200);
+    assert.equal((await created.send('POST', `runs/${run!.id}/cancel/`)).status, 200);
     stop.abort('cancelled');
     await executing;
     await eventually('the query still runs', async () => (await countRunning('CROSS JOIN')) === 0);
-    assert.equal((await made.get(`runs/${run!.id}/`)).body.status, 'Cancelled');
+    assert.equal((await created.get(`runs/${run!.id}/`)).body.status, 'Cancelled');
     assert.deepEqual(await exporting.filesIn(prefix, ''), []);
   });
 }

@@ -22,7 +22,7 @@ const own_columns =
   "timestamp AS at, properties FROM events WHERE event = 'buy'";
 
 test('formats have the columns of the query, intervals its rows, the receipt both', async () => {
-  const { made, runs, hours } = await deliver(exporting, 'own', own_columns, {}, 2);
+  const { created, runs, hours } = await deliver(exporting, 'own', own_columns, {}, 2);
   assert.deepEqual(statuses(runs), ['Completed 1', 'Completed 1']);
   assert.deepEqual(
     hours,
@@ -36,7 +36,7 @@ test('formats have the columns of the query, intervals its rows, the receipt bot
       },
     ]),
   );
-  const receipt = (await made.get(`runs/${runs[0]!.id}/receipt/`)).body;
+  const receipt = (await created.get(`runs/${runs[0]!.id}/receipt/`)).body;
   assert.deepEqual(
     receipt.columns.map(
       (column: { name: string; type: string }) => `${column.name} ${column.type}`,
@@ -170,8 +170,8 @@ test('two projects whose rows bear marks never see each other', async () => {
       // Either project asks every second one; with --deep both ask each.
       if (!is_deep && number % 2 !== index) continue;
       const prefix = `marks_${index}_${number}`;
-      const made = await exporting.scheduled(home, { ...toFolder(prefix), custom_query }, 1);
-      await exporting.runAll(made.id);
+      const created = await exporting.scheduled(home, { ...toFolder(prefix), custom_query }, 1);
+      await exporting.runAll(created.id);
       const text = String(Buffer.concat(await exporting.filesIn(prefix, '.jsonl')));
       assert.ok(text.includes(`mark ${index}`) && !text.includes(`mark ${1 - index}`), text);
     }

@@ -75,7 +75,7 @@ test(
     const home = await exporting.harness.newOrganization();
     await exporting.insert(home, six_hundred);
     const custom_query = 'SELECT event, properties, now() AS made_at FROM events';
-    const make = (prefix: string) =>
+    const create = (prefix: string) =>
       exporting.scheduled(
         home,
         {
@@ -84,12 +84,12 @@ test(
         },
         1,
       );
-    await exporting.runAll((await make('whole')).id);
+    await exporting.runAll((await create('whole')).id);
     const wanted = await objectsIn('whole');
     assert.ok(wanted.length >= 3);
     assert.match(String(wanted[0]!.subarray(0, 5_000)), /"made_at":"2026-01-01T01:00:00.000000Z"/);
 
-    const later = await make('later');
+    const later = await create('later');
     for (let times = 0; times < 3; times += 1)
       server.failNext(/later.*-0001\.jsonl.*partNumber/, 503, 'SlowDown');
     const [failed] = await exporting.runAll(later.id);
@@ -101,7 +101,7 @@ test(
     assert.deepEqual([again!.status, again!.attempt, again!.custom_query], ['Completed', 2, null]);
     assert.deepEqual(await objectsIn('later'), wanted);
 
-    const retried = await make('retried');
+    const retried = await create('retried');
     server.failNext(/retried.*-0001\.jsonl/, 403, 'AccessDenied');
     const [doomed] = await exporting.runAll(retried.id);
     assert.deepEqual([doomed!.status, doomed!.error_code], ['Failed', 'permission_denied']);
@@ -173,23 +173,23 @@ test('S3: a run whose commit is in doubt keeps its query, whatever the export is
     destination: { type: 'S3', config: s3Config('kept') },
     custom_query: 'SELECT event AS old FROM events',
   };
-  const made = await exporting.scheduled(home, kept, 1);
+  const created = await exporting.scheduled(home, kept, 1);
   for (let times = 0; times < 3; times += 1)
     server.failNext(/PUT .*kept.*manifest/, 503, 'SlowDown');
-  const [inDoubt] = await exporting.runAll(made.id);
+  const [inDoubt] = await exporting.runAll(created.id);
   assert.deepEqual(
     [inDoubt!.status, inDoubt!.custom_query],
     ['Running', 'SELECT event AS old FROM events'],
   );
   assert.equal(
-    (await made.send('PATCH', '', { custom_query: 'SELECT event AS new FROM events' })).status,
+    (await created.send('PATCH', '', { custom_query: 'SELECT event AS new FROM events' })).status,
     200,
   );
   // Its objects are gone again, so they are written once more.
   await exporting.harness.deps.db.run(
     sql`UPDATE batch_export_slices SET outcome = NULL WHERE run_id = ${inDoubt!.id}`,
   );
-  assert.equal((await exporting.runAll(made.id))[0]!.status, 'Completed');
+  assert.equal((await exporting.runAll(created.id))[0]!.status, 'Completed');
   assert.deepEqual((await objectsIn('kept')).map(String), ['{"old":"e0"}\n{"old":"e1"}\n']);
 });
 
@@ -237,8 +237,8 @@ test(
 
     const config = { prefix: 'run', file_format: 'Parquet', compression: 'zstd' };
     const body = { destination: { type: 'File', config }, custom_query };
-    const made = await exporting.scheduled(home, body, 1);
-    await exporting.runAll(made.id);
+    const created = await exporting.scheduled(home, body, 1);
+    await exporting.runAll(created.id);
     const [written] = await exporting.filesIn('run', '.parquet');
     const sent = await deps.encodeRow!(sampleRow(columns), slice_encoding);
     const facts = (bytes: Buffer) => {

@@ -69,8 +69,8 @@ test('a query that takes too much fails its run with help, and the next run work
   ];
   for (const [number, [custom_query, code, sentence]] of cases.entries()) {
     const destination = { type: 'File', config: { prefix: `limit_${number}` } };
-    const made = await exporting.scheduled(home, { destination, custom_query }, 1);
-    const [run] = await exporting.runAll(made.id);
+    const created = await exporting.scheduled(home, { destination, custom_query }, 1);
+    const [run] = await exporting.runAll(created.id);
     assert.deepEqual(
       [run!.status, run!.error_code],
       ['Failed', code],
@@ -201,8 +201,8 @@ test(
     );
     const other = await exporting.harness.newOrganization();
     const goes = { destination: { type: 'File', config: { prefix: 'goes' } }, custom_query };
-    const made = await exporting.scheduled(other, goes, 1);
-    assert.equal((await exporting.runAll(made.id))[0]!.status, 'Completed');
+    const created = await exporting.scheduled(other, goes, 1);
+    assert.equal((await exporting.runAll(created.id))[0]!.status, 'Completed');
     assert.deepEqual(await exporting.filesIn('waits', '.jsonl'), []);
     for (const giveBack of held) giveBack();
     assert.equal((await own)[0]!.status, 'Completed');

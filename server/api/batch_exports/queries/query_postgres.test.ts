@@ -43,8 +43,8 @@ test(
       destination: { type: 'Postgres', config: postgres.config('refused') },
       custom_query: 'SELECT event FROM events',
     };
-    const made = await exporting.scheduled(home, refused, 1);
-    const failed = (await exporting.runAll(made.id)).find((run) => run.error_code !== null)!;
+    const created = await exporting.scheduled(home, refused, 1);
+    const failed = (await exporting.runAll(created.id)).find((run) => run.error_code !== null)!;
     assert.deepEqual(
       [failed.status, failed.error_code, failed.records_completed],
       ['Failed', 'constraint_violated', 0],
@@ -62,8 +62,8 @@ test(
       },
     );
     await postgres.pool.query('DROP TRIGGER refuse ON refused');
-    assert.equal((await made.send('POST', `runs/${failed.id}/retry/`)).status, 200);
-    await exporting.runAll(made.id);
+    assert.equal((await created.send('POST', `runs/${failed.id}/retry/`)).status, 200);
+    await exporting.runAll(created.id);
     assert.deepEqual((await postgres.pool.query('SELECT event FROM refused ORDER BY 1')).rows, [
       { event: 'e0' },
       { event: 'e1' },
@@ -99,8 +99,8 @@ test("Postgres: the table has the query's columns; without a key numbers verify 
     'timestamp, [event] AS list, properties.nothing AS nothing FROM events';
   const config = postgres.config('own');
   const body = { destination: { type: 'Postgres', config }, custom_query };
-  const made = await exporting.scheduled(home, body, 1);
-  const runs = await exporting.runAll(made.id);
+  const created = await exporting.scheduled(home, body, 1);
+  const runs = await exporting.runAll(created.id);
   assert.deepEqual(statuses(runs), ['Completed 4']);
   const { rows } = await postgres.pool.query('SELECT * FROM own ORDER BY uuid LIMIT 2');
   assert.deepEqual(
@@ -116,7 +116,7 @@ test("Postgres: the table has the query's columns; without a key numbers verify 
     })),
   );
   const verify = async () => {
-    const [found] = await verifyExports(exporting.harness.deps.engine, made.id);
+    const [found] = await verifyExports(exporting.harness.deps.engine, created.id);
     assert.equal(found?.fault, null);
     return found.differences;
   };
@@ -154,8 +154,8 @@ test("Postgres: persons are merged by the model's own key, not by its mere name"
       destination: { type: 'Postgres', config: postgres.config(table) },
       custom_query,
     };
-    const made = await exporting.scheduled(home, body, 2);
-    const runs = await exporting.runAll(made.id);
+    const created = await exporting.scheduled(home, body, 2);
+    const runs = await exporting.runAll(created.id);
     assert.deepEqual(statuses(runs), ['Completed 2', 'Completed 1']);
     const found = await postgres.pool.query<{ row: string }>(
       `SELECT distinct_id || ' ' || n AS row FROM ${table} ORDER BY 1`,

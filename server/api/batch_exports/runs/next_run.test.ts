@@ -12,10 +12,10 @@ after(() => harness.close());
 
 test('an export and its runs say which run is next, when, and why there is none', async () => {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home);
-  const url = `${projectBase(home)}${made.id}/`;
+  const created = await newExport(harness, home);
+  const url = `${projectBase(home)}${created.id}/`;
   const runs = async () => (await harness.request('GET', `${url}runs/`, { key: home.key })).body;
-  const { data_interval_start, data_interval_end } = made.next_run;
+  const { data_interval_start, data_interval_end } = created.next_run;
   assert.equal(Date.parse(data_interval_end) - Date.parse(data_interval_start), 3_600_000);
   const { next_run, detail, results } = await runs();
   assert.deepEqual(results, []);

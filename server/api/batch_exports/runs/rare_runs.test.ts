@@ -14,7 +14,7 @@ before(async () => {
 after(() => harness.close());
 
 test('runs of a rare status are found by its index, among however many others', async () => {
-  const made = await newExport(harness, await harness.newOrganization());
+  const created = await newExport(harness, await harness.newOrganization());
   const { db } = harness.deps;
   await db.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
@@ -22,8 +22,8 @@ test('runs of a rare status are found by its index, among however many others', 
     SELECT made.id, e.id, e.team_id, 1, made.id, 'Completed', at, at + interval '1 hour', '[]', at
     FROM generate_series(timestamptz '2025-01-01', '2025-05-01', '1 hour') at
       CROSS JOIN LATERAL (SELECT gen_random_uuid() AS id WHERE at IS NOT NULL) made
-      JOIN batch_exports e ON e.id = ${made.id}`);
-  await insertRunRow(harness, made.id, { hour: 1, status: 'Failed' });
+      JOIN batch_exports e ON e.id = ${created.id}`);
+  await insertRunRow(harness, created.id, { hour: 1, status: 'Failed' });
   await db.text('ANALYZE batch_export_runs');
   let plan = '';
   const explained: Queryable = {
@@ -43,7 +43,7 @@ test('runs of a rare status are found by its index, among however many others', 
   ] as const) {
     const page = { ...keyset, backwards: false, from: undefined, limit: 10 };
     const wanted = { statuses: [...statuses], after: undefined, before: undefined };
-    await listRuns(explained, made.id, page, wanted);
+    await listRuns(explained, created.id, page, wanted);
     assert.match(plan, new RegExp(index), plan);
   }
 });

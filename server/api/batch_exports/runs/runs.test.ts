@@ -16,11 +16,11 @@ const harness = shareHarness({ clickhouse: false });
 
 async function withExport() {
   const home = await harness.newOrganization();
-  const made = await newExport(harness, home);
-  const url = `${projectBase(home)}${made.id}/runs/`;
+  const created = await newExport(harness, home);
+  const url = `${projectBase(home)}${created.id}/runs/`;
   return {
     home,
-    made,
+    created,
     url,
     get: (path: string) => harness.request('GET', `${url}${path}`, { key: home.key }),
     act: (path: string) => harness.request('POST', `${url}${path}`, { key: home.key }),
@@ -33,11 +33,11 @@ const selectionOf = async (id: string) =>
   ))!.selection;
 
 test('the list of runs is a cursor list with orders and filters', async () => {
-  const { home, made, get } = await withExport();
+  const { home, created, get } = await withExport();
   const ids: string[] = [];
   for (const hour of [3, 1, 2, 0]) {
     const status = hour % 2 === 0 ? 'Completed' : 'Failed';
-    ids.push(await insertRunRow(harness, made.id, { hour, status }));
+    ids.push(await insertRunRow(harness, created.id, { hour, status }));
   }
   const [three, one, two, zero] = ids;
   const listed = async (query: string) =>
@@ -62,7 +62,7 @@ test('the list of runs is a cursor list with orders and filters', async () => {
     [Object.keys(page.body), page.body.previous],
     [['next', 'previous', 'results', 'next_run', 'detail'], null],
   );
-  await insertRunRow(harness, made.id, { hour: -1 });
+  await insertRunRow(harness, created.id, { hour: -1 });
   for (;;) {
     seen.push(...page.body.results.map((run: { id: string }) => run.id));
     if (page.body.next === null) break;
@@ -71,8 +71,11 @@ test('the list of runs is a cursor list with orders and filters', async () => {
   }
   assert.deepEqual(seen, [zero, one, two, three]);
   assert.equal(
-    (await harness.request('GET', `${organizationBase(home)}${made.id}/runs/`, { key: home.key }))
-      .body.results.length,
+    (
+      await harness.request('GET', `${organizationBase(home)}${created.id}/runs/`, {
+        key: home.key,
+      })
+    ).body.results.length,
     5,
   );
   for (const query of [
@@ -92,14 +95,14 @@ test('the list of runs is a cursor list with orders and filters', async () => {
 });
 
 test('a run has the fields of the contract, and its counters stay 32-bit', async () => {
-  const { made, get } = await withExport();
-  const id = await insertRunRow(harness, made.id, { status: 'Completed', total: 5_000_000_000 });
+  const { created, get } = await withExport();
+  const id = await insertRunRow(harness, created.id, { status: 'Completed', total: 5_000_000_000 });
   const { body } = await get(`${id}/`);
   assert.deepEqual(
     [body.records_completed, body.records_total_count, body.batch_export, body.delivery_id],
-    [2_147_483_647, 2_147_483_647, made.id, id],
+    [2_147_483_647, 2_147_483_647, created.id, id],
   );
-  const fresh = await get(`${await insertRunRow(harness, made.id, { hour: 1 })}/`);
+  const fresh = await get(`${await insertRunRow(harness, created.id, { hour: 1 })}/`);
   const {
     id: _id,
     created_at: _created,
@@ -117,7 +120,7 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
     finished_at: null,
     cancel_requested_at: null,
     records_total_count: null,
-    batch_export: made.id,
+    batch_export: created.id,
     backfill: null,
     kind: 'scheduled',
     bytes_completed: 0,
@@ -130,17 +133,17 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
 });
 
 test('cancel asks once, and refuses what is over or being shown', async () => {
-  const { home, url, made, act, get } = await withExport();
-  const open = await insertRunRow(harness, made.id);
+  const { home, url, created, act, get } = await withExport();
+  const open = await insertRunRow(harness, created.id);
   const list = { key: home.key, body: [] };
   assert.equal((await harness.request('POST', `${url}${open}/cancel/`, list)).status, 400);
   assert.equal((await act(`${open}/cancel/`)).body.status, 'Starting');
   assert.equal((await act(`${open}/cancel/`)).status, 200);
   assert.equal((await get(`${open}/logs/`)).body.count, 1);
   const refused = [
-    await insertRunRow(harness, made.id, { hour: 1, status: 'Completed' }),
-    await insertRunRow(harness, made.id, { hour: 2, status: 'Cancelled' }),
-    await insertRunRow(harness, made.id, { hour: 3, status: 'Running', committing: true }),
+    await insertRunRow(harness, created.id, { hour: 1, status: 'Completed' }),
+    await insertRunRow(harness, created.id, { hour: 2, status: 'Cancelled' }),
+    await insertRunRow(harness, created.id, { hour: 3, status: 'Running', committing: true }),
   ];
   for (const id of refused)
     assert.deepEqual(
@@ -150,23 +153,23 @@ test('cancel asks once, and refuses what is over or being shown', async () => {
 });
 
 test('a receipt is there for completed runs only', async () => {
-  const { made, get } = await withExport();
+  const { created, get } = await withExport();
   for (const status of ['Starting', 'Failed', 'Completed']) {
-    const id = await insertRunRow(harness, made.id, { hour: status.length, status });
+    const id = await insertRunRow(harness, created.id, { hour: status.length, status });
     assert.equal((await get(`${id}/receipt/`)).status, 409, status);
   }
 });
 
 test('retry refuses runs that are under way or completed', async () => {
-  const { made, act } = await withExport();
+  const { created, act } = await withExport();
   for (const [hour, status] of ['Starting', 'Running', 'Completed', 'ContinuedAsNew'].entries()) {
-    const answer = await act(`${await insertRunRow(harness, made.id, { hour, status })}/retry/`);
+    const answer = await act(`${await insertRunRow(harness, created.id, { hour, status })}/retry/`);
     assert.deepEqual([answer.status, answer.body.code], [409, 'conflict'], status);
   }
 });
 
 test('a retry is a new run of the same delivery, and one at a time', async () => {
-  const { made, act } = await withExport();
+  const { created, act } = await withExport();
   for (const [hour, status] of [
     'Failed',
     'FailedRetryable',
@@ -174,7 +177,7 @@ test('a retry is a new run of the same delivery, and one at a time', async () =>
     'TimedOut',
     'Terminated',
   ].entries()) {
-    const old = await insertRunRow(harness, made.id, { hour, status });
+    const old = await insertRunRow(harness, created.id, { hour, status });
     const { status: code, body } = await act(`${old}/retry/`);
     assert.equal(code, 200);
     assert.notEqual(body.id, old);
@@ -193,8 +196,8 @@ test('a retry is a new run of the same delivery, and one at a time', async () =>
 });
 
 test('two retries at the same time make one run', async () => {
-  const { made, act } = await withExport();
-  const old = await insertRunRow(harness, made.id, { status: 'Failed' });
+  const { created, act } = await withExport();
+  const old = await insertRunRow(harness, created.id, { status: 'Failed' });
   const answers = await Promise.all([
     act(`${old}/retry/`),
     act(`${old}/retry/`),
@@ -207,13 +210,13 @@ test('two retries at the same time make one run', async () => {
 });
 
 test('a retry takes only what nobody delivered meanwhile, under a name of its own', async () => {
-  const { made, act } = await withExport();
+  const { created, act } = await withExport();
   const from = Date.parse('2026-01-01T00:00:00.000000Z');
   const deliver = (minutes: [number, number]) =>
     harness.deps.db.transaction((tx) =>
       addDelivered(tx, [
         {
-          batch_export_id: made.id,
+          batch_export_id: created.id,
           revision: 1,
           selection: fromStored([
             {
@@ -226,7 +229,7 @@ test('a retry takes only what nobody delivered meanwhile, under a name of its ow
         },
       ]),
     );
-  const old = await insertRunRow(harness, made.id, { status: 'Failed' });
+  const old = await insertRunRow(harness, created.id, { status: 'Failed' });
   await deliver([0, 30]);
   const { body } = await act(`${old}/retry/`);
   assert.notEqual(body.delivery_id, old);
@@ -238,7 +241,7 @@ test('a retry takes only what nobody delivered meanwhile, under a name of its ow
       inserted_to: from + 60 * 60_000,
     },
   ]);
-  const whole = await insertRunRow(harness, made.id, {
+  const whole = await insertRunRow(harness, created.id, {
     hour: 0,
     status: 'Failed',
     delivery_id: body.id,
@@ -251,8 +254,8 @@ test(
   'a retry of a run that failed in its commit goes on with the same slices, and not in another ' +
     'place',
   async () => {
-    const { home, made, act } = await withExport();
-    const old = await insertRunRow(harness, made.id, {
+    const { home, created, act } = await withExport();
+    const old = await insertRunRow(harness, created.id, {
       status: 'FailedRetryable',
       committing: true,
       total: 7,
@@ -281,12 +284,12 @@ test(
       sql`UPDATE batch_export_runs SET status = 'Failed', finished_at = now()
         WHERE id = ${body.id}`,
     );
-    await harness.request('PATCH', `${projectBase(home)}${made.id}/`, {
+    await harness.request('PATCH', `${projectBase(home)}${created.id}/`, {
       key: home.key,
       body: { destination: { config: { arg: 'elsewhere' } } },
     });
     assert.equal((await act(`${old}/retry/`)).status, 409);
-    const other = await insertRunRow(harness, made.id, { hour: 5, status: 'Failed' });
+    const other = await insertRunRow(harness, created.id, { hour: 5, status: 'Failed' });
     assert.equal((await act(`${other}/retry/`)).status, 200);
   },
 );

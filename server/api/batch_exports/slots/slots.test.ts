@@ -30,10 +30,10 @@ const slotArea = (hour: number, to = hour + 1): Rectangle => ({
 });
 
 /** An export that was made at the hour of 1 January and whose schedule is planned until another. */
-async function exportFrom(made: number, planned: number) {
+async function exportFrom(created: number, planned: number) {
   const home = await harness.newOrganization();
   const { id } = await newExport(harness, home);
-  await harness.deps.db.run(sql`UPDATE batch_exports SET created_at = ${at(made)},
+  await harness.deps.db.run(sql`UPDATE batch_exports SET created_at = ${at(created)},
     planned_until = ${at(planned)} WHERE id = ${id}`);
   const url = `${projectBase(home)}${id}/`;
   return {

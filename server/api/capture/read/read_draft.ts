@@ -2,7 +2,7 @@ import type { IncomingEvent, PlainEvent, ReadEvent } from '../../../engine/inges
 import { isJsonObject, isTooDeep } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { parseInstant, storeInstant } from '../../../engine/ingest/parse/instant.ts';
-import { makeUuid, namespaceOf, nameUuid } from '../../../engine/ingest/parse/make_uuid.ts';
+import { createUuid, namespaceOf, nameUuid } from '../../../engine/ingest/parse/create_uuid.ts';
 import { eventOf } from '../../../engine/ingest/parse/parse.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { isUuid } from '../../../platform/uuid.ts';
@@ -68,7 +68,7 @@ export function readDraft(draft: Draft, clocks: Clocks, judge?: TrafficJudge): R
   let distinct_id = shortText(draft.distinct_id, 'distinct_id_cut', warn);
   if (distinct_id === undefined || distinct_id.trim() === '') {
     if (draft.distinct_id_otherwise !== 'uuid') return refuse('distinct_id_missing');
-    id ??= makeUuid();
+    id ??= createUuid();
     distinct_id = id;
     warn('distinct_id_made');
   }

@@ -63,7 +63,7 @@ export function findTable({ client, config }: Dataset, table: string): Promise<T
 }
 
 /** Makes a table; one that is there already is left as it is. */
-export async function makeTable(
+export async function createTable(
   { client, config }: Dataset,
   table: string,
   wanted: NewTable,

@@ -22,7 +22,7 @@ import type { DestinationDeps } from '../../destination/destination.ts';
 import { sampleRow } from '../../sql_tables/sample_row.ts';
 import { openDataset } from './api.ts';
 import { bigquery } from './bigquery.ts';
-import { loadConfiguration, makeScratchTable, slice_encoding } from './stage.ts';
+import { loadConfiguration, createScratchTable, slice_encoding } from './stage.ts';
 import { uploadJob } from './upload.ts';
 
 openAroundTests();
@@ -36,7 +36,7 @@ test(
     const line = Buffer.from(`${JSON.stringify({ key: 'k'.repeat(1_000_000) })}\n`);
     const fields = [{ name: 'key', type: 'STRING' }];
     const upload = async (table: string, count: number) => {
-      await makeScratchTable(dataset, table, fields);
+      await createScratchTable(dataset, table, fields);
       const load = loadConfiguration(dataset, table, {
         sourceFormat: 'NEWLINE_DELIMITED_JSON',
         fields,

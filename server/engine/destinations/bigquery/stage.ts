@@ -5,7 +5,7 @@ import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Slice, SliceOutcome } from '../../destination/destination.ts';
 import type { Encoding } from '../../destination/encoding.ts';
 import type { Column } from '../../models/column.ts';
-import { dropTable, findTable, listTables, makeTable, tableReference } from './api.ts';
+import { dropTable, findTable, listTables, createTable, tableReference } from './api.ts';
 import type { Dataset, Field } from './api.ts';
 import { stage_prefix } from './config.ts';
 import { cancelJob, findJob, isEnded, resultOf, startJob } from './jobs.ts';
@@ -38,12 +38,12 @@ const joined_tables_max = 100;
 const copied_tables_max = 1_000;
 
 /** Makes a table that BigQuery removes by itself after a week. */
-export async function makeScratchTable(
+export async function createScratchTable(
   dataset: Dataset,
   table: string,
   fields: Field[],
 ): Promise<void> {
-  await makeTable(dataset, table, {
+  await createTable(dataset, table, {
     schema: { fields },
     expirationTime: String(systemClock.now() + stage_milliseconds),
   });
@@ -80,7 +80,7 @@ export async function loadFile(
   bytes: Readable,
 ): Promise<number> {
   const fields = stageFields(columns);
-  await makeScratchTable(dataset, table, fields);
+  await createScratchTable(dataset, table, fields);
   const job = await uploadJob(
     dataset,
     loadJob(table),
@@ -180,7 +180,7 @@ export async function joinedStages(
   const joined: string[] = [];
   for (let from = 0; from < tables.length; from += copied_tables_max) {
     const table = stageName(delivery, `joined_${from}`);
-    await makeScratchTable(dataset, table, stageFields(delivery.columns));
+    await createScratchTable(dataset, table, stageFields(delivery.columns));
     const { job } = await startJob(dataset, `copy_${table}`, {
       copy: {
         sourceTables: tables

@@ -2,7 +2,7 @@ import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
 import { isMerged, person_key } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
-import { findTable, makeTable } from './api.ts';
+import { findTable, createTable } from './api.ts';
 import type { Dataset, Field, NewTable, Table } from './api.ts';
 import { receipts_table, targetOf } from './config.ts';
 
@@ -98,10 +98,10 @@ export async function prepareTables(dataset: Dataset, layout: Layout): Promise<S
   const { table } = targetOf(dataset.config);
   const found = await findTable(dataset, table);
   if (found === undefined)
-    await makeTable(dataset, table, newTable(layout, dataset.config.use_json_type === true));
+    await createTable(dataset, table, newTable(layout, dataset.config.use_json_type === true));
   // Read again: another attempt may have made it first.
   const columns = requireColumns(dataset, layout, found ?? (await findTable(dataset, table)));
-  await makeTable(dataset, receipts_table, {
+  await createTable(dataset, receipts_table, {
     schema: { fields: receipt_fields },
     clustering: { fields: ['delivery_id'] },
   });

@@ -14,7 +14,7 @@ import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { clickHouseError } from './faults.ts';
 import { insertSlice } from './slices.ts';
-import { checkTable, findTable, makeStage, tableStatement } from './table.ts';
+import { checkTable, findTable, createStage, tableStatement } from './table.ts';
 import type { Table } from './table.ts';
 
 /**
@@ -108,7 +108,7 @@ async function writeRow(
   const { connection, config, scratch, found } = at;
   if (found === undefined)
     await connection.command(tableStatement(inDatabase(config, scratch), layout));
-  else await makeStage(connection, config, found, { table: scratch, id: randomUUID() });
+  else await createStage(connection, config, found, { table: scratch, id: randomUUID() });
   await insertSlice(
     { connection, config, delivery: { columns: row.columns } },
     scratch,

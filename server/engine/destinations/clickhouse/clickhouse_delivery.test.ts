@@ -106,7 +106,7 @@ test('persons are merged: FINAL shows the highest version, whatever came last', 
 test('persons refuse a table that does not merge by their key', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
   const columns = personsModel.columns.tables.slice(0, 2);
-  const make = (engine: string) =>
+  const create = (engine: string) =>
     run(
       `CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id Int64, distinct_id String,
         sluice_stage_id UUID) ENGINE = ${engine}`,
@@ -115,13 +115,13 @@ test('persons refuse a table that does not merge by their key', async () => {
     'MergeTree ORDER BY (team_id, distinct_id)',
     'ReplacingMergeTree ORDER BY team_id',
   ]) {
-    await make(engine);
+    await create(engine);
     await assert.rejects(
       deliver(config, freshDelivery({ model: 'persons', columns }), [['7', 'a']]),
       (error) => error instanceof NonRetryableError && error.code === 'table_unsuitable',
     );
   }
-  await make('ReplacingMergeTree ORDER BY (distinct_id, team_id)');
+  await create('ReplacingMergeTree ORDER BY (distinct_id, team_id)');
   await deliver(config, freshDelivery({ model: 'persons', columns }), [['7', 'a']]);
 });
 

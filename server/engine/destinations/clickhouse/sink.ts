@@ -21,7 +21,7 @@ import { findReceipt, writeReceipt } from './receipts.ts';
 import { eraseRows } from './erase.ts';
 import { showStage, takeBack } from './show.ts';
 import { dropStages, insertSlice, joinSlices, takeSlicesOver, writeSlice } from './slices.ts';
-import { findTable, makeStage, prepareTables } from './table.ts';
+import { findTable, createStage, prepareTables } from './table.ts';
 import type { Table } from './table.ts';
 import type { Session } from './session.ts';
 
@@ -72,7 +72,7 @@ async function recover(session: Session, outcomes: SliceOutcome[]): Promise<Slic
   const { connection, config, delivery } = session;
   const target = await prepareTables(connection, config, delivery);
   const taken = await takeSlicesOver(session, outcomes);
-  await makeStage(connection, config, target, session.stage);
+  await createStage(connection, config, target, session.stage);
   session.target = target;
   session.has_slices = taken.length > 0;
   return taken;

@@ -9,7 +9,7 @@ import { inDatabase, targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import type { Connection } from './connection.ts';
 import { listIntendedStages } from './receipts.ts';
-import { findTable, listTables, makeStage, stage_column } from './table.ts';
+import { findTable, listTables, createStage, stage_column } from './table.ts';
 import type { Table } from './table.ts';
 
 /**
@@ -42,7 +42,7 @@ export async function writeSlice(
 ): Promise<SliceState> {
   const { connection, config, stage } = place;
   const table = `${stage.table}_${slice.number}`;
-  await makeStage(connection, config, target, { table, id: stage.id });
+  await createStage(connection, config, target, { table, id: stage.id });
   let slice_bytes = 0;
   const counted = measured(bytes, (size) => (slice_bytes += size));
   await insertSlice(place, table, slice, counted);

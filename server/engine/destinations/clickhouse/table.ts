@@ -197,7 +197,7 @@ async function checkColumns(
 /**
  * Makes an empty table that fits the target part by part, whose rows say which stage they came by.
  */
-export async function makeStage(
+export async function createStage(
   connection: Connection,
   config: ClickHouseConfig,
   target: Table,

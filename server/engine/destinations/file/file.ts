@@ -24,7 +24,7 @@ import { verifyFiles } from '../../formats/verify_files.ts';
 import type { FileStore } from '../../formats/verify_files.ts';
 import { dotViolations } from '../../object_store/config_rules.ts';
 import { fileError } from './faults.ts';
-import { findInside, listNames, makeFolder, removeFolders } from './folder.ts';
+import { findInside, listNames, createFolder, removeFolders } from './folder.ts';
 import { openFileSink } from './sink.ts';
 
 const config = Type.Object(
@@ -80,14 +80,14 @@ async function* filesBelow(path: string, folder: string): AsyncGenerator<string>
 
 async function check(given: Config, exportDir: string): Promise<CheckStep[]> {
   const text = randomUUID();
-  const made: string[] = [];
+  const created: string[] = [];
   let path = '';
   const steps = [
     {
       name: 'Open the folder',
       run: async () => {
         path = join(
-          await makeFolder(exportDir, constantFolder(given.prefix), made),
+          await createFolder(exportDir, constantFolder(given.prefix), created),
           `.check-${text}.tmp`,
         );
         return 'The folder is there.';
@@ -109,7 +109,7 @@ async function check(given: Config, exportDir: string): Promise<CheckStep[]> {
       name: 'Remove it',
       run: async () => {
         await rm(path);
-        await removeFolders(made);
+        await removeFolders(created);
         return 'The file is gone again.';
       },
     },
@@ -119,7 +119,7 @@ async function check(given: Config, exportDir: string): Promise<CheckStep[]> {
   } finally {
     // Of a test that failed nothing stays either, as far as the file system lets go of it.
     if (path !== '') await rm(path, { force: true }).catch(() => undefined);
-    await removeFolders(made).catch(() => undefined);
+    await removeFolders(created).catch(() => undefined);
   }
 }
 

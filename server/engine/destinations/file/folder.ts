@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
-import { makeFolders, syncFolder } from '../../../platform/folders.ts';
+import { createFolders, syncFolder } from '../../../platform/folders.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import { isMissing } from './faults.ts';
 
@@ -9,12 +9,12 @@ import { isMissing } from './faults.ts';
  * and no path is given outside of `root`, also where a part is a symbolic link; then it throws. The
  * folders that were not there before are added to `made`, outermost first.
  */
-export async function makeFolder(
+export async function createFolder(
   root: string,
   folder: string,
-  made: string[] = [],
+  created: string[] = [],
 ): Promise<string> {
-  await makeFolders(root).catch((error: unknown) => {
+  await createFolders(root).catch((error: unknown) => {
     throw isMissing(error) ? noRoot() : error;
   });
   const realRoot = await realpath(root);
@@ -22,7 +22,7 @@ export async function makeFolder(
   for (const part of folder.split('/').filter((name) => name !== '')) {
     const next = join(path, part);
     await mkdir(next).then(
-      () => void made.push(next),
+      () => void created.push(next),
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error;
       },
@@ -41,8 +41,8 @@ function noRoot(): NonRetryableError {
 }
 
 /** Removes folders that `makeFolder` made, as far as nothing lies in them. */
-export async function removeFolders(made: string[]): Promise<void> {
-  for (const path of made.toReversed()) {
+export async function removeFolders(created: string[]): Promise<void> {
+  for (const path of created.toReversed()) {
     try {
       await rmdir(path);
     } catch (error) {

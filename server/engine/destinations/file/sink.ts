@@ -21,7 +21,7 @@ import {
   findInside,
   findSize,
   listNames,
-  makeFolder,
+  createFolder,
   moveInto,
   removeAll,
   replaceFile,
@@ -119,7 +119,7 @@ async function write(
   bytes: Readable,
 ): Promise<{ name: string; state: { temporary: string } }> {
   try {
-    const folder = await makeFolder(place.root, place.folder);
+    const folder = await createFolder(place.root, place.folder);
     const name = sliceName(
       place.config.prefix,
       place.delivery,
@@ -141,7 +141,7 @@ async function write(
 }
 
 async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
-  const folder = await makeFolder(place.root, place.folder);
+  const folder = await createFolder(place.root, place.folder);
   for (const outcome of outcomes) {
     const path = join(folder, basename(outcome.name));
     const isMoved = await moveInto(join(folder, temporaryOf(outcome)), path);

@@ -86,7 +86,7 @@ function stepsOf(
       run: async () => {
         const connection = await connected();
         if (isThere) {
-          if (!(await makeTemporary(connection, scratch, target.quoted)))
+          if (!(await createTemporary(connection, scratch, target.quoted)))
             return 'Nothing was compared: that needs the right CREATE TEMPORARY TABLES.';
           await write(connection, scratch);
         }
@@ -131,7 +131,7 @@ async function readRow(
 }
 
 /** False where the user has not the right, which no delivery needs. */
-async function makeTemporary(
+async function createTemporary(
   connection: Connection,
   scratch: string,
   target: string,

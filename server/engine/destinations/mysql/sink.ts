@@ -16,7 +16,7 @@ import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { withMySqlErrors } from './faults.ts';
 import { valueLists } from './rows.ts';
-import { dropStages, makeStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
+import { dropStages, createStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
 import type { Stage } from './stage.ts';
 import { eraseStatement, insertStatement, prepareTables, tableExists } from './table.ts';
 
@@ -68,7 +68,7 @@ export async function openMySqlSink(
           await prepareTables(connection, config, delivery);
           return takeStageOver(stage, outcomes);
         }),
-      makeStage: () => outside(() => makeStage(stage)),
+      createStage: () => outside(() => createStage(stage)),
       stage: async (slice, bytes) =>
         stageSlice(stage, bytes, ({ before, row }, counted) =>
           insertRows(session, slice, counted, { before, row, after: '' }),

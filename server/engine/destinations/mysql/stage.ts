@@ -61,7 +61,7 @@ export async function takeStageOver(
  * is staged. False where the user may not make, rename and drop tables; then there is none. To be
  * called outside a transaction.
  */
-export async function makeStage(stage: Stage): Promise<boolean> {
+export async function createStage(stage: Stage): Promise<boolean> {
   const { connection } = stage;
   const name = inDatabase(stage.config, stage.table);
   const isAllowed = await unlessDenied(async () => {

@@ -15,7 +15,7 @@ import {
   copyRows,
   dropStage,
   listStaged,
-  makeStage,
+  createStage,
   moveStage,
   stageOf,
   stageSlice,
@@ -59,9 +59,9 @@ export async function openPostgresSink(
           staged.set(number, slice);
       return surviving;
     },
-    makeStage: async () => {
+    createStage: async () => {
       if (!(await canStage(connection, config))) return false;
-      await makeStage(connection, stage);
+      await createStage(connection, stage);
       return true;
     },
     // Persons are merged when all are staged, in the order of their keys: deliveries that merge the

@@ -102,7 +102,7 @@ export async function takeStageOver(
  * Makes an empty stage with the target's own types, so a value that does not fit is refused when it
  * is staged. Large values are compressed when they are moved, once and as the target wants it.
  */
-export async function makeStage(connection: Connection, stage: Stage): Promise<void> {
+export async function createStage(connection: Connection, stage: Stage): Promise<void> {
   await connection.run(
     `CREATE UNLOGGED TABLE ${stage.quoted} WITH (autovacuum_enabled = false) AS
       SELECT ${columnList(stage.delivery)} FROM ${stage.target} WITH NO DATA`,

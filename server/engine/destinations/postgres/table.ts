@@ -54,8 +54,8 @@ export async function prepareTables(
       'schema_missing',
       `There is no schema ${target.schema} in the database; make it or change the key schema.`,
     );
-  await makeTable(connection, target.quoted, tableStatement(target.quoted, delivery));
-  await makeTable(
+  await createTable(connection, target.quoted, tableStatement(target.quoted, delivery));
+  await createTable(
     connection,
     target.receipts,
     `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id uuid PRIMARY KEY,
@@ -72,7 +72,7 @@ export async function prepareTables(
 /**
  * A table that is there is not made again, because even IF NOT EXISTS needs the right to make one.
  */
-async function makeTable(connection: Connection, name: string, statement: string): Promise<void> {
+async function createTable(connection: Connection, name: string, statement: string): Promise<void> {
   if (await tableExists(connection, name)) return;
   try {
     await connection.rows(statement);

@@ -59,7 +59,7 @@ export function copyStage(
     openBucket(bucketOf(config), deps.outbound, deps.signal),
     deps.noteProgress,
   );
-  const make = stageMaker();
+  const create = stageMaker();
   const folder = stagedFolder(config, delivery.delivery_id);
   const at: StagedPlace = {
     store,
@@ -72,7 +72,7 @@ export function copyStage(
     recover: (_place, outcomes) => withStoreFaults(store, () => recover(at, outcomes)),
     write: (place, slice, bytes) => write(at, place, slice, bytes, deps),
     load: async (place, outcomes) => {
-      await make(place);
+      await create(place);
       await load(at, place, outcomes);
       return stage;
     },

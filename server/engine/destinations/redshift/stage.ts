@@ -55,7 +55,7 @@ const row_limit: RowLimit = {
  * survives the session, or, where the user may not make one, in the temporary table as well.
  */
 export function insertStage(): Stage {
-  const make = stageMaker();
+  const create = stageMaker();
   let table: SliceTable | undefined;
   let isTemporary = false;
   return {
@@ -71,12 +71,12 @@ export function insertStage(): Stage {
       }
       if (table !== undefined)
         return table.write((target, counted) => insertRows(place, target, counted), bytes);
-      await make(place);
+      await create(place);
       return { records: await insertRows(place, { table: stage }, bytes), state: null };
     },
     load: async (place) => {
       if (table !== undefined) return table.quoted;
-      await make(place);
+      await create(place);
       return stage;
     },
     clear: async () => undefined,
@@ -106,11 +106,11 @@ function insertRows(
  * later.
  */
 export function stageMaker(): (place: StagePlace) => Promise<void> {
-  let is_made = false;
+  let is_created = false;
   return async ({ connection, config, delivery }) => {
-    if (is_made) return;
+    if (is_created) return;
     await connection.rows(stageStatement(targetOf(config).quoted, delivery.columns));
-    is_made = true;
+    is_created = true;
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { v5 } from 'uuid';
-import { namespaceOf, nameUuid } from './make_uuid.ts';
+import { namespaceOf, nameUuid } from './create_uuid.ts';
 import { parseEvent } from './parse.ts';
 
 const now = Date.parse('2026-05-01T12:00:00.123Z');
@@ -74,9 +74,12 @@ test('uuids are taken in any spelling or made', () => {
     [row(`"uuid":"${uuid.toUpperCase()}"`).uuid, row(`"uuid":"${uuid}"`).is_uuid_given],
     [uuid, true],
   );
-  const made = row('');
-  assert.match(made.uuid, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-  assert.equal(made.is_uuid_given, false);
+  const created = row('');
+  assert.match(
+    created.uuid,
+    /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+  );
+  assert.equal(created.is_uuid_given, false);
   assert.equal(new Set(Array.from({ length: 5_000 }, () => row('').uuid)).size, 5_000);
 });
 

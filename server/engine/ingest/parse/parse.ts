@@ -4,7 +4,7 @@ import { isJsonObject, isTooDeep, nesting_max, parseExact } from './exact_json.t
 import type { JsonObject } from './exact_json.ts';
 import { parseInstant, storeInstant } from './instant.ts';
 import { fitsPerson, values_max } from './person_size.ts';
-import { makeUuid } from './make_uuid.ts';
+import { createUuid } from './create_uuid.ts';
 import { isUuid } from '../../../platform/uuid.ts';
 
 /** Longest event name and longest distinct id, in characters. */
@@ -81,7 +81,7 @@ export function eventOf(parts: EventParts): ReadEvent<PlainEvent> {
   const { $elements_chain: chain } = properties;
   const elements_chain = typeof chain === 'string' ? chain : '';
   const row: PlainEvent = {
-    uuid: uuid ?? makeUuid(),
+    uuid: uuid ?? createUuid(),
     is_uuid_given: uuid !== undefined,
     event,
     distinct_id,

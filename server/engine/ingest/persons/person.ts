@@ -1,7 +1,7 @@
 import type { IncomingEvent } from '../parse/event.ts';
 import { parseExact } from '../parse/exact_json.ts';
 import type { JsonObject } from '../parse/exact_json.ts';
-import { namespaceOf, nameUuid } from '../parse/make_uuid.ts';
+import { namespaceOf, nameUuid } from '../parse/create_uuid.ts';
 import { fitsPerson } from '../parse/person_size.ts';
 
 // Fixed for ever: the same project and distinct id give the same person id on every server.

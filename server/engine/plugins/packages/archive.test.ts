@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { listImports, readSourceFile } from '../../../../test/house/source_files.ts';
-import { makeTar, makeZip, packFiles } from '../../../../test/factories/plugins/plugin_archives.ts';
+import {
+  createTar,
+  createZip,
+  packFiles,
+} from '../../../../test/factories/plugins/plugin_archives.ts';
 import type { TarEntry } from '../../../../test/factories/plugins/plugin_archives.ts';
 import { PluginError } from '../plugin.ts';
 import { readArchive } from './archive.ts';
@@ -76,7 +80,7 @@ test('reads what npm and the forges pack, zip or tar, without the folder around 
     [
       'git archive',
       gzipSync(
-        makeTar([
+        createTar([
           {
             name: 'pax_global_header',
             type: 'GlobalExtendedHeader',
@@ -90,19 +94,19 @@ test('reads what npm and the forges pack, zip or tar, without the folder around 
     [
       'tar of "."',
       gzipSync(
-        makeTar([
+        createTar([
           { name: './', type: 'Directory' },
           ...Object.entries(files).map(([name, content]) => ({ name: `./${name}`, content })),
         ]),
       ),
     ],
-    ['tar, not packed', makeTar(entries)],
-    ['zip', makeZip([{ name: 'acme-plugin-1a2b3c4/', mode: 0o040755 }, ...entries])],
+    ['tar, not packed', createTar(entries)],
+    ['zip', createZip([{ name: 'acme-plugin-1a2b3c4/', mode: 0o040755 }, ...entries])],
     [
       'zip of macOS',
-      makeZip([...entries, { name: '__MACOSX/acme-plugin-1a2b3c4/._plugin.json', content: 'x' }]),
+      createZip([...entries, { name: '__MACOSX/acme-plugin-1a2b3c4/._plugin.json', content: 'x' }]),
     ],
-    ['zip, stored', makeZip(entries.map((entry) => ({ ...entry, method: 0, mode: 0o100644 })))],
+    ['zip, stored', createZip(entries.map((entry) => ({ ...entry, method: 0, mode: 0o100644 })))],
   ];
   for (const [name, archive] of archives) assert.deepEqual(await readArchive(archive), texts, name);
 });
@@ -110,7 +114,7 @@ test('reads what npm and the forges pack, zip or tar, without the folder around 
 test('a folder that only some files lie in stays, and long names are read', async () => {
   const name = `src/${'long'.repeat(30)}.ts`;
   const archive = gzipSync(
-    makeTar([{ name: 'plugin.json', content: '{}' }, pax(name), { name: 'short', content: 'x' }]),
+    createTar([{ name: 'plugin.json', content: '{}' }, pax(name), { name: 'short', content: 'x' }]),
   );
   assert.deepEqual(await readArchive(archive), { 'plugin.json': '{}', [name]: 'x' });
 });
@@ -137,7 +141,7 @@ test('reads a stream, and no further than the limit', async () => {
 
 test('the limits of every package', async () => {
   const bomb = gzipSync(
-    makeTar([manifest, { name: 'package/bomb.js', content: Buffer.alloc(11 * 1024 * 1024) }]),
+    createTar([manifest, { name: 'package/bomb.js', content: Buffer.alloc(11 * 1024 * 1024) }]),
   );
   await assert.rejects(readArchive(bomb), {
     code: 'too_large',
@@ -147,11 +151,11 @@ test('the limits of every package', async () => {
     code: 'too_large',
     message: /larger than 20 MiB/,
   });
-  await assert.rejects(readArchive(makeZip(many(2001))), {
+  await assert.rejects(readArchive(createZip(many(2001))), {
     code: 'too_large',
     message: /more than 2000 files/,
   });
-  assert.equal(Object.keys(await readArchive(makeZip(many(2000)))).length, 2000);
+  assert.equal(Object.keys(await readArchive(createZip(many(2000)))).length, 2000);
 });
 
 test('the readers of archives have no way to the disk', () => {

@@ -135,7 +135,7 @@ function readInspection(text: string): Static<typeof Inspection> {
   return found;
 }
 
-type Ask = (make: (call: number) => OrderMessage, signal: AbortSignal) => Promise<string>;
+type Ask = (create: (call: number) => OrderMessage, signal: AbortSignal) => Promise<string>;
 
 /**
  * The function that gives an order and waits for its end, at most as long as a call may take;
@@ -149,7 +149,7 @@ function asker(
   places: Places,
 ): Ask {
   let last_call = 0;
-  return (make, signal) => {
+  return (create, signal) => {
     const call = (last_call += 1);
     const unwatch = slot.process.watch();
     const collateral = () =>
@@ -173,7 +173,7 @@ function asker(
     return new Promise<string>((resolve, reject) => {
       signal.throwIfAborted();
       pending.set(call, { resolve, reject });
-      slot.process.send(make(call));
+      slot.process.send(create(call));
     }).finally(() => {
       pending.delete(call);
       clearTimeout(timer);

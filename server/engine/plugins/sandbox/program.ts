@@ -20,11 +20,11 @@ let program: Promise<SandboxProgram> | undefined;
  * just-in-time compilers and with next to nothing to read.
  */
 export function sandboxProgram(): Promise<SandboxProgram> {
-  program ??= make();
+  program ??= create();
   return program;
 }
 
-async function make(): Promise<SandboxProgram> {
+async function create(): Promise<SandboxProgram> {
   const isolated_vm = require.resolve('isolated-vm');
   const external: Plugin = {
     name: 'isolated-vm',

@@ -1,20 +1,20 @@
 /** So many pieces of a query, with commas between. */
-export function list(count: number, make: (index: number) => string): string {
-  return Array.from({ length: count }, (_unused, index) => make(index)).join(', ');
+export function list(count: number, create: (index: number) => string): string {
+  return Array.from({ length: count }, (_unused, index) => create(index)).join(', ');
 }
 
 /** Columns x0, x1 and so on: the first is a length, each other is made of the one before it. */
-export function columns(count: number, make: (before: string) => string): string {
+export function columns(count: number, create: (before: string) => string): string {
   return list(count, (index) => {
-    const value = index === 0 ? 'length(event)' : make(`x${index - 1}`);
+    const value = index === 0 ? 'length(event)' : create(`x${index - 1}`);
     return `${value} AS x${index}`;
   });
 }
 
 /** Entries of WITH, x0, x1 and so on: the first reads events, each other the one before it. */
-export function entries(count: number, make: (before: string) => string): string {
+export function entries(count: number, create: (before: string) => string): string {
   return list(count, (index) => {
-    const select = index === 0 ? 'SELECT event FROM events' : make(`x${index - 1}`);
+    const select = index === 0 ? 'SELECT event FROM events' : create(`x${index - 1}`);
     return `x${index} AS (${select})`;
   });
 }

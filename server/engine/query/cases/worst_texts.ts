@@ -1,8 +1,8 @@
 /** As many pieces as fit into so many characters. */
-function fill(make: (index: number) => string, characters: number, between = ', '): string {
+function fill(create: (index: number) => string, characters: number, between = ', '): string {
   const pieces: string[] = [];
   for (let length = 0, index = 0; ; index += 1) {
-    const piece = make(index);
+    const piece = create(index);
     length += piece.length + between.length;
     if (length > characters) return pieces.join(between);
     pieces.push(piece);

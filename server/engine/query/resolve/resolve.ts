@@ -135,7 +135,7 @@ function resolveNode(context: Context, scope: Scope, node: Expression): Value {
 }
 
 function resolveNumber({ writer }: Context, node: ExpressionOf<'number'>): Value {
-  const made = (
+  const created = (
     sql: string,
     kind: 'integer' | 'unsigned' | 'float',
     literal: number | bigint,
@@ -149,9 +149,9 @@ function resolveNumber({ writer }: Context, node: ExpressionOf<'number'>): Value
   if (/^-?\d+$/.test(node.digits)) {
     const whole = BigInt(node.digits);
     if (whole >= int64_min && whole <= int64_max)
-      return made(writer.parameter('Int64', whole.toString()), 'integer', whole);
+      return created(writer.parameter('Int64', whole.toString()), 'integer', whole);
     if (whole >= 0n && whole <= uint64_max)
-      return made(writer.parameter('UInt64', whole.toString()), 'unsigned', whole);
+      return created(writer.parameter('UInt64', whole.toString()), 'unsigned', whole);
     throw new Fault(
       'This whole number has more than 64 bits: write it as text, or with a decimal point.',
       node,
@@ -159,7 +159,7 @@ function resolveNumber({ writer }: Context, node: ExpressionOf<'number'>): Value
   }
   const float = Number(node.digits);
   if (!Number.isFinite(float)) throw new Fault('This number is too large for a float.', node);
-  return made(writer.parameter('Float64', String(float)), 'float', float);
+  return created(writer.parameter('Float64', String(float)), 'float', float);
 }
 
 /** The one value that a SELECT of one column and at most one row gives; NULL without a row. */

@@ -32,16 +32,16 @@ export async function openPipes(folder: string, count: number): Promise<Pipes> {
     );
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  let made = 0;
-  const make = async (n: number): Promise<string[]> => {
-    const paths = Array.from({ length: n }, () => join(folder, String(made++)));
+  let created = 0;
+  const create = async (n: number): Promise<string[]> => {
+    const paths = Array.from({ length: n }, () => join(folder, String(created++)));
     await run(mkfifo, ['-m', '600', ...paths]);
     return paths;
   };
-  return share(await make(count), folder, make);
+  return share(await create(count), folder, create);
 }
 
-function share(idle: string[], folder: string, make: (n: number) => Promise<string[]>): Pipes {
+function share(idle: string[], folder: string, create: (n: number) => Promise<string[]>): Pipes {
   const many = Math.ceil(idle.length / 2);
   let taken = 0;
   let missing = 0;
@@ -53,7 +53,7 @@ function share(idle: string[], folder: string, make: (n: number) => Promise<stri
   const replace = (): void => {
     const wanted = missing;
     missing = 0;
-    const replacement = make(wanted)
+    const replacement = create(wanted)
       .then(
         (fresh) => fresh.forEach(put),
         // Of memory or room there is none at the moment: the next who wants one tries again.

@@ -33,11 +33,11 @@ const entries = async () =>
   (await harness.request('GET', `${organizationPath()}activity/`, { key: home.key })).body.results;
 
 test('an organization says whether agents may write, and the log keeps who said it', async () => {
-  const made = await harness.request('POST', '/api/organizations/', {
+  const created = await harness.request('POST', '/api/organizations/', {
     key: home.key,
     body: { name: 'Closed to agents', forbids_agent_writes: true },
   });
-  assert.equal(made.body.forbids_agent_writes, true);
+  assert.equal(created.body.forbids_agent_writes, true);
   assert.equal(home.organization.forbids_agent_writes, false);
   await forbid(true);
   const [entry] = await entries();

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isWellFormedApiKey, makeApiKey, maskApiKey } from './api_key.ts';
+import { isWellFormedApiKey, createApiKey, maskApiKey } from './api_key.ts';
 
 test('a new key is slk_, 43 and 6 base-62 characters, and well-formed', () => {
   for (let count = 0; count < 1000; count += 1) {
-    const key = makeApiKey();
+    const key = createApiKey();
     assert.match(key, /^slk_[0-9A-Za-z]{49}$/);
     assert.ok(isWellFormedApiKey(key));
   }
@@ -28,7 +28,7 @@ test('the checksum is the CRC-32 of the 43 characters in base 62', () => {
 });
 
 test('every changed character, another prefix and another length are refused', () => {
-  const key = makeApiKey();
+  const key = createApiKey();
   for (let at = 4; at < key.length; at += 1) {
     const other = key[at] === 'a' ? 'b' : 'a';
     assert.equal(
@@ -49,6 +49,6 @@ test('every changed character, another prefix and another length are refused', (
 });
 
 test('a masked key shows its first and last four characters', () => {
-  const key = makeApiKey();
+  const key = createApiKey();
   assert.equal(maskApiKey(key), `slk_...${key.slice(-4)}`);
 });

@@ -11,7 +11,7 @@ const pattern = /^slk_[0-9A-Za-z]{49}$/;
  * A new personal API key: `slk_`, 256 random bits as 43 base-62 characters, 6 characters of
  * checksum.
  */
-export function makeApiKey(): string {
+export function createApiKey(): string {
   const secret = randomBase62();
   return `${prefix}${secret}${checksumOf(secret)}`;
 }

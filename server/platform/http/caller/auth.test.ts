@@ -4,7 +4,7 @@ import sql from 'sql-template-tag';
 import { eventually } from '../../../../test/eventually.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness } from '../../../../test/harness.ts';
-import { makeApiKey } from './api_key.ts';
+import { createApiKey } from './api_key.ts';
 
 let now = Date.now();
 let harness: Harness;
@@ -49,7 +49,7 @@ test('without a key, or with a header of another form, it is 401 not_authenticat
 });
 
 test('a key of the wrong form is refused without the database, unknown ones with it', async () => {
-  const unknown = makeApiKey();
+  const unknown = createApiKey();
   const wrongChecksum = unknown.slice(0, -1) + (unknown.endsWith('0') ? '1' : '0');
   for (const [key, statements] of [
     ['slk_short', 0],

@@ -19,7 +19,7 @@ const token_overlap_ms = 60_000;
 const well_formed = /^sls_[0-9A-Za-z]{43}$/;
 
 /** A new session's token: `sls_` and 43 base-62 characters of 256 random bits. */
-export function makeSessionToken(): string {
+export function createSessionToken(): string {
   return `sls_${randomBase62()}`;
 }
 
@@ -123,7 +123,7 @@ export async function rotateToken(
     now - Date.parse(found.token_created_at ?? '') < token_lifetime_ms
   )
     return;
-  const token = makeSessionToken();
+  const token = createSessionToken();
   const row = await context.db.row<{ expires_at: string }>(sql`
     UPDATE sessions SET previous_token_hash = token_hash,
       token_hash = ${context.secrets.hash(token)},

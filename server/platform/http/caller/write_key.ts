@@ -3,7 +3,7 @@ import { randomBase62 } from './api_key.ts';
 const pattern = /^slp_[0-9A-Za-z]{43}$/;
 
 /** A new public write key: `slp_` and 256 random bits as 43 base-62 characters. */
-export function makeWriteKey(): string {
+export function createWriteKey(): string {
   return `slp_${randomBase62()}`;
 }
 

@@ -16,8 +16,8 @@ const pages: Record<string, unknown> = {
   short: page([record(1), 'text', null, [1]]),
   long: page(Array.from({ length: 40 }, () => record(50_000))),
   alone: page([record(500_000)]),
-  made: page([{ id: 1, made: new JsonText('[1,{"a":"b"}]'), none: undefined, last: null }]),
-  'made beside': { id: 1, made: new JsonText('{}') },
+  created: page([{ id: 1, created: new JsonText('[1,{"a":"b"}]'), none: undefined, last: null }]),
+  'made beside': { id: 1, created: new JsonText('{}') },
   behind: { results: [1], count: 1 },
   record: { id: 1, name: 'results' },
 };
@@ -43,11 +43,11 @@ test('an answer has the same JSON, however long it is, and a short one its lengt
 
 test('of a long list the first piece is sent before the last record is made', async () => {
   const count = 30;
-  let made = 0;
+  let created = 0;
   const one = record(100_000);
   const counted = {
     toJSON: () => {
-      made += 1;
+      created += 1;
       return one;
     },
   };
@@ -56,8 +56,8 @@ test('of a long list the first piece is sent before the last record is made', as
     page(Array.from({ length: count }, () => counted)),
   );
   const { body } = await request(await app.listen({ host: '127.0.0.1', port: 0 }));
-  body.once('data', () => assert.ok(made < count, `${made} records were made`));
+  body.once('data', () => assert.ok(created < count, `${created} records were made`));
   await body.dump({ limit: 1e9 });
-  assert.equal(made, count);
+  assert.equal(created, count);
   await app.close();
 });

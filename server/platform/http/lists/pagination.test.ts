@@ -164,19 +164,19 @@ test('cursor lists are newest first by default, and stable while rows are insert
 test('a broken cursor, one of another order and an unknown order are 400', async () => {
   const { next } = (await get('/api/cursors/?limit=2')).body;
   const cursor = new URL(next).searchParams.get('cursor')!;
-  const made = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const created = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const id = '00000000-0000-0000-0000-000000000001';
   const wrong = [
     '',
     'x',
     '%00',
     cursor.slice(2),
-    made(1),
-    made(null),
-    made(['-created_at', "'; DROP", id, false]),
-    made(['-created_at', '2026-13-01T00:00:00Z', id, false]),
-    made(['-created_at', '2026-01-01T00:00:00Z', 'x', false]),
-    made(['-created_at', '2026-01-01T00:00:00Z', id, 1]),
+    created(1),
+    created(null),
+    created(['-created_at', "'; DROP", id, false]),
+    created(['-created_at', '2026-13-01T00:00:00Z', id, false]),
+    created(['-created_at', '2026-01-01T00:00:00Z', 'x', false]),
+    created(['-created_at', '2026-01-01T00:00:00Z', id, 1]),
   ];
   for (const value of wrong)
     assert.equal((await get(`/api/cursors/?cursor=${value}`)).status, 400, value);

@@ -156,12 +156,12 @@ async function load(
   const functions = [new ivm.Callback(send), new ivm.Callback(computeFor)];
   // Strict, because a stack trace of sloppy code hands out the functions that are on it.
   const source = `'use strict';\n${guest}\nreturn guest.start($0, $1);`;
-  const made: unknown = await context.evalClosure(source, functions, {
+  const created: unknown = await context.evalClosure(source, functions, {
     ...run,
     filename: 'platform.js',
     result: { reference: true },
   });
-  const dispatch = made as ivm.Reference<(...parameters: ivm.Transferable[]) => void>;
+  const dispatch = created as ivm.Reference<(...parameters: ivm.Transferable[]) => void>;
   const enter: Enter = (kind, number, first, second) =>
     dispatch.apply(undefined, [kind, number, first, second], run);
   // One line is added, so the first line of the code is line 0.

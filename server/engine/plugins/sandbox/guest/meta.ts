@@ -1,5 +1,5 @@
 import { Buffer } from './bytes.ts';
-import { makeMetrics } from './metrics.ts';
+import { createMetrics } from './metrics.ts';
 import type { Operation } from './metrics.ts';
 import { request } from './requests.ts';
 
@@ -77,7 +77,7 @@ const cursor = {
  * The last argument of every method of a plugin; the same object from load to close, so what a
  * plugin keeps in `global` is there in the next call.
  */
-export function makeMeta(
+export function createMeta(
   setup: Setup,
   jobNames: string[],
   operations: Record<string, Operation>,
@@ -93,14 +93,14 @@ export function makeMeta(
     cache,
     global: {},
     jobs: Object.fromEntries(
-      jobNames.map((name) => [name, (payload?: unknown) => makeJob(name, payload)]),
+      jobNames.map((name) => [name, (payload?: unknown) => createJob(name, payload)]),
     ),
-    metrics: makeMetrics(operations),
+    metrics: createMetrics(operations),
     utils: { cursor },
   };
 }
 
-function makeJob(name: string, payload: unknown): Job {
+function createJob(name: string, payload: unknown): Job {
   const run = (when: { delay_milliseconds: number } | { at: string }) =>
     request('run_job', [name, payload ?? null, when]);
   return {

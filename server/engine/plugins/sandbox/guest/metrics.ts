@@ -17,7 +17,7 @@ let counted: Record<string, number> = Object.create(null) as Record<string, numb
  * What a plugin counts with, by the name of the metric that it exports: `increment(value)` of a
  * sum, `max(value)`, `min(value)`. Without a value 1 is meant; what is no number counts nothing.
  */
-export function makeMetrics(operations: Record<string, Operation>): Record<string, Counter> {
+export function createMetrics(operations: Record<string, Operation>): Record<string, Counter> {
   const entries = Object.entries(operations).map(([name, operation]) => {
     const count = async (value: unknown = 1): Promise<void> => {
       if (typeof value !== 'number' || !Number.isFinite(value)) return;

@@ -3,7 +3,7 @@ import { fromText, platform, toText } from './bridge.ts';
 import { giveElements } from './elements.ts';
 import { readExports } from './exported.ts';
 import type { Exported } from './exported.ts';
-import { makeMeta } from './meta.ts';
+import { createMeta } from './meta.ts';
 import type { Setup } from './meta.ts';
 import { sendMetrics } from './metrics.ts';
 import { globals, removed_globals, requireModule } from './modules.ts';
@@ -64,7 +64,7 @@ async function load(factory: Factory, setup: Setup): Promise<unknown> {
   const module = { exports: {} as unknown };
   factory.call(module.exports, module, module.exports, requireModule);
   exported = readExports(module.exports);
-  meta = makeMeta(setup, exported.jobs, exported.inspection.metrics);
+  meta = createMeta(setup, exported.jobs, exported.inspection.metrics);
   if (!setup.is_inspection) await exported.find('setupPlugin')?.(meta);
   return exported.inspection;
 }

@@ -26,7 +26,7 @@ export function readLiteral(
   const refuse = (what: string): never => {
     throw new Fault(`\`${name}\` takes ${what} here, written in the query itself.`, span);
   };
-  const made = (text: string, literal: string | number): { text: string; value: Value } => ({
+  const created = (text: string, literal: string | number): { text: string; value: Value } => ({
     text,
     value: {
       sql: text,
@@ -40,17 +40,17 @@ export function readLiteral(
   switch (form) {
     case '#zone':
       return typeof content === 'string' && isTimeZone(content)
-        ? made(writer.parameter('String', content), content)
+        ? created(writer.parameter('String', content), content)
         : refuse("a time zone such as 'Europe/Berlin'");
     case '#unit':
       return typeof content === 'string' && units.includes(content.toLowerCase())
-        ? made(content.toLowerCase(), content)
+        ? created(content.toLowerCase(), content)
         : refuse(`a unit ('${units.join("', '")}')`);
     case '#interval': {
       const interval = intervalOf(node);
       return interval === undefined
         ? refuse('an interval such as INTERVAL 15 MINUTE')
-        : made(interval.text, interval.count);
+        : created(interval.text, interval.count);
     }
     case '#integer':
     case '#size': {
@@ -59,16 +59,16 @@ export function readLiteral(
         return refuse(
           form === '#size' ? `a whole number from 1 to ${size_max}` : 'a small whole number',
         );
-      return made(content.toString(), Number(content));
+      return created(content.toString(), Number(content));
     }
     case '#token':
       if (typeof content !== 'string' || !/^[A-Za-z0-9\u0080-\uffff]{1,1000}$/.test(content))
         return refuse('one word of letters and digits');
-      return made(writer.parameter('String', content), content);
+      return created(writer.parameter('String', content), content);
     default:
       if (typeof content !== 'string' || content.length > text_characters_max)
         return refuse(`text of at most ${text_characters_max} characters`);
-      return made(
+      return created(
         form === '#pattern' ? writer.pattern(content, span) : writer.parameter('String', content),
         content,
       );
