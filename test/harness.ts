@@ -77,8 +77,8 @@ export type Harness = {
 };
 
 /**
- * `build` makes another app than the whole one, for tests of the conduct that need routes of their
- * own.
+ * `build` creates another app than the whole one, for tests of the conduct that need routes of
+ * their own.
  */
 export type HarnessOptions = {
   clickhouse?: boolean | 'own';

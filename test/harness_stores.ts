@@ -79,7 +79,7 @@ async function freshPostgres(
 const servers = new Map<string, pg.Pool>();
 
 /**
- * The connection of this process that makes and drops databases. It holds no process up, and is
+ * The connection of this process that creates and drops databases. It holds no process up, and is
  * opened anew where its server has ended it.
  */
 function serverAt(connectionString: string): pg.Pool {

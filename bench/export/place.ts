@@ -7,7 +7,7 @@ export type Place = {
   own_name: string;
   /** The ratio that is aimed at. */
   aim?: number;
-  /** Makes what the loader loads, where that is a file. */
+  /** Creates what the loader loads, where that is a file. */
   prepare?(team_id: number): Promise<void>;
   /** A new destination of ours, with the place that it writes to. */
   destination(): Promise<object>;

@@ -3,7 +3,7 @@ import { openRandom } from '../../test/chaos/random.ts';
 import type { Operation, Schema } from '../../test/fuzz/operations.ts';
 import { createValue } from '../../test/fuzz/values.ts';
 
-/** A body that is meant to keep a server busy; its bytes are made when they are wanted. */
+/** A body that is meant to keep a server busy; its bytes are created when they are wanted. */
 export type HostileBody = {
   shape: string;
   headers: Record<string, string>;

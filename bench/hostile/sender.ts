@@ -1,4 +1,4 @@
-// Makes and sends hostile bodies in a thread of its own, so that the loop that is measured has
+// Creates and sends hostile bodies in a thread of its own, so that the loop that is measured has
 // nothing of the client's work and none of its memory.
 import { randomUUID } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
@@ -7,7 +7,7 @@ import type { FuzzedDocument, Operation } from '../../test/fuzz/operations.ts';
 import { doorBodies, eventBodies, fieldBodies, plainBodies } from './bodies.ts';
 import type { HostileBody } from './bodies.ts';
 
-/** What the thread is asked: to tell the shapes of a route, to make one body, to send it. */
+/** What the thread is asked: to tell the shapes of a route, to create one body, to send it. */
 export type Asked =
   | { kind: 'list'; operation: Operation; limit: number; document: FuzzedDocument }
   | { kind: 'make'; index: number }

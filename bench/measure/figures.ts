@@ -1,7 +1,7 @@
 import { readOptions } from '../../scripts/options.ts';
 import { median, spreadOf } from './median.ts';
 
-/** What a bench has measured: one line of the table that `npm run bench` makes. */
+/** What a bench has measured: one line of the table that `npm run bench` creates. */
 export type Figure = {
   /** What was done, and how much of it, so that it needs no other words around it. */
   what: string;

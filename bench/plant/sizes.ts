@@ -16,7 +16,7 @@ export async function plantRuns(
   size: number,
 ): Promise<void> {
   const numbers = sql`generate_series(${before}::integer, ${size - 1}::integer) n`;
-  // Before the export was made, which is now and the same for all sizes.
+  // Before the export was created, which is now and the same for all sizes.
   const at = sql`date_trunc('hour', e.created_at) - n * interval '1 hour'`;
   await inBulk(db, 'batch_export_runs', async (tx) => {
     await tx.run(sql`

@@ -19,7 +19,7 @@ const day_ms = 86_400_000;
 
 type NewKey = Static<typeof NewApiKey>;
 
-/** The person's API keys, each with a button that revokes it, and a form that makes one. */
+/** The person's API keys, each with a button that revokes it, and a form that creates one. */
 export function KeySection() {
   const query = useQuery(api_keys);
   const [created, setCreated] = useState<NewKey>();
@@ -45,7 +45,7 @@ export function KeySection() {
           </>
         )}
       </Shown>
-      <Seldom summary="Make a key">
+      <Seldom summary="Create a key">
         <CreateKey created={setCreated} />
       </Seldom>
     </Section>
@@ -83,10 +83,10 @@ function CreateKey({ created }: Creating) {
           expires_at === '' ? null : new Date(now() + Number(expires_at) * day_ms).toISOString(),
       })}
       done={async (key) => {
-        await done('The key was made.', api_keys);
+        await done('The key was created.', api_keys);
         created(key);
       }}
-      button="Make the key"
+      button="Create the key"
     >
       <TextField name="label" label="What it is for" autoComplete="off" />
       <ChoicesField name="scopes" label="What may be done with it" options={scope_choices} />

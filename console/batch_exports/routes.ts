@@ -12,7 +12,7 @@ export const exports_route = createRoute({
   component: lazyRouteComponent(() => import('./list_page.tsx'), 'ListPage'),
 });
 
-/** `/projects/<id>/exports/new`: makes an export. */
+/** `/projects/<id>/exports/new`: creates an export. */
 export const new_export_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports/new',

@@ -18,7 +18,7 @@ export const run_states: Record<Status, State> = {
   ContinuedAsNew: { word: 'Continued', tone: 'muted' },
 };
 
-/** So long the backfill that an export is made with may wait before it has a run, and work. */
+/** So long the backfill that an export is created with may wait before it has a run, and work. */
 const new_for_ms = 120_000;
 
 /** Whether it may get further at any moment: a run of it is open, or it is new. */

@@ -61,7 +61,7 @@ function Ways({
       {key === undefined && (
         <>
           <p>
-            The commands need a key. Make one here that can do nothing but send events to this
+            The commands need a key. Create one here that can do nothing but send events to this
             project, or put one of your own in place of $KEY.
           </p>
           <SendingKey project_id={Number(project_id)} created={setKey} />

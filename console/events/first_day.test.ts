@@ -79,7 +79,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await changed.getByText('Of timestamp_ignored').click();
   await changed.getByText(/late of <b>.*: yesterday/).waitFor();
 
-  await pressByKey(page, 'Make a key and put it in');
+  await pressByKey(page, 'Create a key and put it in');
   await page.getByText('The key stands in the commands below.').waitFor();
   const command = (await page.getByRole('region', { name: 'One event, by curl' }).textContent())!;
   assert.match(command, /Bearer slk_\w{49}"/);
@@ -89,7 +89,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await page.getByRole('row', { name: /signed up ada/ }).waitFor();
   await checkEverywhere(page, 'first_day_event');
 
-  await pressByKey(page, 'Make the first export');
+  await pressByKey(page, 'Create the first export');
   await page.waitForURL('**/projects/1/exports/*/runs');
   await page.getByRole('heading', { name: 'First export, hourly' }).waitFor();
   const run = page.getByRole('row').filter({ hasText: '3 rows' });

@@ -23,9 +23,9 @@ const demo_export = {
 type Given = { project_id: string; newest: Newest['results'][number] };
 
 /**
- * Once events are there and no export is: one button that makes the demo's export, and a backfill
+ * Once events are there and no export is: one button that creates the demo's export, and a backfill
  * of the day before the newest event, so that there is something to see at once. Where the export
- * is made and its backfill is refused, the next press asks for the backfill alone.
+ * is created and its backfill is refused, the next press asks for the backfill alone.
  */
 export function FirstExport({ project_id, newest }: Given) {
   const list = batchExports(project_id, 1);
@@ -37,14 +37,14 @@ export function FirstExport({ project_id, newest }: Given) {
   const path = `/api/projects/${encodeURIComponent(project_id)}/batch_exports/`;
   const range = () => dayUntil(newest.timestamp, now());
   const leave = async (export_id: string) => {
-    await done('The export was made.', list);
+    await done('The export was created.', list);
     const params = { project_id, export_id };
     await navigate({ to: '/projects/$project_id/exports/$export_id/runs', params });
   };
   return (
     <Section title="Your first export">
       <p>
-        Events are there. This makes an export of them, every hour, as Parquet into the export
+        Events are there. This creates an export of them, every hour, as Parquet into the export
         folder of the server, and delivers the last day at once.
       </p>
       {created === undefined ? (
@@ -57,7 +57,7 @@ export function FirstExport({ project_id, newest }: Given) {
             setCreated(id);
             throw outcome.problem;
           }}
-          button="Make the first export"
+          button="Create the first export"
         />
       ) : (
         <Form

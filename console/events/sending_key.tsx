@@ -4,7 +4,7 @@ import { api_keys } from '../api_keys/api_keys.ts';
 import { Form } from '../form/form.tsx';
 import { useDone } from '../page/section.tsx';
 
-/** Makes a key that can send events to this project and do nothing else. */
+/** Creates a key that can send events to this project and do nothing else. */
 export function SendingKey({
   project_id,
   created,
@@ -25,7 +25,7 @@ export function SendingKey({
         if (value !== undefined) created(value);
         await done('The key stands in the commands below. It is not shown again.', api_keys);
       }}
-      button="Make a key and put it in"
+      button="Create a key and put it in"
       tone="plain"
     />
   );

@@ -1,6 +1,6 @@
 /**
- * Makes keys for the requests of one form: the same body gets the same key until `settle`, so that
- * a request whose answer was lost can be sent again without a second effect.
+ * Creates keys for the requests of one form: the same body gets the same key until `settle`, so
+ * that a request whose answer was lost can be sent again without a second effect.
  */
 export function openIdempotencyKeys(): { keyOf(body: unknown): string; settle(): void } {
   let held: { text: string; key: string } | undefined;

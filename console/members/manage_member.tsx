@@ -74,7 +74,7 @@ function Remove(given: Given) {
   return (
     <TypedForm
       name={member.user.email}
-      text="Their keys and sessions give nothing here from then on. What they made stays."
+      text="Their keys and sessions give nothing here from then on. What they created stays."
       path={memberPath(organization.id, member.user.uuid)}
       done={() => closed(`${member.user.email} was removed.`)}
       button="Remove them"

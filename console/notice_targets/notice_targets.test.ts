@@ -9,7 +9,7 @@ const world = openConsole();
 const { skip } = world;
 const hostile = `<img src=x onerror="document.title='taken'">`;
 
-test('a target is made, tried out, changed and deleted', { skip }, async () => {
+test('a target is created, tried out, changed and deleted', { skip }, async () => {
   const home = await world.harness.newOrganization();
   await newExport(world.harness, home, { name: hostile });
   const { page, leave } = await world.visit(home.user);

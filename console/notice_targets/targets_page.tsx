@@ -133,7 +133,7 @@ function Create({
           <SecretField
             name="secret"
             label="Secret"
-            hint="whsec_ and 24 to 64 bytes in base64; empty: the server makes one."
+            hint="whsec_ and 24 to 64 bytes in base64; empty: the server creates one."
             is_optional
           />
         </>

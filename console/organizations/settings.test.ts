@@ -47,11 +47,11 @@ test('agents are forbidden to change anything, and allowed again', { skip }, asy
   }
 });
 
-test('a project is made, gets its zone, and is deleted by its name', { skip }, async () => {
+test('a project is created, gets its zone, and is deleted by its name', { skip }, async () => {
   const { page } = visitor;
   await goTo(page, `/organizations/${home.organization.id}/settings`);
   await page.getByText('New project').click();
-  const created = page.locator('form', { hasText: 'Make the project' });
+  const created = page.locator('form', { hasText: 'Create the project' });
   await created.getByLabel('Name').fill(hostile);
   await created.getByRole('combobox').fill('Mars/Olympus');
   await created.getByRole('button').click();
@@ -59,7 +59,7 @@ test('a project is made, gets its zone, and is deleted by its name', { skip }, a
   assert.equal(await created.getByLabel('Name').inputValue(), hostile);
   await created.getByRole('combobox').fill('Europe/Berlin');
   await created.getByRole('button').click();
-  await page.getByText('was made.').waitFor();
+  await page.getByText('was created.').waitFor();
   await checkEverywhere(page, 'organization_settings');
 
   await page.getByRole('link', { name: hostile }).click();

@@ -125,9 +125,13 @@ function Projects({ organization }: { organization: OrganizationRow }) {
           path="/api/projects/"
           body={(values) => ({ ...values, organization: organization.id })}
           done={({ name }) =>
-            done(`The project “${name}” was made.`, organizationOf(organization.id), organizations)
+            done(
+              `The project “${name}” was created.`,
+              organizationOf(organization.id),
+              organizations,
+            )
           }
-          button="Make the project"
+          button="Create the project"
           clears
         >
           <TextField name="name" label="Name" autoComplete="off" />

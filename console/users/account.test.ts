@@ -28,7 +28,7 @@ const section = (name: string) => page.getByRole('region', { name });
 const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
 
 test(
-  'a second factor is set up, its codes are made anew, and it is removed',
+  'a second factor is set up, its codes are created anew, and it is removed',
   { skip },
   async () => {
     await openAccount(await newPerson(world.harness));
@@ -56,10 +56,10 @@ test(
     await checkPage(page);
     const codes = await part.getByRole('listitem').allTextContents();
     assert.equal(new Set(codes).size, 10);
-    await part.getByText('Make new recovery codes').click();
+    await part.getByText('Create new recovery codes').click();
     await part.locator('details').nth(0).getByLabel('Your present password').fill(password);
     await part.locator('details').nth(0).getByLabel('Code').fill(codes[0]!);
-    await press('Make new codes');
+    await press('Create new codes');
     await part.getByText('You have new recovery codes').waitFor();
     const newer = await part.getByRole('listitem').allTextContents();
     assert.equal(new Set([...codes, ...newer]).size, 20);
@@ -78,13 +78,13 @@ test(
 test('a key is shown once, works, and no longer does when it is revoked', { skip }, async () => {
   const { user, project } = await world.harness.newOrganization();
   await openAccount(user);
-  await page.getByText('Make a key').click();
-  await press('Make the key');
+  await page.getByText('Create a key').click();
+  await press('Create the key');
   await section('Personal API keys').getByText('Must have at least 1 entry.').waitFor();
   await page.getByLabel('What it is for').fill('A <b> & "key"');
   await page.getByLabel('organization:read').check();
   await page.locator('input[name=scoped_teams]').check();
-  await press('Make the key');
+  await press('Create the key');
   await page.getByText('It is not shown again').waitFor();
   const key = (await section('Personal API keys').locator('.panel code').textContent())!;
   const own = (await world.harness.request('GET', '/api/personal_api_keys/@current/', { key }))

@@ -89,7 +89,7 @@ function SetUp({ own, showCodes }: WithCodes) {
       <p>
         On. You have {left} recovery {left === 1 ? 'code' : 'codes'} left.
       </p>
-      <Seldom summary="Make new recovery codes">
+      <Seldom summary="Create new recovery codes">
         <p>The codes that you have no longer work then.</p>
         <Form<Codes>
           path="/api/users/@me/recovery_codes/"
@@ -100,7 +100,7 @@ function SetUp({ own, showCodes }: WithCodes) {
               account,
             );
           }}
-          button="Make new codes"
+          button="Create new codes"
         >
           <PresentPassword own={own} />
           <CodeField label="Code" />

@@ -24,7 +24,7 @@ const { histories, seed, ...options } = readOptions({
 });
 const migrations = fileURLToPath(new URL('../../migrations/clickhouse', import.meta.url));
 
-/** A client of a stand-in, which is made whole first and misbehaves from then on. */
+/** A client of a stand-in, which is created whole first and misbehaves from then on. */
 async function openCluster() {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-histories-'));
   const trouble = { ...no_trouble };

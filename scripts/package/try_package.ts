@@ -1,6 +1,6 @@
 // Packs the checkout, installs the package into an empty folder with the npm and the Node at hand,
 // and starts it there until its first export has completed: as whoever runs this and, as root, as
-// user 65534 too, bound to one core and, where root may make a control group, to 1 GiB of memory.
+// user 65534 too, bound to one core and, where root may create a control group, to 1 GiB of memory.
 // Prints sizes, times and the most memory that all its processes held. Exit code 1: something did
 // not work. npm run try:package [-- --node <bin folder>]
 import { execFileSync, spawn } from 'node:child_process';
@@ -60,7 +60,7 @@ try {
   for (const group of groups) if (existsSync(group)) rmdirSync(group);
 }
 
-/** A control group with 1 GiB; undefined where this process may make none. */
+/** A control group with 1 GiB; undefined where this process may create none. */
 function boundGroup(user: number): string | undefined {
   for (const { folder: place, file } of bounds) {
     const group = join(place, `sluice-try-${process.pid}-${user}`);

@@ -54,7 +54,7 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
     .description(
       'back up, restore into a temporary place, compare row by row, say how long it took',
     )
-    .option('--from <place>', 'restore the newest backup of this place instead of making one')
+    .option('--from <place>', 'restore the newest backup of this place instead of creating one')
     .option(...passphrase)
     .action(
       wrap(async (context, options: DrillFlags) =>

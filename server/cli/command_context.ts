@@ -7,7 +7,7 @@ import type { Logger } from '../platform/log.ts';
  */
 export type CommandContext = { config: Config; log: Logger; say(line: string): void };
 
-/** Makes the action of a command: gives it its context and keeps its exit code. */
+/** Creates the action of a command: gives it its context and keeps its exit code. */
 export type Wrap = <Args extends unknown[]>(
   action: (context: CommandContext, ...args: Args) => Promise<number>,
 ) => (...args: Args) => Promise<void>;

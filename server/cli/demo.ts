@@ -26,7 +26,7 @@ type Call = (method: string, path: string, body?: unknown) => Promise<Record<str
  * The first minute: fills the owner's first project with a believable web shop, exports it hourly
  * to the export folder, backfills the last day and prints what came of it. Everything goes through
  * the server's own API with a key of an hour, so each step is one that a user could take. Repeated,
- * it makes no second export and doubles no event.
+ * it creates no second export and doubles no event.
  */
 export async function runDemo(
   server: RunningServer,

@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => harness.close());
 
-test('a configured key with a wrong checksum is refused before anything is made', async () => {
+test('a configured key with a wrong checksum is refused before anything is created', async () => {
   const key = createApiKey();
   const owner_api_key = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0');
   await assert.rejects(
@@ -29,7 +29,7 @@ test('a configured key with a wrong checksum is refused before anything is made'
   assert.equal(await harness.deps.db.row(sql`SELECT 1 FROM users`), undefined);
 });
 
-test('of three processes that start at once one makes the owner, who gets in', async () => {
+test('of three processes that start at once one creates the owner, who gets in', async () => {
   const created = (
     await Promise.all(Array.from({ length: 3 }, () => firstStart(harness.deps)))
   ).filter((start) => start !== undefined);

@@ -11,14 +11,14 @@ import { isWellFormedApiKey, createApiKey } from '../platform/http/caller/api_ke
 import { hashPassword } from '../platform/passwords/password.ts';
 import { UserError } from './user_error.ts';
 
-/** The advisory lock that lets one process make the first owner. */
+/** The advisory lock that lets one process create the first owner. */
 const first_start_lock = 7_301_003;
 
 /** What the operator must be shown once. `password` is undefined when it was configured. */
 export type FirstStart = { email: string; password: string | undefined; api_key: string };
 
 /**
- * Makes the owner, "My organization" with "Default project" and a key with all scopes when this
+ * Creates the owner, "My organization" with "Default project" and a key with all scopes when this
  * database has had no first start; undefined otherwise. Guarantee: two processes that start at once
  * do it once, and a crash in the middle leaves nothing. Throws `UserError` for a configured key
  * that the API would refuse.
@@ -32,7 +32,7 @@ export async function firstStart(
   const api_key = config.owner_api_key ?? createApiKey();
   if (!isWellFormedApiKey(api_key))
     throw new UserError(
-      'SLUICE_OWNER_API_KEY has a wrong checksum, so the API would refuse it: make one with ' +
+      'SLUICE_OWNER_API_KEY has a wrong checksum, so the API would refuse it: create one with ' +
         `\`${commandLine('key create')}\`, or leave it out.`,
     );
   const password_hash = await hashPassword(password);

@@ -16,8 +16,8 @@ import { sayWith } from './process/with_process.ts';
 const day_ms = 24 * 3_600_000;
 
 /**
- * Makes a key for a user and gives it: the only time that it can be seen. Throws `UserError` for an
- * address that nobody has.
+ * Creates a key for a user and gives it: the only time that it can be seen. Throws `UserError` for
+ * an address that nobody has.
  */
 export async function issueKey(
   deps: Deps,

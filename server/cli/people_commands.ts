@@ -48,14 +48,14 @@ export function addErasureCommands(program: Command, wrap: Wrap): void {
     );
 }
 
-/** `sluice key`: make, list and revoke personal API keys. */
+/** `sluice key`: create, list and revoke personal API keys. */
 export function addKeyCommand(program: Command, wrap: Wrap): void {
   const key = program.command('key').description('personal API keys').exitOverride();
   key
     .command('create')
-    .description('make a key and print it once')
+    .description('create a key and print it once')
     .option('--email <address>', 'whose key; default the owner of SLUICE_OWNER_EMAIL')
-    .option('--label <text>', 'what it is for', 'made on the command line')
+    .option('--label <text>', 'what it is for', 'created on the command line')
     .option('--scopes <list>', 'scopes separated by commas', '*')
     .option('--expires-in-days <days>', 'days until it expires; default never')
     .action(
@@ -88,7 +88,7 @@ export function addKeyCommand(program: Command, wrap: Wrap): void {
 
 const load = () => import('./user.ts');
 
-/** `sluice user`: make people, list them, let them in and keep them out. */
+/** `sluice user`: create users, list them, let them in and keep them out. */
 export function addUserCommand(program: Command, wrap: Wrap): void {
   const user = program.command('user').description('people and how they get in').exitOverride();
   user
@@ -102,7 +102,7 @@ export function addUserCommand(program: Command, wrap: Wrap): void {
     );
   user
     .command('create')
-    .description('make a user and print the link under which they choose a password')
+    .description('create a user and print the link under which they choose a password')
     .requiredOption('--email <address>', 'their e-mail address')
     .option('--organization <id>', 'id or slug of the organization that they become a member of')
     .option('--level <level>', '1 member, 8 administrator, 15 owner', '1')

@@ -47,7 +47,7 @@ test('the data folder keeps every needed secret key, wherever an exchange is kil
   assert.deepEqual(keptSecretKeys(folder), [next]);
 });
 
-test('the command counts its work, names what no key opens, makes the kept key', async () => {
+test('the command counts its work, names what no key opens, creates the kept key', async () => {
   const stores = await openTestStores({ clickhouse: true });
   const data_dir = join(folder, 'own');
   const rotated = async (set: Record<string, string>) => {

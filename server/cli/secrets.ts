@@ -21,7 +21,7 @@ const passes_max = 10;
 
 /**
  * `sluice secrets rotate`: puts everything that is stored under former secret keys under the
- * present one, and prints how much it was. Where the data folder keeps the secret key it makes a
+ * present one, and prints how much it was. Where the data folder keeps the secret key it creates a
  * new one first. Works beside running servers; killed, it is simply called again. Exit code 1 when
  * something is there that no accepted key opens.
  */
@@ -33,7 +33,7 @@ export async function rotateSecrets(context: CommandContext): Promise<number> {
     say(
       isExchangingKept(config.data_dir)
         ? 'Goes on with an exchange that is not over.'
-        : 'Makes a new secret key in the data folder.',
+        : 'Creates a new secret key in the data folder.',
     );
     exchangeKeptSecretKey(config.data_dir);
   };

@@ -99,7 +99,7 @@ async function listen(
   const app = buildApp(opened.deps);
   // After a fault that nobody handled nothing more is promised.
   stops.push(() => closeApp(app, isFault() ? 0 : config.drain_seconds));
-  // The address first: an owner who is made before a port turns out to be taken would never be
+  // The address first: an owner who is created before a port turns out to be taken would never be
   // shown.
   const { host, port } = config;
   const address = await listenAt(app, { host, port, variable: 'SLUICE_PORT' });

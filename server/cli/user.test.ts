@@ -31,7 +31,7 @@ const logOf = (chain_id: string) =>
   );
 
 test(
-  'a user is made with a link to choose a password, in an organization by id or slug, as the ' +
+  'a user is created with a link to choose a password, in an organization by id or slug, as the ' +
     'doing of the server',
   async () => {
     const { organization } = await harness.newOrganization();

@@ -38,9 +38,9 @@ export async function listUsers({ db }: Pick<Deps, 'db'>): Promise<string> {
 }
 
 /**
- * Makes a user without a password, a member of the organization (its id or slug) when one is named,
- * and gives the link under which they choose a password. Nobody gets a mail. Throws `UserError` for
- * an address that is taken or is none, an unknown organization or level.
+ * Creates a user without a password, a member of the organization (its id or slug) when one is
+ * named, and gives the link under which they choose a password. Nobody gets a mail. Throws
+ * `UserError` for an address that is taken or is none, an unknown organization or level.
  */
 export async function createUser(
   deps: Deps,

@@ -138,7 +138,7 @@ export const settings = {
     'SLUICE_CLICKHOUSE_CLUSTER',
     '',
     clusterName,
-    'Name in `system.clusters` of the ClickHouse cluster on whose replicas the tables are made. ' +
+    'Name in `system.clusters` of the ClickHouse cluster on whose replicas tables are created. ' +
       'Default: one node, or what a `Replicated` database or ClickHouse Cloud tells by itself.',
   ),
   ...secret_settings,
@@ -146,13 +146,13 @@ export const settings = {
     'SLUICE_OWNER_EMAIL',
     'owner@example.com',
     email,
-    'E-mail address of the owner made at the first start.',
+    'E-mail address of the owner created at the first start.',
   ),
   owner_password: setting(
     'SLUICE_OWNER_PASSWORD',
     '',
     longEnough(12),
-    'Password of the owner made at the first start; at least 12 characters. Default: ' +
+    'Password of the owner created at the first start; at least 12 characters. Default: ' +
       'generated and printed once.',
   ),
   owner_api_key: setting(
@@ -189,7 +189,7 @@ export const settings = {
     'false',
     flag,
     'Whether S3 destinations without an access key may use the credentials of this server: ' +
-      'its environment, files or role. Everybody who may make an export then writes wherever ' +
+      'its environment, files or role. Everybody who may create an export then writes wherever ' +
       'these may.',
   ),
   ...limit_settings,

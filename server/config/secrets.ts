@@ -2,7 +2,7 @@ import { longEnough, secrets, setting } from './values.ts';
 
 /** The settings of the server's secret key; part of `Config`. */
 export type SecretConfig = {
-  /** undefined: made at the first start and kept in the data folder */
+  /** undefined: created at the first start and kept in the data folder */
   secret_key: string | undefined;
   /**
    * Further secret keys that still open what was sealed under them; none when `secret_key` is
@@ -20,8 +20,8 @@ export const secret_settings = {
     '',
     longEnough(32),
     'Secret under which keys are hashed, credentials are encrypted and receipts are signed; ' +
-      'at least 32 characters, the same on every process. Default: made at the first start and ' +
-      'kept in the data folder.',
+      'at least 32 characters, the same on every process. Default: created at the first start ' +
+      'and kept in the data folder.',
   ),
   previous_secret_keys: setting(
     'SLUICE_PREVIOUS_SECRET_KEYS',

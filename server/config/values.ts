@@ -117,7 +117,7 @@ export const secrets: Read<string[]> = (value) => {
 export const apiKey: Read<string> = (value) => {
   if (!/^slk_[0-9A-Za-z]{49}$/.test(value))
     wrong(
-      'must be a personal API key: "slk_" and 49 letters or digits (make one with ' +
+      'must be a personal API key: "slk_" and 49 letters or digits (create one with ' +
         `\`${commandLine('key create')}\`).`,
     );
   return value;

@@ -27,11 +27,11 @@ export class FolderInUseError extends Error {
   }
 }
 
-/** Thrown when the folder cannot be made or written. */
+/** Thrown when the folder cannot be created or written. */
 export class FolderUnusableError extends Error {
   constructor(folder: string, code: string) {
     super(
-      `The data folder ${folder} cannot be made or written (${code}). Give this user the ` +
+      `The data folder ${folder} cannot be created or written (${code}). Give this user the ` +
         'right to, or name another one with SLUICE_DATA_DIR.',
     );
     this.name = 'FolderUnusableError';
@@ -45,7 +45,7 @@ export class FolderUnusableError extends Error {
 type Holder = { pid: number; started: string };
 
 /**
- * Takes the folder for this process, making it (mode 0700) when it is absent, and gives the
+ * Takes the folder for this process, creating it (mode 0700) when it is absent, and gives the
  * function that frees it. Guarantee: of two live processes on one machine only one holds the
  * folder; a lock that a killed process left behind is taken over.
  */
@@ -58,7 +58,7 @@ export function lockDataFolder(folder: string): () => void {
   try {
     for (;;) {
       try {
-        // link() fails when the name exists, so exactly one process makes the lock, and it is
+        // link() fails when the name exists, so exactly one process creates the lock, and it is
         // complete when it appears.
         linkSync(draft, path);
         return () => release(path, mine);
@@ -81,7 +81,8 @@ export function findFolderHolder(folder: string): number | undefined {
 }
 
 /**
- * The server's secret key: kept in the folder, made on the first call, readable by the owner only.
+ * The server's secret key: kept in the folder, created on the first call, readable by the owner
+ * only.
  */
 export function keptSecretKey(folder: string): string {
   createDataFolder(folder);

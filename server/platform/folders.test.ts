@@ -11,7 +11,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('folders are made with those above them, and again without harm', async () => {
+test('folders are created with those above them, and again without harm', async () => {
   const deep = join(folder, 'a', 'b', 'c');
   createFoldersSync(deep, 0o700);
   createFoldersSync(deep, 0o700);
@@ -19,7 +19,7 @@ test('folders are made with those above them, and again without harm', async () 
     [deep, join(folder, 'a')].map((path) => statSync(path).mode & 0o777),
     [0o700, 0o700],
   );
-  // Several at once each find what the others have made in between.
+  // Several at once each find what the others have created in between.
   for (let round = 0; round < 50; round += 1) {
     const deepest = join(folder, `x${round}`, 'y', 'z');
     await Promise.all(Array.from({ length: 8 }, () => createFolders(deepest)));
@@ -32,12 +32,12 @@ test('folders are made with those above them, and again without harm', async () 
   }
 });
 
-test('where nothing can be made it comes to an end, other than mkdir of Node', async () => {
+test('where nothing can be created it comes to an end, other than mkdir of Node', async () => {
   assert.throws(() => createFoldersSync('/proc/sluice/exports'), { code: 'ENOENT' });
   await assert.rejects(createFolders('/proc/sluice/exports'), { code: 'ENOENT' });
 });
 
-test('to look at a folder makes none, and says why one cannot be used', () => {
+test('to look at a folder creates none, and says why one cannot be used', () => {
   const absent = join(folder, 'not', 'yet');
   assert.deepEqual({ ...lookAtFolder(absent), free_bytes: 0 }, { exists: false, free_bytes: 0 });
   assert.equal(existsSync(join(folder, 'not')), false);

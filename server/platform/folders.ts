@@ -16,7 +16,7 @@ import type { Readable } from 'node:stream';
 const kernel_file_systems = new Set([0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720]);
 
 /**
- * Makes the folder and those above it; harmless where it is. Throws what the system says. Unlike
+ * Creates the folder and those above it; harmless where it is. Throws what the system says. Unlike
  * `mkdir` with `recursive` it always comes to an end: that one tries for ever below /proc.
  */
 export function createFoldersSync(folder: string, mode = 0o777): void {
@@ -26,7 +26,7 @@ export function createFoldersSync(folder: string, mode = 0o777): void {
   } catch (error) {
     if (hasFolder(path)) return;
     if (!isMissing(error) || dirname(path) === path) throw error;
-    // Somebody else may have made the one above in between: then this one is tried once more.
+    // Somebody else may have created the one above in between: then this one is tried once more.
     if (!hasFolder(dirname(path))) createFoldersSync(dirname(path), mode);
     try {
       mkdirSync(path, { mode });
@@ -52,14 +52,14 @@ export async function createFolders(folder: string): Promise<void> {
 }
 
 /**
- * A folder as it is found, or as it could be made: how many bytes are free, or why it cannot be
+ * A folder as it is found, or as it could be created: how many bytes are free, or why it cannot be
  * used; `is_no_folder`: something else has its name, or that of one above it.
  */
 export type FoundFolder =
   | { exists: boolean; free_bytes: number; problem?: undefined; is_no_folder?: undefined }
   | { problem: string; is_no_folder: boolean };
 
-/** Looks whether this process can write into the folder, or could make it. Changes nothing. */
+/** Looks whether this process can write into the folder, or could create it. Changes nothing. */
 export function lookAtFolder(folder: string): FoundFolder {
   const path = resolve(folder);
   let present = path;

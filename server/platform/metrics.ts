@@ -22,7 +22,7 @@ export type Metrics = {
 };
 
 /**
- * Makes a registry of its own for each process (and each test), with Node's default metrics when
+ * Creates a registry of its own for each process (and each test), with Node's default metrics when
  * asked.
  */
 export function openMetrics(options: { process_metrics: boolean }): Metrics {

@@ -117,8 +117,8 @@ export async function compareRows(
 
 /**
  * In the order in which their selections were taken for good: by the run that completed or, where
- * that went on with a commit of unknown end, the one that began the commit. Ids are made under the
- * lock of the export, and grow with time.
+ * that went on with a commit of unknown end, the one that began the commit. Ids are created under
+ * the lock of the export, and grow with time.
  */
 async function listHeld(
   db: Database,

@@ -81,7 +81,7 @@ async function openParts(
     kept[name] = await keepRunning(async () => (await startServer([command], environment)).child);
     closing.push(() => kept[name].stop());
   };
-  // The first one makes the tables.
+  // The first one creates the tables.
   await start('api');
   await Promise.all([start('worker 1'), start('worker 2')]);
   const ask: Operated['call'] = (method, path, body) =>

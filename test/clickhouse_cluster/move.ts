@@ -44,7 +44,7 @@ export async function moveToCluster(campaign: Campaign): Promise<string> {
       SLUICE_CLICKHOUSE_URL: source.url,
       SLUICE_SECRET_KEY: 'a secret that only this campaign has',
     });
-    // The first start makes the tables.
+    // The first start creates the tables.
     await (await startServer(['api'], environment)).stop();
     await fill(source.url);
     const one = createClient({ url: source.url });

@@ -31,7 +31,7 @@ export function joinCluster(settings: ClusterSettings, keeper: Keeper, replicas:
   return { settings, keeper, replicas, changes: openChanges(), is_closed: false } as Cluster;
 }
 
-/** Brings a table that a replica has made anew to where another one is. */
+/** Brings a table that a replica has created anew to where another one is. */
 export type Copy = (cluster: Cluster, replica: Replica, log: TableLog) => Promise<void>;
 
 /** Has a replica follow the logs until the cluster is closed. */

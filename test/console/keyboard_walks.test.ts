@@ -40,7 +40,7 @@ test('a record is looked for by keyboard alone', { skip }, async () => {
     .waitFor();
 });
 
-test('an export is made by keyboard alone', { skip }, async () => {
+test('an export is created by keyboard alone', { skip }, async () => {
   const { page } = visitor;
   // All others begin at a new document, from where Tab passes the navigation.
   await goTo(page, `/projects/${home.project.id}/exports`);
@@ -57,7 +57,7 @@ test('an export is made by keyboard alone', { skip }, async () => {
   await page.keyboard.press('ArrowDown');
   await pressByKey(page, 'Test the connection');
   await page.getByText('The test passed.').waitFor();
-  await pressByKey(page, 'Make the export');
+  await pressByKey(page, 'Create the export');
   await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
   const { body } = await world.harness.request('GET', projectBase(home), { key: home.key });
   assert.deepEqual(
@@ -89,7 +89,7 @@ test('people are invited, and an invite is taken back, by keyboard alone', { ski
   await page.getByText('No invite is open.').waitFor();
 });
 
-test('a key is made, rolled and revoked by keyboard alone', { skip }, async () => {
+test('a key is created, rolled and revoked by keyboard alone', { skip }, async () => {
   const person = await newPerson(world.harness);
   const { page } = visitor;
   await visitor.forget();
@@ -103,11 +103,11 @@ test('a key is made, rolled and revoked by keyboard alone', { skip }, async () =
   const shown = keys.locator('.panel code');
   const works = async (key: string | null) =>
     (await world.harness.request('GET', '/api/personal_api_keys/@current/', { key: key! })).status;
-  await pressByKey(page, 'Make a key');
+  await pressByKey(page, 'Create a key');
   await typeInto(page, 'What it is for', 'Keys');
   await tabTo(page, /^user:read/);
   await page.keyboard.press('Space');
-  await pressByKey(page, 'Make the key');
+  await pressByKey(page, 'Create the key');
   await keys.getByText('It is not shown again').waitFor();
   const first = await shown.textContent();
   assert.equal(await works(first), 200);

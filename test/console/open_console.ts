@@ -44,7 +44,7 @@ export function openConsole({
   closing,
   ...options
 }: ServerOptions & {
-  /** Opens what the server is made with, and gives it. */
+  /** Opens what the server is created with, and gives it. */
   prepare?: () => Promise<ServerOptions>;
   /** Puts onto the server what the tests need; a hook of the file may run before there is one. */
   opened?: (harness: Harness) => Promise<unknown>;

@@ -73,7 +73,7 @@ export function tableOf(config: BigQueryConfig, name = 'events'): StoredTable {
   return table;
 }
 
-/** Names of the tables that deliveries make for a while. */
+/** Names of the tables that deliveries create for a while. */
 export const stagesOf = (config: BigQueryConfig): string[] =>
   [...server.tables(config.dataset_id).keys()].filter((name) => name.startsWith('sluice_stage_'));
 

@@ -55,7 +55,7 @@ export type DestinationUnderTest = {
   leftovers(config: Config): Promise<string[]>;
   /**
    * What only this destination can be given of configs that cannot work, with the code of the error
-   * that `open`, `write` or `commit` must throw. Makes what those of `wrong_configs.ts` need.
+   * that `open`, `write` or `commit` must throw. Creates what those of `wrong_configs.ts` need.
    */
   misconfigure(config: Config): Promise<Mistake[]>;
   /** What the schema or `validate` must refuse beside that of `wrong_configs.ts`. */
@@ -286,7 +286,7 @@ export class Contract {
   }
 }
 
-/** A manifest as the engine makes it, as far as destinations read it. */
+/** A manifest as the engine creates it, as far as destinations read it. */
 export function manifestText(delivery: Delivery, outcomes: SliceOutcome[]): string {
   return JSON.stringify({
     version: 1,

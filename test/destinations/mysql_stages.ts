@@ -86,7 +86,7 @@ function testDamage(world: MySqlWorld): void {
 
 function testTables(world: MySqlWorld): void {
   test(
-    'a user who may not make, rename and drop tables delivers all slices in one transaction, ' +
+    'a user who may not create, rename and drop tables delivers all slices in one transaction, ' +
       'and no stage stays',
     async () => {
       for (const [user, lacking] of [
@@ -108,7 +108,7 @@ function testTables(world: MySqlWorld): void {
         const config = { ...orders.config, user, password: 'of the user' };
         const dead = await world.openSink({ ...orders, config });
         const first = await writeSlice(dead, 0, '0\n1\n');
-        // A stage that cannot be dropped is not made; one that cannot be renamed is dropped at
+        // A stage that cannot be dropped is not created; one that cannot be renamed is dropped at
         // once.
         assert.deepEqual(await world.stages(), [], lacking);
         await dead.close();

@@ -14,7 +14,7 @@ const mistakes: readonly (Mistake & { key: string })[] = [
   mistake('user', 'nobody', 'authentication_failed'),
   mistake('database', 'nothing', 'database_missing'),
   mistake('schema', 'nothing', 'schema_missing'),
-  // `misconfigure` has made this table, without the columns of the export.
+  // `misconfigure` has created this table, without the columns of the export.
   mistake('table_name', 'other', 'columns_missing'),
   mistake('has_self_signed_cert', false, 'tls_not_verified'),
   mistake('host', 'no-such-host.invalid', 'host_not_found'),

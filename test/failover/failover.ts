@@ -247,7 +247,7 @@ async function judge(
       faults.push(`${name} was answered as ${id}, and is ${JSON.stringify(found)}`);
   }
   if (rows.length > load.created.size)
-    faults.push(`${rows.length} exports were made, ${load.created.size} answered`);
+    faults.push(`${rows.length} exports were created, ${load.created.size} answered`);
   for (const command of ['verify', 'doctor']) {
     const { code, out, err } = await runSluice([command], environment);
     if (code !== 0) faults.push(`sluice ${command} ended with ${code}:\n${out}\n${err}`);

@@ -7,7 +7,7 @@ import type { Crew } from './crew.ts';
 export type Load = {
   /** The digest of each event that was answered for, by uuid. */
   sent: Map<string, string>;
-  /** The ids of the exports that were made and answered for, by name. */
+  /** The ids of the exports that were created and answered for, by name. */
   created: Map<string, string>;
   /** What nobody answered in two minutes, or answered otherwise than it should be. */
   failed: string[];
@@ -20,8 +20,8 @@ const between_ms = 60;
 const base = '/api/projects/@current';
 
 /**
- * Begins to send events, by several at the same time, and to make paused exports under idempotency
- * keys; each request again and again until it is answered.
+ * Begins to send events, by several at the same time, and to create paused exports under
+ * idempotency keys; each request again and again until it is answered.
  */
 export function startLoad(crew: Crew): Load {
   const load: Omit<Load, 'stop'> = { sent: new Map(), created: new Map(), failed: [] };

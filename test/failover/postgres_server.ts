@@ -29,7 +29,7 @@ const password = 'only-of-this-campaign';
 
 /**
  * The folder of PostgreSQL's own programs (Debian's, the newest): the embedded one lacks those that
- * make a standby. undefined where they are not installed.
+ * create a standby. undefined where they are not installed.
  */
 export function findPostgresPrograms(): string | undefined {
   return globSync('/usr/lib/postgresql/*/bin')
@@ -46,9 +46,9 @@ export type PostgresServer = {
   name: string;
   address: string;
   url(database: string): string;
-  /** Makes a cluster with the database, and starts it. */
+  /** Creates a cluster with the database, and starts it. */
   create(): Promise<void>;
-  /** Makes a standby of another one, from a copy of it, and starts that. */
+  /** Creates a standby of another one, from a copy of it, and starts that. */
   follow(primary: PostgresServer): Promise<void>;
   /** Starts it as it lies there. */
   start(): Promise<void>;

@@ -17,8 +17,8 @@ export type Trio = {
   url: string;
   primary(): PostgresServer;
   /**
-   * Lets the primary meet its fate, promotes the standby and makes a new one. `meanwhile` runs when
-   * the new primary works, and the old one, where it lives, is awake. Afterwards that is down.
+   * Lets the primary meet its fate, promotes the standby and creates a new one. `meanwhile` runs
+   * when the new primary works, and the old one, where it lives, is awake. Afterwards that is down.
    */
   failOver(fate: Fate, meanwhile: () => Promise<void>): Promise<void>;
   close(): Promise<void>;

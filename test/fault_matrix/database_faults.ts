@@ -266,7 +266,7 @@ export function configured(
   }));
 }
 
-/** A table that somebody has made before; without it the export makes its own. */
+/** A table that somebody has created before; without it the export creates its own. */
 function created(
   destination: string,
   place: () => Promise<Place>,

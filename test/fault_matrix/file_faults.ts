@@ -46,7 +46,7 @@ export function fileFaults(folder: string): FaultCase[] {
         lift: () => rm(path),
       })),
     },
-    // No user can make a folder there, root included, whether it is mounted for reading only or
+    // No user can create a folder there, root included, whether it is mounted for reading only or
     // not.
     {
       destination: 'File',

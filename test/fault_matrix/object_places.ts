@@ -14,7 +14,7 @@ const rowsOf = (names: string[]) =>
   names.filter((name) => name.endsWith('.jsonl')).length * records;
 let places = 0;
 
-/** Makes places in an S3 store. */
+/** Creates places in an S3 store. */
 export function s3Places(s3: S3Server, outbound: Outbound): () => Scene {
   return () => {
     const prefix = `place-${(places += 1)}`;
@@ -36,7 +36,7 @@ export function s3Places(s3: S3Server, outbound: Outbound): () => Scene {
   };
 }
 
-/** Makes places in an Azure store, whose container is made first. */
+/** Creates places in an Azure store, whose container is created first. */
 export async function azurePlaces(azure: AzureServer): Promise<() => Scene> {
   const container = new ContainerClient(
     `${azure.endpoint}/${bucket_name}`,
@@ -62,7 +62,7 @@ export async function azurePlaces(azure: AzureServer): Promise<() => Scene> {
   };
 }
 
-/** Makes places in a Google Cloud Storage. */
+/** Creates places in a Google Cloud Storage. */
 export function gcsPlaces(gcs: GcsServer): () => Scene {
   return (): Scene => {
     const prefix = `place-${(places += 1)}`;

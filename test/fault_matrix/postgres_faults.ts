@@ -5,7 +5,7 @@ import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
 import { eventually } from '../eventually.ts';
 import { impatient } from './matrix.ts';
 
-/** The table as an export makes it, for faults that need one beforehand. */
+/** The table as an export creates it, for faults that need one beforehand. */
 const columns =
   'uuid text, event text, properties jsonb, elements jsonb, "set" jsonb, set_once jsonb, ' +
   'distinct_id text, team_id bigint, ip text, site_url text, "timestamp" timestamptz, ' +

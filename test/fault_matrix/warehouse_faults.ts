@@ -89,7 +89,7 @@ function snowflakeCases(server: SnowflakeServer, place: () => Promise<Scene>): F
       'tried again',
     ),
     refused(
-      'no right to make the table',
+      'no right to create the table',
       /^CREATE TABLE/,
       { code: '003001', sql_state: '42501', message: 'Insufficient privileges.' },
       'permission_denied',

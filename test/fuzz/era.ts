@@ -27,7 +27,7 @@ export type Era = {
   idOf(segment: string, random: Random): string | undefined;
 };
 
-/** Makes the people and one object of each kind, always the same. */
+/** Creates the people and one object of each kind, always the same. */
 export async function openEra(harness: Harness): Promise<Era> {
   const home = await harness.newOrganization();
   const member = await harness.newMember(home.organization.id, 1);

@@ -67,7 +67,7 @@ export type Asked = {
 };
 
 /**
- * Makes the request of a number: the operation, then a path, a query, headers and a body, each
+ * Creates the request of a number: the operation, then a path, a query, headers and a body, each
  * right or wrong as the numbers fall.
  */
 export function createRequest(

@@ -17,7 +17,7 @@ const reach = { before: 19_000_000, after: 700_000 };
 
 /**
  * Plays random histories and checks each to the row: while things go wrong nothing is doubled; when
- * the dust has settled the schedule has delivered what was inserted since the export was made,
+ * the dust has settled the schedule has delivered what was inserted since the export was created,
  * unless it was told to leave something out; and after a backfill of what is missing the
  * destination is the source. Throws with the seed and the shortest history that fails. Gives how
  * many runs ended how. The rows of the source are in memory, or in `source`.

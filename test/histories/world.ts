@@ -59,7 +59,7 @@ export type World = {
   export_id: string;
   /** The path of the export in the API. */
   path: string;
-  /** When it was made, milliseconds: what was inserted since is the schedule's. */
+  /** When it was created, milliseconds: what was inserted since is the schedule's. */
   created_at: number;
   /** What was inserted. */
   source: SourceEvent[];

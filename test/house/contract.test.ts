@@ -45,7 +45,7 @@ const additions: Record<string, string[]> = {
   member: ['last_seen_at'],
 };
 
-/** Fields that only the answer has that makes the record. */
+/** Fields that only the answer has that creates the record. */
 const shown_once: Record<string, string[]> = { invite: ['link'] };
 
 /** Paths whose answer is a record with a list, or with what was asked for, beside it. */

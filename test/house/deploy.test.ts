@@ -76,7 +76,7 @@ function render(text: string, parts: Map<string, string>, context: Values): stri
   );
 }
 
-/** The objects that the chart makes with these values beside its own. */
+/** The objects that the chart creates with these values beside its own. */
 function renderChart(more: Values): any[] {
   const folder = `${chart}/templates`;
   const parts = new Map(

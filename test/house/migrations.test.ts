@@ -11,7 +11,7 @@ const first_number = 26;
 
 /**
  * What of a migration a process of the release before may stumble over, as the words of it. Tables
- * that the same file makes are nobody's yet.
+ * that the same file creates are nobody's yet.
  */
 function contractionsOf(text: string): string[] {
   const plain = text

@@ -16,7 +16,7 @@ const listed = [...page.matchAll(/^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$/gm)]
   // The page has a table of settings too.
   .filter(({ bounds }) => bounds.trim() !== '');
 
-/** The statement that makes a table. */
+/** The statement that creates a table. */
 function statementOf(table: string): string | undefined {
   return new RegExp(`^CREATE (?:UNLOGGED )?TABLE ${table} \\([\\s\\S]*?^\\);`, 'm').exec(
     migrations,
@@ -27,7 +27,7 @@ test('every table is bounded, or says as whose part or why it stays (docs/retent
   const created = [...migrations.matchAll(/^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/gm)]
     .map(([, table]) => table!)
     .filter((table) => !migrations.includes(`DROP TABLE ${table}`));
-  // The runner of migrations makes its own table.
+  // The runner of migrations creates its own table.
   assert.deepEqual(
     listed.map(({ table }) => table).toSorted(),
     [...created, 'migrations'].toSorted(),

@@ -24,7 +24,7 @@ export type FaultedClient = {
   gives_up_after?: readonly Fault[];
   /** Its events carry no uuid: what comes twice is stored twice. */
   names_no_events?: boolean;
-  /** Stands for a distinct id that the client makes itself. */
+  /** Stands for a distinct id that the client creates itself. */
   who?(distinct_id: string): string;
 };
 /** What was seen of the events of one client, each list sorted. */

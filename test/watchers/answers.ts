@@ -16,10 +16,10 @@ export type Answered = {
 };
 
 /**
- * Makes the check of answers against an OpenAPI document: the operation must declare the status and
- * the media type, and JSON must have the declared shape, with not one field more and every instant
- * with six digits. The check gives what is wrong with an answer. A path or method that the document
- * does not have may only be 404, or 413 for what is not read at all.
+ * Creates the check of answers against an OpenAPI document: the operation must declare the status
+ * and the media type, and JSON must have the declared shape, with not one field more and every
+ * instant with six digits. The check gives what is wrong with an answer. A path or method that the
+ * document does not have may only be 404, or 413 for what is not read at all.
  */
 export function openAnswerCheck(document: Document): (answer: Answered) => string[] {
   const ajv = new Ajv({ strict: false, allErrors: true });
@@ -74,7 +74,7 @@ let whole: ReturnType<typeof openAnswerCheck> | undefined;
 
 /**
  * The document of the whole application, which the first process of a run leaves to the others in
- * the file of `SLUICE_TEST_DOCUMENT`: to make it takes half a second in each.
+ * the file of `SLUICE_TEST_DOCUMENT`: to create it takes half a second in each.
  */
 function wholeDocument(app: FastifyInstance): Document {
   const path = process.env['SLUICE_TEST_DOCUMENT'];

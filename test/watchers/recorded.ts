@@ -56,7 +56,7 @@ const may_record_nothing: Record<string, string> = {
     'The version is installed already.',
   'POST /api/organizations/:organization_id/configuration/apply/': 'The plan is empty.',
   'POST /api/users/reset_password/':
-    'The link is made, and recorded, beside the answer, and only when there is such an account.',
+    'The link is created, and recorded, beside the answer, and only when there is such an account.',
 };
 
 /** Routes with entries of their own for several objects, and which. */

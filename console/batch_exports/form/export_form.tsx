@@ -27,7 +27,7 @@ type Given = {
 };
 
 /**
- * Makes or changes an export. What was typed stays until it is saved or discarded; a change that
+ * Creates or changes an export. What was typed stays until it is saved or discarded; a change that
  * makes the export start anew is named and counted, and saved once that is accepted.
  */
 export function ExportForm({ project_id, types, path, base, etag, saved, discarded }: Given) {
@@ -60,7 +60,7 @@ export function ExportForm({ project_id, types, path, base, etag, saved, discard
           kept.forget();
           await saved(created);
         }}
-        button={is_new ? 'Make the export' : 'Save the changes'}
+        button={is_new ? 'Create the export' : 'Save the changes'}
       >
         <ExportFields
           project_id={project_id}

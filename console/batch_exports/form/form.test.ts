@@ -46,16 +46,16 @@ const fill = (page: Page, label: string, value: string) =>
   page.getByRole('textbox', { name: label, exact: true }).fill(value);
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-test('an export to Postgres is tested until it passes, previewed and made', { skip }, async () => {
+test('an export to Postgres is tested until it passes, previewed, created', { skip }, async () => {
   const config = await warehouse.freshConfig();
   const { page } = visitor;
   await goTo(page, `/projects/${home.project.id}/exports/new`);
-  await button(page, 'Make the export').click();
+  await button(page, 'Create the export').click();
   await page.getByText('Choose a destination.').waitFor();
   await page.getByLabel('Destination').selectOption('Postgres');
   await page.getByText('Choose a destination.').waitFor({ state: 'detached' });
   if (is_deep) await checkEverywhere(page, 'new_export');
-  await button(page, 'Make the export').click();
+  await button(page, 'Create the export').click();
   await page.locator('[name=destination__config__user][aria-invalid=true]').waitFor();
   await fill(page, 'User', config.user);
   await page.locator('[name=destination__config__user]:not([aria-invalid=true])').waitFor();
@@ -93,7 +93,7 @@ test('an export to Postgres is tested until it passes, previewed and made', { sk
   const rows = page.getByRole('region', { name: 'The first rows as they are delivered' });
   assert.match((await rows.textContent())!, /event 0/);
   await checkEverywhere(page, 'new_export_tested');
-  await button(page, 'Make the export').click();
+  await button(page, 'Create the export').click();
   await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
   await page.getByRole('heading', { name: hostile }).waitFor();
   const id = page.url().split('/').at(-1)!;
@@ -104,7 +104,7 @@ test('an export to Postgres is tested until it passes, previewed and made', { sk
   );
 });
 
-test('an export to S3 is tested until its key is the right one, and made', { skip }, async () => {
+test('an export to S3 is tested until its key is right, and created', { skip }, async () => {
   const { page } = visitor;
   await goTo(page, `/projects/${home.project.id}/exports/new`);
   await page.getByLabel('Destination').selectOption('S3');
@@ -113,7 +113,7 @@ test('an export to S3 is tested until its key is the right one, and made', { ski
   const exampleColor = (key: string) =>
     field(key).evaluate((one) => getComputedStyle(one, '::placeholder').color);
   const color = await exampleColor('bucket_name');
-  await button(page, 'Make the export').click();
+  await button(page, 'Create the export').click();
   await page.locator('[name=destination__config__bucket_name][aria-invalid=true]').waitFor();
   assert.equal(await exampleColor('bucket_name'), color, 'an example is no wrong value');
   if (is_deep) await checkEverywhere(page, 'new_export_empty');
@@ -129,7 +129,7 @@ test('an export to S3 is tested until its key is the right one, and made', { ski
   await secret.fill(lake.secret_key);
   await button(page, 'Test the connection').click();
   await page.getByText('The test passed.').waitFor();
-  await button(page, 'Make the export').click();
+  await button(page, 'Create the export').click();
   await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
   const { body } = await stored(page.url().split('/').at(-1)!);
   assert.deepEqual([body.name, body.destination.config.bucket_name], ['To the lake', 'lake']);
@@ -152,7 +152,7 @@ test('a query is completed, and its faults stand at their place', { skip }, asyn
   await page.getByText('Line 1, column 8: ').waitFor();
   assert.equal(await page.locator('.cm-lintRange-error').textContent(), 'evnt');
   await checkEverywhere(page, 'query_faults');
-  await button(page, 'Make the export').click();
+  await button(page, 'Create the export').click();
   await page.locator('.cm-content[aria-invalid=true]').waitFor();
   await write('SELECT ');
   await editor.press('End');
@@ -165,7 +165,7 @@ test('a query is completed, and its faults stand at their place', { skip }, asyn
   await write('SELECT uuid, properties.plan AS plan FROM events');
   await page.getByText('2 columns: uuid (uuid), plan (text)').waitFor();
   if (is_deep) await checkEverywhere(page, 'query');
-  await button(page, 'Make the export').click();
+  await button(page, 'Create the export').click();
   await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
   const { body } = await stored(page.url().split('/').at(-1)!);
   assert.equal(body.custom_query, 'SELECT uuid, properties.plan AS plan FROM events');

@@ -10,7 +10,7 @@ import { ExportForm } from './export_form.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/new');
 
-/** Makes an export. */
+/** Creates an export. */
 export function NewPage() {
   const { project_id } = route.useParams();
   const navigate = route.useNavigate();

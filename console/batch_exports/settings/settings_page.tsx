@@ -49,7 +49,7 @@ function Facts({ row }: { row: BatchExport }) {
     ['Name', <bdi key="name">{row.name}</bdi>],
     ['Model', custom_query === null ? row.model : `a query over ${row.model}`],
     ['Interval', row.interval],
-    ['Starts', start_at === null ? 'when it was made' : <Instant at={start_at} is_exact />],
+    ['Starts', start_at === null ? 'when it was created' : <Instant at={start_at} is_exact />],
     ['Ends', end_at === null ? 'never' : <Instant at={end_at} is_exact />],
     [
       'Late after',
@@ -57,7 +57,7 @@ function Facts({ row }: { row: BatchExport }) {
         ? 'two intervals, the time to settle, and ten minutes'
         : inTime(freshness_seconds),
     ],
-    ['Made', <Instant key="made" at={row.created_at} is_exact />],
+    ['Created', <Instant key="created" at={row.created_at} is_exact />],
     ['Changed', <Instant key="changed" at={row.last_updated_at} is_exact />],
     ['Destination', destination.type],
   ];

@@ -50,7 +50,7 @@ export function kindOf({ state, reason }: Pick<SlotRange, 'state' | 'reason'>): 
 
 const reason_words: Record<NonNullable<SlotRange['reason']>, string> = {
   paused: 'the export was paused',
-  made_later: 'the export was made later',
+  made_later: 'the export was created later',
   not_planned: 'no worker has planned it: the server was down or is behind',
   earlier_revision: 'delivered before the export was changed',
   cancelled: 'its run was cancelled',

@@ -25,7 +25,7 @@ const statusOf = async (key: string, path = '/api/projects/') =>
 const faultsOf = ({ body }: Answer) =>
   body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
 
-test('a key is made, shown once, and works with its scopes', async () => {
+test('a key is created, shown once, and works with its scopes', async () => {
   const person = await newPerson(harness);
   const { value, ...created } = await createKey(person, {
     label: ' CI ',
@@ -101,7 +101,7 @@ test("another's key, an unknown one and what is no id are the same 404", async (
   assert.equal(await statusOf(foreign.value), 200);
 });
 
-test('a key can neither make keys nor see them; without credentials it is 401', async () => {
+test('a key can neither create keys nor see them; without credentials it is 401', async () => {
   const person = await newPerson(harness);
   const { id } = await createKey(person);
   const key = await harness.newKey(person.user, { scopes: ['*'] });
@@ -194,8 +194,8 @@ test('a stale If-Match is 412 on change and delete', async () => {
 });
 
 test(
-  'validate_only makes no key and shows none; an Idempotency-Key repeats the answer with the ' +
-    'key and makes one',
+  'validate_only creates no key and shows none; an Idempotency-Key repeats the answer with the ' +
+    'key and creates one',
   async () => {
     const person = await newPerson(harness);
     const body = { label: 'CI', scopes: ['*'] };

@@ -55,7 +55,7 @@ test(
   },
 );
 
-test('a key made for an organization while its person is removed there is not left', async () => {
+test('a key created for an organization while its person is removed there is gone', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { person, host, remove } = await newGuest();
     const limits = { label: 'CI', scopes: ['*'], scoped_organizations: [host.organization.id] };

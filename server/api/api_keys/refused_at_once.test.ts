@@ -17,7 +17,7 @@ before(async () => {
 after(() => harness.close());
 
 /**
- * A person with a signed-in browser and a key that is made in it: an owner of `home`, and of a
+ * A person with a signed-in browser and a key that is created in it: an owner of `home`, and of a
  * second organization.
  */
 type Setting = {
@@ -253,7 +253,7 @@ test('a refused key leaves nothing changed, and another key of the person works 
   assert.equal((await harness.request('GET', path, { key: other })).body.name, 'Test');
 });
 
-test('a session that ends while a new key waits for its owner makes none', async () => {
+test('a session that ends while a new key waits for its owner creates none', async () => {
   const setting = await newSetting();
   const { user } = setting.home;
   const { waiting } = await harness.deps.db.transaction(async (tx) => {

@@ -6,7 +6,7 @@ import type { ApiKeyRow } from './schema.ts';
 import { countLiveApiKeys, findApiKey, insertApiKey, isRolled, markRolled } from './store.ts';
 
 /**
- * Makes the successor of a key, with all of its fields, and lets the key itself expire after the
+ * Creates the successor of a key, with all of its fields, and lets the key itself expire after the
  * overlap or when it would have. Gives both records and the successor's value, the only time that
  * it is seen. The caller holds the lock on the person. Throws 409 for a key that has expired or has
  * a successor, and 400 when the person has too many.
@@ -20,9 +20,9 @@ export async function rollApiKey(
 ): Promise<{ after: ApiKeyRow; created: ApiKeyRow; value: string }> {
   const now_ms = clock.now();
   if (isExpired(key, now_ms))
-    throw conflict('This key has expired, so there is nothing to replace: make a new key.');
+    throw conflict('This key has expired, so there is nothing to replace: create a new key.');
   if (await isRolled(tx, key.id))
-    throw conflict('This key was rolled and has a successor: roll that one, or make a new key.');
+    throw conflict('This key was rolled and has a successor: roll that one, or create a new key.');
   await markRolled(tx, key.id, now_ms, overlap_seconds);
   const after = await findApiKey(tx, user_id, key.id);
   refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));

@@ -39,7 +39,7 @@ import {
 
 const list = '/api/personal_api_keys/';
 const one = `${list}:id/`;
-// A key that makes keys would outlive its own end.
+// A key that creates keys would outlive its own end.
 const reading = { scope: 'user:read', session: true } as const;
 const writing = { scope: 'user:write', session: true } as const;
 
@@ -101,7 +101,7 @@ function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
     list,
     {
       config: writing,
-      schema: { summary: 'Make a key', body: ApiKeyCreate, response: { 201: NewApiKey } },
+      schema: { summary: 'Create a key', body: ApiKeyCreate, response: { 201: NewApiKey } },
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
@@ -224,7 +224,7 @@ async function lockOwnKey(tx: Transaction, request: FastifyRequest): Promise<Api
   return getOwnKey(tx, request);
 }
 
-/** The answer to whoever made a key. With `validate_only` there is no key, so none is shown. */
+/** The answer to whoever created a key. With `validate_only` there is no key, so none is shown. */
 function shownOnce(
   request: FastifyRequest,
   created: ApiKeyRow,

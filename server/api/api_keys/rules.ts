@@ -44,11 +44,11 @@ export function refuseRevival(
   now_ms: number,
 ): void {
   if (expires_at === undefined) return;
-  if (isExpired(key, now_ms)) throw conflict('This key has expired: make a new one.');
+  if (isExpired(key, now_ms)) throw conflict('This key has expired: create a new one.');
   if (is_rolled && (expires_at === null || Date.parse(expires_at) > Date.parse(key.expires_at!)))
     throw conflict(
       `This key was rolled and ends at ${key.expires_at}, or sooner if you say so: use its ` +
-        'successor, or make a new key.',
+        'successor, or create a new key.',
     );
 }
 

@@ -42,14 +42,14 @@ const record = {
 /** A personal API key as lists and records show it. The key itself is not kept. */
 export const ApiKey = Type.Object(record, { title: 'PersonalApiKey' });
 
-/** The answer that made a key: the only one that shows it. */
+/** The answer that created a key: the only one that shows it. */
 export const NewApiKey = Type.Object(
   {
     ...record,
     value: Type.Optional(
       Type.String({
         description:
-          'The key. It is shown in this answer only; `validate_only` makes none and shows none.',
+          'The key. It is shown in this answer only; `validate_only` creates none and shows none.',
       }),
     ),
   },

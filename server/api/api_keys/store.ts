@@ -11,7 +11,7 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { userJson } from '../users/store.ts';
 import type { ApiKeyChanges, ApiKeyRow, CurrentApiKey } from './schema.ts';
 
-/** What is set when a key is made; limits that are left out or empty do not limit. */
+/** What is set when a key is created; limits that are left out or empty do not limit. */
 export type ApiKeyFields = {
   user_id: number;
   label: string;
@@ -63,7 +63,7 @@ export function findCurrentApiKey(
 
 /**
  * Locks the person until the transaction ends; every change of their keys begins with it. So of two
- * keys that are made at once the second one sees the first, and a removal from an organization,
+ * keys that are created at once the second one sees the first, and a removal from an organization,
  * which takes the same lock before it cuts the limits of keys, sees limits that nobody is changing.
  */
 export async function lockOwner(tx: Transaction, user_id: number): Promise<void> {
@@ -147,7 +147,7 @@ export async function updateApiKey(
 }
 
 /**
- * Was a successor made for the key? The caller holds the lock on the person, so the answer holds
+ * Was a successor created for the key? The caller holds the lock on the person, so the answer holds
  * until the transaction ends.
  */
 export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
@@ -159,7 +159,7 @@ export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
 }
 
 /**
- * Notes that a successor is made, and lets the key expire at the end of the overlap, or when it
+ * Notes that a successor is created, and lets the key expire at the end of the overlap, or when it
  * would have, whichever comes first. The caller holds the lock on the person.
  */
 export async function markRolled(

@@ -18,7 +18,7 @@ const harness = shareHarness({ clickhouse: false });
 const create = (home: TestOrganization, body: Record<string, unknown> = {}) =>
   newExport(harness, home, body);
 
-test('an export is made with defaults, found under both mounts, listed newest first', async () => {
+test('an export is created with defaults, is under both mounts, listed newest first', async () => {
   const home = await harness.newOrganization({ level: 1 });
   const first = await create(home);
   const { id, created_at, last_updated_at, next_run, ...rest } = first;

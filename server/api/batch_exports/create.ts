@@ -41,7 +41,8 @@ export async function createBatchExport(
     ...storedSchedule(schedule),
     created_by,
   };
-  const inserting = insertBatchExport(tx, row, `The export was made. ${scheduleMessage(schedule)}`);
+  const message = `The export was created. ${scheduleMessage(schedule)}`;
+  const inserting = insertBatchExport(tx, row, message);
   soon();
   return { created: await inserting, row };
 }

@@ -88,14 +88,14 @@ function makingRoute(app: FastifyInstance, engine: Engine, { base, within }: Mou
 
   const description =
     "The config is checked against the destination's own schema; wrong keys are named " +
-    '`destination__config__<key>`. The export begins with the interval in which it is made; a ' +
+    '`destination__config__<key>`. The export begins with the interval in which it is created; a ' +
     'backfill looks further back.';
   app.post(
     base,
     {
       config: writing,
       schema: {
-        summary: 'Make a batch export',
+        summary: 'Create a batch export',
         description,
         body: withDestinations(NewBatchExport),
         response: { 201: BatchExport },

@@ -18,7 +18,7 @@ const placing: Record<string, string[]> = {
   BigQuery: ['project_id', 'dataset_id', 'table_id', 'use_json_type'],
 };
 
-test('the keys that make a new revision are exactly these', () => {
+test('the keys that create a new revision are exactly these', () => {
   for (const definition of destinations) {
     const keys = Object.keys(definition.config.properties).filter((key) =>
       placesData(definition, key),

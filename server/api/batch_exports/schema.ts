@@ -35,7 +35,7 @@ const fields = {
   interval: Type.Enum([...intervals], {
     description:
       'Rhythm of the scheduled runs. Days and weeks turn at midnight of the time zone that ' +
-      'the project has when the export is made or its interval changes.',
+      'the project has when the export is created or its interval changes.',
   }),
   paused: Type.Boolean({
     description: 'A paused export plans no scheduled runs; backfills and runs under way go on.',
@@ -85,7 +85,7 @@ export const BatchExport = Type.Object(
     ),
     interval: fields.interval,
     paused: fields.paused,
-    created_at: instant('When it was made.'),
+    created_at: instant('When it was created.'),
     last_updated_at: instant('When it was changed last.'),
     last_paused_at: fields.last_paused_at,
     pause_reason: nullable(

@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => delivering.close());
 
-test('a destination is tested and previewed, before and after the export is made', async () => {
+test('a destination is tested and previewed, before and after the export is created', async () => {
   const { home, created, send } = await withEvents(harness, 'tested', { paused: true });
   const draft = (config: object) => ({
     name: 'x',

@@ -23,8 +23,8 @@ export type Sent = {
 };
 
 /**
- * What a message holds: so many events, made one by one as they are wanted, the keys that it names
- * beside those of the head, and when its sender's clock says that it was sent.
+ * What a message holds: so many events, created one by one as they are wanted, the keys that it
+ * names beside those of the head, and when its sender's clock says that it was sent.
  */
 export type Decoded = {
   length: number;

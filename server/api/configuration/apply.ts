@@ -90,9 +90,9 @@ async function getOpenPlan(
   const plan = await findPlan(tx, organization_id, hash, sql`FOR UPDATE`);
   if (plan === undefined) throw notFound();
   if (plan.applied_at !== null)
-    throw conflict(`This plan was applied at ${plan.applied_at}: make a new one.`);
+    throw conflict(`This plan was applied at ${plan.applied_at}: create a new one.`);
   if (Date.parse(plan.expires_at) <= deps.clock.now())
-    throw conflict(`This plan could be applied until ${plan.expires_at}: make a new one.`);
+    throw conflict(`This plan could be applied until ${plan.expires_at}: create a new one.`);
   return plan;
 }
 
@@ -125,7 +125,7 @@ async function refuseMoved(
     return {
       attr: attrOfPath(plain),
       code: 'conflict',
-      detail: `${plain} is not as the plan saw it${who}: make a new plan.`,
+      detail: `${plain} is not as the plan saw it${who}: create a new plan.`,
     };
   });
   throw new ApiError(409, 'invalid_request', violations);

@@ -43,7 +43,7 @@ export type Carrying = {
 };
 
 /**
- * Carries the steps out by the routes of the API: what is made or changed in the order of the
+ * Carries the steps out by the routes of the API: what is created or changed in the order of the
  * kinds, then what is deleted, the other way round. A difference that the route does not count is
  * no step.
  * What a route refuses is a violation at the object's place, and the others go on.
@@ -82,7 +82,7 @@ function unrehearsed(candidate: Candidate): Done {
   );
 }
 
-/** Whether what it lies in or refers to could not be made. */
+/** Whether what it lies in or refers to could not be created. */
 function lacksOthers(wanted: Wanted, unmade: ReadonlySet<string>): boolean {
   return (
     unmade.has(wanted.parent_path) ||

@@ -180,7 +180,7 @@ function referenceFaults(objects: Wanted[], pairs: Pair[], state: State): Violat
   );
 }
 
-/** What cannot be made, and fields that stay as they were made. */
+/** What cannot be created, and fields that stay as they were created. */
 function fixedFaults({ wanted, standing }: Pair): Violation[] {
   const { kind, path, fields } = wanted;
   if (standing === undefined)
@@ -199,7 +199,7 @@ function fixedFaults({ wanted, standing }: Pair): Violation[] {
     .map((name) => ({
       attr: attrOfPath(path, name),
       code: 'invalid_input',
-      detail: 'This stays as it was made: give the new object another key.',
+      detail: 'This stays as it was created: give the new object another key.',
     }));
 }
 

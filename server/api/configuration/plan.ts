@@ -23,9 +23,9 @@ const open_for_ms = 3_600_000;
 export type Planning = { tx: Transaction; beforehand: Beforehand };
 
 /**
- * Makes the plan that a request asks for and keeps it. What would be done is rehearsed by the API's
- * routes in a savepoint that is rolled back, so the plan says what they say. Throws 400 with every
- * fault of every object, and 403 for what the caller may not read.
+ * Creates the plan that a request asks for and keeps it. What would be done is rehearsed by the
+ * API's routes in a savepoint that is rolled back, so the plan says what they say. Throws 400 with
+ * every fault of every object, and 403 for what the caller may not read.
  */
 export async function createPlan(
   deps: Deps,
@@ -124,7 +124,7 @@ export function versionsOf(
   );
 }
 
-/** The same plan of the same state has the same hash; only the server's key can make it. */
+/** The same plan of the same state has the same hash; only the server's key can create it. */
 function hashOf(deps: Deps, organization_id: string, asked: PlanRequest, looked: Looked): string {
   const { configuration, source, fingerprint } = looked;
   const objects = configuration.objects.map(({ kind, path, was, fields, secrets }) => [

@@ -94,7 +94,7 @@ const object_fields = {
   path: Type.String({
     description: 'Where it stands in the configuration, such as `projects.web.batch_exports.s3`.',
   }),
-  id: nullable(Type.String({ description: 'Its id; null before it is made.' })),
+  id: nullable(Type.String({ description: 'Its id; null before it is created.' })),
   name: nullable(Type.String({ description: 'Its name for people.' })),
 };
 
@@ -209,7 +209,7 @@ export const Plan = Type.Object(
     left_out: Type.Array(Type.String(), {
       description: 'Sections that the configuration has and that are left out without `people`.',
     }),
-    created_at: instant('When it was made.'),
+    created_at: instant('When it was created.'),
     expires_at: instant('Until when it can be applied.'),
   },
   { title: 'ConfigurationPlan' },
@@ -241,11 +241,11 @@ export const Applied = Type.Object(
     applied_at: instant('When.'),
     summary: Plan.properties.summary,
     objects: Type.Array(Type.Object({ ...object_fields, action: Step.properties.action }), {
-      description: 'What was done, with the ids of what was made.',
+      description: 'What was done, with the ids of what was created.',
     }),
     shown_once: Type.Array(Type.Object({ path: Type.String(), secret: Type.String() }), {
       description:
-        'Secrets that the server made because none was given (of webhooks). They are shown ' +
+        'Secrets that the server created because none was given (of webhooks). They are shown ' +
         'here only.',
     }),
   },

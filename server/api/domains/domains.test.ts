@@ -15,7 +15,7 @@ let counter = 0;
 const freshName = () => `company-${(counter += 1)}.test`;
 
 test(
-  'a claim is made with a challenge and a plan of look-ups, and is found again as it was ' +
+  'a claim is created with a challenge and a plan of look-ups, and is found again as it was ' +
     'answered',
   async () => {
     const home = await harness.newOrganization();
@@ -127,7 +127,7 @@ test('a name is claimed once over the server, however it is written', async () =
   }
 });
 
-test('read-only fields are ignored, the name among them once it is made', async () => {
+test('read-only fields are ignored, the name among them once it is created', async () => {
   const home = await harness.newOrganization();
   const domain = freshName();
   const created = await claim(home, {

@@ -155,7 +155,7 @@ function certificateContent({
     paragraphs: [
       `The last certificate with which the identity provider of ${domain} signs ` +
         `${is_expired ? 'expired' : 'expires'} at ${expires_at}.`,
-      'Make a new one at the identity provider and put it into saml_x509_cert beside the ' +
+      'Create a new one at the identity provider and put it into saml_x509_cert beside the ' +
         'old one; take the old one out when the provider signs with the new one.',
     ],
   };

@@ -64,7 +64,7 @@ export function checkEntry({ before, after }: Settled): Activity {
 }
 
 /**
- * The entry of the activity log for a domain that is made, changed or deleted. Of the proof only
+ * The entry of the activity log for a domain that is created, changed or deleted. Of the proof only
  * the state is a change; the rest is when somebody looked.
  */
 export function domainEntry(

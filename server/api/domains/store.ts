@@ -77,9 +77,9 @@ export function lockHolder(tx: Transaction, domain: string): Promise<Holder | un
 }
 
 /**
- * Makes a claim with a fresh challenge, created at the instant (ms), and gives its id; undefined
- * when somebody has the name. Waits for another transaction that is claiming the same name; a taken
- * one makes no error, which would end the transaction.
+ * Creates a claim with a fresh challenge at the instant (ms), and gives its id; undefined when
+ * somebody has the name. Waits for another transaction that is claiming the same name; a taken one
+ * makes no error, which would end the transaction.
  */
 export async function insertDomain(
   tx: Transaction,

@@ -55,7 +55,7 @@ export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: F
       return { organization, member: (await findMember(tx, organization.id, person.uuid))! };
     });
   } catch (error) {
-    // Somebody else made an account with this address at the same time.
+    // Somebody else created an account with this address at the same time.
     if (isDatabaseError(error) && error.constraint === 'users_email_unique') throw signInFirst();
     throw error;
   }
@@ -90,7 +90,7 @@ function refuse({ record, addressee }: InviteAnywhere, caller: Caller | undefine
     if (addressee?.id !== caller.user_id)
       throw forbidden(
         'This invite is for another address: sign in with the account of that address, or ' +
-          'sign out to make one.',
+          'sign out to create one.',
       );
   } else if (addressee !== undefined) {
     throw signInFirst();

@@ -132,7 +132,7 @@ test('levels above the own are refused together, once the rest is right', async 
   assert.equal((await list(organization.id, key)).count, 1);
 });
 
-test('a thousand invites are made at once, and replaced at once', async () => {
+test('a thousand invites are created at once, and replaced at once', async () => {
   const { organization, key } = await harness.newOrganization();
   const items = Array.from({ length: 1000 }, (_, index) => ({
     target_email: `person.${index}@example.com`,

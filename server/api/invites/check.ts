@@ -11,7 +11,7 @@ import { NewInvite } from './schema.ts';
 import { listStandings } from './store.ts';
 import type { InviteFields, Standing } from './store.ts';
 
-/** Where invites are made, and with which level of the caller. */
+/** Where invites are created, and with which level of the caller. */
 export type Place = { organization_id: string; level: Level };
 
 /**

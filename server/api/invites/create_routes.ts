@@ -35,7 +35,7 @@ const config = {
 const bulk_wait_ms = 3_000;
 const Items = Type.Array(Type.Unknown(), { minItems: 1, maxItems: bulk_max });
 
-/** Routes that make invites: one, or up to a thousand at once. */
+/** Routes that create invites: one, or up to a thousand at once. */
 export function createRoutes(app: FastifyInstance, deps: Deps): void {
   singleRoute(app, deps);
   bulkRoute(app, deps);

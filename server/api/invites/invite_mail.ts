@@ -43,7 +43,7 @@ export function inviteMail(
   };
 }
 
-// No formatter is kept: to make one takes 10 ms, which each start would pay.
+// No formatter is kept: to create one takes 10 ms, which each start would pay.
 function written(instant_ms: number): string {
   return new Date(instant_ms).toLocaleString('en-GB', {
     dateStyle: 'long',

@@ -19,7 +19,7 @@ const hour_ms = 3_600_000;
 let passed_ms = 0;
 openAroundTests(() => passed_ms);
 
-test('an invite has the fields of the contract, and its link only for who made it', async () => {
+test('an invite has the fields of the contract, and its link only for who created it', async () => {
   const { organization, key, user } = await harness.newOrganization();
   const sent = {
     target_email: ' Grace.Hopper@Example.COM ',

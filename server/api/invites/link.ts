@@ -22,7 +22,7 @@ export function withLink(deps: Parameters<typeof linkOf>[0], invite: StoredInvit
 }
 
 /**
- * The answer to whoever made an invite or sent it again. With `validate_only` the link opens
+ * The answer to whoever created an invite or sent it again. With `validate_only` the link opens
  * nothing, so none is shown.
  */
 export function shownToSender(

@@ -61,7 +61,7 @@ test('of several acceptances with one account one joins', async () => {
   }
 });
 
-test('invites of one address, accepted at once in two places, make one account', async () => {
+test('invites of one address, accepted at once in two places, create one account', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const homes = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
     const target_email = `${randomUUID()}@example.com`;
@@ -70,7 +70,7 @@ test('invites of one address, accepted at once in two places, make one account',
       await invite(homes[1], target_email.toUpperCase()),
     ] as const;
     const answers = await Promise.all(links.map((link) => accept(link)));
-    // The later one has to sign in with the account that the earlier one made.
+    // The later one has to sign in with the account that the earlier one created.
     assert.deepEqual(statusesOf(answers), [201, 401]);
     const later = answers.findIndex(({ status }) => status === 401);
     const cookie = answers[1 - later]!.headers['set-cookie']!.split(';')[0]!;
@@ -127,7 +127,7 @@ test('an acceptance that races with the end of its invite wins or finds nothing'
 });
 
 test(
-  'of invites for one address that are made at once one is left, and its link is the one that ' +
+  'of invites for one address that are created at once one is left, and its link is the one that ' +
     'works',
   async () => {
     for (let round = 0; round < rounds; round += 1) {

@@ -118,7 +118,7 @@ async function getInvite(
   return (await findInvite(tx, request.access.organization_id, id, now_ms)) ?? missing();
 }
 
-/** Throws 403 below level 8 for an invite that somebody else made. */
+/** Throws 403 below level 8 for an invite that somebody else created. */
 function requireOwn({ caller, access }: FastifyRequest, { record }: StoredInvite): void {
   if (record.created_by?.id !== caller.user_id) requireLevel(access.level, 8);
 }

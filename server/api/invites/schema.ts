@@ -7,7 +7,7 @@ import { NewPassword, User } from '../users/schema.ts';
 
 /** An invite is open for this long after it was last sent: 3 days. */
 export const open_for_ms = 3 * 24 * 3_600_000;
-/** Invites that one request may make. */
+/** Invites that one request may create. */
 export const bulk_max = 1000;
 
 const invite_fields = {
@@ -35,7 +35,7 @@ const link = Type.Optional(
   Type.String({
     format: 'uri',
     description:
-      'Lets its reader accept; it is shown only here and in the mail. `validate_only` makes ' +
+      'Lets its reader accept; it is shown only here and in the mail. `validate_only` creates ' +
       'none and shows none.',
   }),
 );
@@ -45,7 +45,7 @@ export const Invite = Type.Object(invite_fields, { title: 'Invite' });
 /** An invite row as SELECT gives it. */
 export type InviteRow = Static<typeof Invite>;
 
-/** An invite with its link, for who made it or sent it again. */
+/** An invite with its link, for who created it or sent it again. */
 export const InviteWithLink = Type.Object({ ...invite_fields, link }, { title: 'InviteWithLink' });
 /** An invite and its link, which `validate_only` leaves out. */
 export type InviteWithLink = Static<typeof InviteWithLink>;
@@ -78,7 +78,7 @@ export const NewInvite = Type.Object({
     ),
   ),
 });
-/** What is sent to make an invite. */
+/** What is sent to create an invite. */
 export type NewInvite = Static<typeof NewInvite>;
 
 const NewInvites = Type.Array(NewInvite, { minItems: 1, maxItems: bulk_max });

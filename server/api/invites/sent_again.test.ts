@@ -18,7 +18,7 @@ let passed_ms = 0;
 openAroundTests(() => passed_ms);
 
 test('who may take an invite back, and who may send it again', async () => {
-  // Level of who made it, its level, who asks (themselves, or another of a level), what comes of
+  // Level of who created it, its level, who asks (themselves, or another of a level), what comes of
   // DELETE and of resend.
   const cases: [Level, Level, 'self' | Level, number, number][] = [
     [1, 1, 'self', 204, 200],

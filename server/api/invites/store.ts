@@ -104,8 +104,8 @@ export async function listStandings(
 export type CreatedInvite = StoredInvite & { replaced_invite: string | null };
 
 /**
- * Makes the invites, each in place of the one that its address may have, and gives them in the
- * order of `fields`. The caller holds the organization's lock, so nobody makes another one for an
+ * Creates the invites, each in place of the one that its address may have, and gives them in the
+ * order of `fields`. The caller holds the organization's lock, so nobody creates another one for an
  * address between the two statements.
  */
 export async function insertInvites(
@@ -205,8 +205,8 @@ export type InviteAnywhere = StoredInvite & {
 
 /**
  * The invite with this id. With `lock` its organization is locked, and with it everything that
- * makes, sends, accepts or removes invites there, until the transaction ends; only then the invite
- * is read, so that of several acceptances one finds it.
+ * creates, sends, accepts or removes invites there, until the transaction ends; only then the
+ * invite is read, so that of several acceptances one finds it.
  */
 export async function findInviteAnywhere(
   db: Queryable,

@@ -20,7 +20,7 @@ const instructions =
   'where one is needed, give the person the link `open`.';
 
 /**
- * Makes a server of the protocol for one caller: the tools that their key can use, each of which
+ * Creates a server of the protocol for one caller: the tools that their key can use, each of which
  * asks the API and nothing else. Both transports serve the same.
  */
 export function createAgentServer(library: Library, context: ToolContext): Server {

@@ -132,7 +132,7 @@ test('a secret goes neither in nor out: a person enters it where a link leads', 
   assert.ok(refused.is_error);
 });
 
-test('an agent applies what a person planned, and is shown no secret that was made', async () => {
+test('an agent applies what a person planned, and is shown no created secret', async () => {
   const configuration = await standing();
   const [project] = Object.values<any>(configuration.projects);
   const url = 'https://hooks.example.com/pl4nted-token';

@@ -62,7 +62,7 @@ const word_fields = new Set([
   'type',
 ]);
 const word = /^[A-Za-z][A-Za-z0-9_]{0,39}$/;
-/** Fields with an address that the server or a tool made. */
+/** Fields with an address that the server or a tool created. */
 const address_fields = new Set(['open', 'receipt']);
 const address = /^https?:\/\/[A-Za-z0-9._~:/?&=%@[\]-]{1,500}$/;
 const cursor = /^[A-Za-z0-9_=+/.-]{1,500}$/;

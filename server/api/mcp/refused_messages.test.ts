@@ -145,7 +145,7 @@ test('a notification is taken without an answer, and so is its repeat', async ()
   }
 });
 
-test('no stream is opened, and no session made', async () => {
+test('no stream is opened, and no session created', async () => {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },

@@ -36,7 +36,7 @@ type Defined<Input extends TObject> = Omit<Tool, 'input' | 'run' | 'within' | 'w
   run(args: Static<Input>, context: ToolContext): Promise<Record<string, unknown>>;
 };
 
-/** Makes a tool: its arguments are checked by its schema as a body of the API is. */
+/** Creates a tool: its arguments are checked by its schema as a body of the API is. */
 export function defineTool<Input extends TObject>(tool: Defined<Input>): Tool {
   return {
     within: 'project',

@@ -54,7 +54,7 @@ test('wrong levels name the field, before any rule', async () => {
 
 test(
   'who is not a member is 404, whatever the body; there is no single member to read and none to ' +
-    'make',
+    'create',
   async () => {
     const { organization, key } = await harness.newOrganization();
     const stranger = await harness.newOrganization();

@@ -19,8 +19,8 @@ import { countNoticeTargets, insertNoticeTarget, updateNoticeTarget } from './st
 const targets_max = 50;
 
 /**
- * Makes the target that the request describes; gives its id, and the secret when the server made
- * it. Throws 400 for a wrong body and 409 when the project has 50 targets.
+ * Creates the target that the request describes; gives its id, and the secret when the server
+ * created it. Throws 400 for a wrong body and 409 when the project has 50 targets.
  */
 export async function createTarget(
   deps: Deps,

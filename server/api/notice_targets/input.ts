@@ -8,8 +8,8 @@ import type { NoticeTargetChanges, NoticeTargetRow } from './schema.ts';
 import { listKnownExports } from './store.ts';
 
 /**
- * Which target the fields are for: its project, its type, and whether it is being made, when what
- * the type needs must be there.
+ * Which target the fields are for: its project, its type, and whether it is being created, when
+ * what the type needs must be there.
  */
 export type Subject = Pick<NoticeTargetRow, 'team_id' | 'type'> & { is_new: boolean };
 

@@ -28,7 +28,7 @@ const secret = webhook_secret;
 const send = (mail: Mail) =>
   sendDueNotices({ ...harness.deps, mail, public_url: harness.deps.config.public_url });
 
-test('targets are made, listed in both places, changed, deleted; a secret shows once', async () => {
+test('targets are created, in both lists, changed, deleted; a secret shows once', async () => {
   const home = await harness.newOrganization({ level: 1 });
   const exported = await newExport(harness, home);
   const post = (body: unknown, list = projectList(home)) =>

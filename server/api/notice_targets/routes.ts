@@ -74,7 +74,7 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
     'unusual number of rows, or was paused by the server. While a project has no target, the ' +
     'administrators of the organization get mails.';
   const schema = {
-    summary: 'Make a notice target',
+    summary: 'Create a notice target',
     description,
     body: NoticeTargetCreate,
     response: { 201: NewNoticeTarget },

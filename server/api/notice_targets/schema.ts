@@ -26,7 +26,7 @@ const fields = {
   secret: Type.String({
     description:
       'What webhooks are signed with (Standard Webhooks): `whsec_` and 24 to 64 bytes in ' +
-      'base64. It is encrypted at rest and never comes back. Without one the server makes it, ' +
+      'base64. It is encrypted at rest and never comes back. Without one the server creates it, ' +
       'and shows it in this answer only.',
   }),
   events: Type.Array(Type.Enum([...notice_events]), {
@@ -40,7 +40,7 @@ const fields = {
       maxItems: exports_max,
       description:
         'Only notices of these exports of the project; null (default): of all, also of those ' +
-        'that are made later.',
+        'that are created later.',
     }),
   ),
   enabled: Type.Boolean({
@@ -99,7 +99,7 @@ export const NoticeTarget = Type.Object(
     enabled: fields.enabled,
     disabled_reason: nullable(DisabledReason),
     last_attempt: nullable(LastAttempt),
-    created_at: instant('When it was made.'),
+    created_at: instant('When it was created.'),
     last_updated_at: instant('When it was changed last.'),
     managed_by: ManagedBy,
   },
@@ -109,14 +109,14 @@ export const NoticeTarget = Type.Object(
 /** A target row as SELECT gives it. */
 export type NoticeTargetRow = Static<typeof NoticeTarget>;
 
-/** The answer that makes a target. */
+/** The answer that creates a target. */
 export const NewNoticeTarget = Type.Object(
   {
     ...NoticeTarget.properties,
     secret: nullable(
       Type.String({
         description:
-          'The secret that the server made for the webhook, shown only here; null where the ' +
+          'The secret that the server created for the webhook, shown only here; null where the ' +
           'body had one, and for mails.',
       }),
     ),

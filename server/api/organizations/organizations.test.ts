@@ -10,7 +10,7 @@ const harness = shareHarness({ clickhouse: false });
 const list = '/api/organizations/';
 const create = (key: string, body: unknown) => harness.request('POST', list, { key, body });
 
-test('create makes the organization, its first project and the caller its owner', async () => {
+test('POST creates the organization, its first project and the caller as its owner', async () => {
   const { key, user } = await harness.newOrganization();
   await harness.giveSecondFactor(user);
   const { status, body } = await create(key, { name: ' Ünïcode & Söhne ', enforce_2fa: true });

@@ -71,7 +71,7 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
     {
       config: { scope: 'organization:write' },
       schema: {
-        summary: 'Make an organization with a first project; the caller becomes its owner',
+        summary: 'Create an organization with a first project; the caller becomes its owner',
         body: OrganizationCreate,
         response: { 201: Organization },
       },
@@ -81,7 +81,7 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
         const { user_id, scoped_organizations, scoped_teams } = request.caller;
         if (scoped_organizations !== null || scoped_teams !== null)
           throw forbidden(
-            'A key that is limited to organizations or projects cannot make an organization.',
+            'A key that is limited to organizations or projects cannot create an organization.',
           );
         const created = await insertOrganization(tx, body(request, OrganizationCreate), user_id);
         record({

@@ -13,7 +13,7 @@ const Team = Type.Object({
   name: Type.String(),
   api_token: Type.String({ description: 'The public token under which events are sent.' }),
   timezone: Type.String(),
-  created_at: instant('When the project was made.'),
+  created_at: instant('When the project was created.'),
 });
 
 const Feature = Type.Object({ key: Type.String(), name: Type.String() });
@@ -26,7 +26,7 @@ export const Organization = Type.Object(
     slug: Type.String({
       description: 'Made from the first name; unique, and unchanged by renaming.',
     }),
-    created_at: instant('When the organization was made.'),
+    created_at: instant('When the organization was created.'),
     updated_at: instant('When one of its own fields was last changed.'),
     membership_level: Level('The level of the caller: 1 member, 8 administrator, 15 owner.'),
     plugins_access_level: Type.Enum([0, 3, 6, 9], {

@@ -76,8 +76,8 @@ export function findOrganization(
 }
 
 /**
- * Makes an organization with its first project and the user as its owner. Two of the same name that
- * race get different slugs.
+ * Creates an organization with its first project and the user as its owner. Two of the same name
+ * that race get different slugs.
  */
 export async function insertOrganization(
   tx: Transaction,
@@ -93,7 +93,7 @@ export async function insertOrganization(
   await insertProject(tx, { organization_id: id, name: 'Default project', timezone: 'UTC' });
   const row = await findOrganization(tx, id, 15);
   if (row === undefined)
-    throw new Error('An organization was gone in the transaction that made it.');
+    throw new Error('An organization was gone in the transaction that created it.');
   return row;
 }
 
@@ -123,7 +123,7 @@ export async function deleteOrganization(tx: Transaction, id: string): Promise<v
 
 /**
  * A taken slug makes no error (which would end the transaction) but no row; the insert waits for
- * another transaction that is making the same slug.
+ * another transaction that is creating the same slug.
  */
 async function insertWithSlug(
   tx: Transaction,

@@ -19,7 +19,7 @@ import { findStoredConfig, insertPluginConfig, startCursor, updatePluginConfig }
 import type { PluginConfigFields } from './store.ts';
 
 /**
- * Makes a config for a plugin that the organization sees, and gives its id. Throws 400 for an
+ * Creates a config for a plugin that the organization sees, and gives its id. Throws 400 for an
  * unknown plugin and for wrong values.
  */
 export async function createConfig(

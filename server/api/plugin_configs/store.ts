@@ -105,7 +105,7 @@ export function findStoredConfig(
   );
 }
 
-/** Makes a config that is disabled and empty, and gives its id. */
+/** Creates a config that is disabled and empty, and gives its id. */
 export async function insertPluginConfig(
   tx: Transaction,
   row: { team_id: number; plugin_id: number; created_by: number },

@@ -49,7 +49,7 @@ export async function changePlugin(
     throw invalid(
       'plugin_type',
       'invalid_input',
-      `A plugin keeps its kind (${before.plugin_type}): make another record for code from ` +
+      `A plugin keeps its kind (${before.plugin_type}): create another record for code from ` +
         'somewhere else.',
     );
   if (!isWritten && fields.tag !== undefined && fields.tag !== before.tag)

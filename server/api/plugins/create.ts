@@ -25,8 +25,8 @@ import type { PluginSource } from './schema.ts';
 type Fetched = { source: PluginSource; shown_url: string; prepared: PreparedPlugin };
 
 /**
- * Makes a plugin of a body. What has to be fetched is fetched before the transaction begins, so no
- * lock waits for a stranger's server; then record and code are stored together or not at all.
+ * Creates a plugin of a body. What has to be fetched is fetched before the transaction begins, so
+ * no lock waits for a stranger's server; then record and code are stored together or not at all.
  * Throws 400 on `url` or `name` for a package that cannot be had or used, and 403.
  */
 export async function createPlugin(

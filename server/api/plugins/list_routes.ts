@@ -110,7 +110,7 @@ export function listRoutes(
     );
 }
 
-/** The record beside the entries is what installing the first would make, as far as it is known. */
+/** The record beside the entries is what installing the first would create, as far as known. */
 async function answerCatalogue(request: FastifyRequest, { catalogue, collection }: Asked) {
   const entries = catalogue.filter((entry) => entry.collection === collection.name);
   const page = pageAsked(request);

@@ -131,7 +131,7 @@ test(
   },
 );
 
-test('a dry run fetches and checks, and makes nothing', async () => {
+test('a dry run fetches and checks, and creates nothing', async () => {
   registry.publish('dry', '1.0.0', packageFiles(destination));
   const path = `${collectionUrl(home)}?validate_only=true`;
   const dry = await ask('POST', path, { url: 'dry' });

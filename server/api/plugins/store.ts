@@ -159,8 +159,9 @@ export function listPluginSettings(
 export type PluginFields = PluginPatch & { latest_tag?: string | null };
 
 /**
- * Makes a plugin and gives its id; undefined when the organization has its `url`. Waits for another
- * transaction that is making the same; a taken one makes no error, which would end the transaction.
+ * Creates a plugin and gives its id; undefined when the organization has its `url`. Waits for
+ * another transaction that is creating the same; a taken one makes no error, which would end the
+ * transaction.
  */
 export async function insertPlugin(
   tx: Transaction,
@@ -225,7 +226,7 @@ export async function isUsedElsewhere(
 
 /**
  * True when a project of another organization has a config of one of the organization's plugins;
- * nobody makes another one until the transaction ends.
+ * nobody creates another one until the transaction ends.
  */
 export async function arePluginsUsedElsewhere(
   tx: Transaction,

@@ -9,7 +9,7 @@ const harness = shareHarness({ clickhouse: false });
 const list = '/api/projects/';
 const create = (key: string, body: unknown) => harness.request('POST', list, { key, body });
 
-test('create makes a project with a token, by default in the oldest organization', async () => {
+test('POST creates a project with a token, by default in the oldest organization', async () => {
   const { key, organization } = await harness.newOrganization();
   const { status, body } = await create(key, { name: ' Shop ', timezone: 'Europe/Berlin' });
   assert.equal(status, 201);
@@ -210,7 +210,7 @@ test('ids that are no project ids are 404, never 500', async () => {
 
 test(
   'the last project may be deleted too: its exports go with it, the organization stays, a new ' +
-    'one can be made',
+    'one can be created',
   async () => {
     const { key, project, organization } = await harness.newOrganization();
     const [exported] = await harness.deps.db.rows<{ id: string }>(sql`

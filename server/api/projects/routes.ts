@@ -62,7 +62,7 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
     {
       config: { scope: 'project:write' },
       schema: {
-        summary: 'Make a project',
+        summary: 'Create a project',
         description: 'Level in the organization: 8 or higher.',
         body: ProjectCreate,
         response: { 201: Project },
@@ -168,7 +168,7 @@ function entryOf(
 }
 
 /**
- * The organization that the caller may make a project in. One that they do not belong to is told
+ * The organization that the caller may create a project in. One that they do not belong to is told
  * apart from an unknown one by nothing.
  */
 async function homeOf(
@@ -177,14 +177,14 @@ async function homeOf(
   organization: string | undefined,
 ): Promise<string> {
   if (caller.scoped_teams !== null)
-    throw forbidden('A key that is limited to projects cannot make a project.');
+    throw forbidden('A key that is limited to projects cannot create a project.');
   const home = await findHome(tx, caller, organization);
   if (home === undefined)
     throw invalid(
       'organization',
       'invalid_input',
       organization === undefined
-        ? 'The caller belongs to no organization: make one first.'
+        ? 'The caller belongs to no organization: create one first.'
         : 'The caller belongs to no such organization.',
     );
   if (home.level < 8)

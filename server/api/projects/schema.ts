@@ -91,7 +91,7 @@ export const ProjectCreate = Type.Object({
     Type.String({
       format: 'uuid',
       description:
-        'Where the project is made; default the oldest organization in which the caller is at ' +
+        'Where the project is created; default the oldest organization in which the caller is at ' +
         'least administrator.',
     }),
   ),

@@ -87,7 +87,7 @@ export function findHome(
     ORDER BY m.level < 8, m.joined_at, m.id LIMIT 1 FOR SHARE OF o, m`);
 }
 
-/** Makes a project with a fresh public token. */
+/** Creates a project with a fresh public token. */
 export async function insertProject(
   tx: Transaction,
   fields: { organization_id: string; name: string; timezone: string },

@@ -7,7 +7,7 @@ const session = {
   method: Type.String({
     description:
       'How the person signed in: `password`, `saml`, the name of an OpenID provider, or ' +
-      '`link`: one that the operator made.',
+      '`link`: one that the operator created.',
   }),
   ip: Type.String({ description: 'The address that the sign-in came from.' }),
   user_agent: Type.String({

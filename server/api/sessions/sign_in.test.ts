@@ -32,7 +32,7 @@ const countSessions = async (user: { id: number }) =>
     sql`SELECT count(*) AS count FROM sessions WHERE user_id = ${user.id}`,
   ))!.count;
 
-test('a sign-in makes a session, sets its cookie and is logged', async () => {
+test('a sign-in creates a session, sets its cookie and is logged', async () => {
   const user = await newPerson(harness);
   const answer = await trySignIn(harness, user.email, {}, { 'user-agent': 'Test 1.0' });
   assert.equal(answer.status, 201);

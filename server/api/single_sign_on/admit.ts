@@ -65,7 +65,7 @@ export async function signIn(
     await attempt();
   } catch (error) {
     if (!isDatabaseError(error) || error.constraint !== 'users_email_unique') throw error;
-    // Somebody made the person's account at the same time; now it is there.
+    // Somebody created the person's account at the same time; now it is there.
     await attempt();
   }
 }

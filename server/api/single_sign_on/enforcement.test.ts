@@ -88,7 +88,7 @@ test('a domain that lapsed enforces nothing', async () => {
   assert.equal((await trySignIn(world.harness, address)).status, 201);
 });
 
-test('enforced single sign-on: no password is reset, no account is made with one', async () => {
+test('enforced single sign-on: no password is reset, no account is created with one', async () => {
   const home = await world.newHome({ sso_enforcement: 'saml' });
   await member(home, 1);
   for (const email of [address, 'nobody@acme.example']) {

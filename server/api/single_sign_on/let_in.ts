@@ -20,7 +20,7 @@ export type SignInLink =
   | { refused: 'unknown' | 'not_an_administrator' };
 
 /**
- * Makes a link that signs an administrator or owner in once within 15 minutes, although single
+ * Creates a link that signs an administrator or owner in once within 15 minutes, although single
  * sign-on is enforced; the one before it is void. The log names it, as the server's own doing: the
  * person's own chain, and that of the organization whose enforcement it passes by.
  */

@@ -14,7 +14,7 @@ import { useSignInLink } from './let_in.ts';
 const refusal = 'The link was used, has expired, or a newer one took its place.';
 
 /**
- * `/api/single_sign_on/link/`: the sign-in by a link that the operator made, or that the first
+ * `/api/single_sign_on/link/`: the sign-in by a link that the operator created, or that the first
  * start printed. The console's page behind the link sends its token here when its button is
  * pressed, so that nothing that merely looks at the address uses it up.
  */
@@ -27,7 +27,7 @@ export function linkRoutes(app: FastifyInstance, deps: Deps): void {
         summary: "Sign in with the token of an operator's link",
         description:
           'Sets the session cookie. A link signs in once, within 15 minutes; ' +
-          '`sluice user let-in` makes one.',
+          '`sluice user let-in` creates one.',
         operationId: 'single_sign_on_link_create',
         tags: ['single_sign_on'],
         body: GivenToken,

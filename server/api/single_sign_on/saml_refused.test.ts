@@ -244,7 +244,7 @@ test('what has expired is removed', async () => {
     );
 });
 
-test('an assertion that the genuine provider made for somebody else is theirs alone', async () => {
+test('an assertion that the genuine provider created for another is theirs alone', async () => {
   const acme = testIdentityProvider('acme');
   const [ada, bob] = [newBrowser(), newBrowser()];
   const [asked, other] = [await beginSaml(ada), await beginSaml(bob, 'bob@acme.example')];

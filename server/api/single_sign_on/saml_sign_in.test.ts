@@ -109,8 +109,8 @@ test(
 );
 
 test(
-  'a link on another site asks first, so that nobody ends in the account of who made the link; ' +
-    'the way on is a link of ours',
+  'a link on another site asks first, so that nobody ends in the account of who created it; the ' +
+    'way on is a link of ours',
   async () => {
     await world.newHome({ jit_provisioning_enabled: true });
     const asked = { email: 'ada+"<b>@acme.example', next: '/account?a=1&b=2' };
@@ -177,7 +177,7 @@ test('the longest NameID that is taken is kept', async () => {
   assert.equal((await accountAt(world.harness, browser)).email, email);
 });
 
-test('the same response ten times at once makes one session', async () => {
+test('the same response ten times at once creates one session', async () => {
   await world.newHome({ jit_provisioning_enabled: true });
   const browser = openNavigator(world.harness);
   const xml = genuine(world, await beginSaml(browser));
@@ -207,7 +207,7 @@ test('the same response ten times at once makes one session', async () => {
 });
 
 test(
-  'the first sign-ins of a person in several browsers at once make one account and one ' +
+  'the first sign-ins of a person in several browsers at once create one account and one ' +
     'membership',
   async () => {
     const home = await world.newHome({ jit_provisioning_enabled: true });

@@ -123,7 +123,7 @@ test('a test names the certificate that verified, and warns of its end', async (
   );
 });
 
-test('the address of a test is for ten minutes, and nobody can make one', async () => {
+test('the address of a test is for ten minutes, and nobody can create one', async () => {
   const home = await world.newHome();
   const { url, expires_at } = (await ask(home)).body;
   assert.equal(Date.parse(expires_at), world.clock.now() + 600_000);

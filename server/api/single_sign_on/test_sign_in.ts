@@ -31,7 +31,7 @@ export function createTestUrl(
 }
 
 /**
- * The verified domain that the test is for; undefined when the token was not made here, has
+ * The verified domain that the test is for; undefined when the token was not created here, has
  * expired, or the domain is not verified any more.
  */
 export async function openTestToken(

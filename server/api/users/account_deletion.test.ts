@@ -29,7 +29,7 @@ const exists = async (user: { id: number }) =>
 
 test(
   'deleting the account takes the password and a session; everything of the person goes, what ' +
-    'they made stays',
+    'they created stays',
   async () => {
     const user = await newPerson(harness);
     const home = await harness.newOrganization();
@@ -92,7 +92,7 @@ test('no table names a deleted user but the log, and a certificate counts what w
     `/api/${path.replace('*', place.organization.id)}`;
   const project = `/api/projects/${home.project.id}/`;
   const created = [
-    // What they make, under their key and in their name.
+    // What they create, under their key and in their name.
     await harness.request('POST', of(home, 'organizations/*/invites/'), {
       key,
       body: { target_email: 'somebody@example.org' },
@@ -102,7 +102,7 @@ test('no table names a deleted user but the log, and a certificate counts what w
       key,
       body: { type: 'email', address: 'zq7.leaving@example.org', events: ['failing'] },
     }),
-    // What others make of them.
+    // What others create about them.
     await harness.request('POST', of(other, 'organizations/*/invites/'), {
       key: other.key,
       body: { target_email: email.toLowerCase(), first_name: 'Zq7name' },

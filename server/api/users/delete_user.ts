@@ -31,7 +31,7 @@ export async function listHomes(tx: Transaction, user_id: number): Promise<strin
 
 /**
  * Deletes the user and by cascade their memberships, keys, sessions, links and codes. What they
- * made stays, without their name.
+ * created stays, without their name.
  */
 export async function deleteUser(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(sql`DELETE FROM users WHERE id = ${user_id}`);

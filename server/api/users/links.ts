@@ -29,7 +29,7 @@ type Reader = Pick<Deps, 'secrets' | 'clock'>;
 export type CreatedLink = MailedLink & { url: string };
 
 /**
- * Makes a link of the user; the last part of its address is a token of 256 random bits;
+ * Creates a link of the user; the last part of its address is a token of 256 random bits;
  * the one before it for the same purpose is void. `email` is the address that opening the link
  * proves, null when it does not go there by mail. It works once: for 1 hour to set a password, for
  * 3 days to verify an address.

@@ -9,7 +9,7 @@ import type { Identity } from './store.ts';
 type Asked = Pick<FastifyRequest, 'ip' | 'id'>;
 
 /**
- * Makes a link to choose a new password, mails it to the user's address, and logs who asked:
+ * Creates a link to choose a new password, mails it to the user's address, and logs who asked:
  * anybody, of whom only the address is known. Never throws, because nobody waits for it; a fault
  * goes to the server's log.
  */
@@ -19,7 +19,7 @@ export async function mailResetLink(deps: Deps, user: Identity, asked: Asked): P
   } catch (error) {
     deps.log.error(
       { err: error, request_id: asked.id },
-      'a link to choose a new password could not be made',
+      'a link to choose a new password could not be created',
     );
   }
 }

@@ -55,7 +55,7 @@ const notices = {
   ],
   recovery_codes: [
     'You have new recovery codes',
-    'New recovery codes were made for your account; the ones before them no longer work.',
+    'New recovery codes were created for your account; the ones before them no longer work.',
   ],
 } as const;
 

@@ -84,7 +84,7 @@ export const AccountPatch = Type.Object({
 });
 
 /**
- * The address of an account that is being named, in any spelling; an operator may have made one
+ * The address of an account that is being named, in any spelling; an operator may have created one
  * whose form no other rule would take.
  */
 export const GivenAddress = Type.String({
@@ -169,7 +169,7 @@ export const TotpSecret = Type.Object({
   secret: Type.Optional(
     Type.String({
       description:
-        'The seed in base 32, for typing it in; `validate_only` makes none and shows none.',
+        'The seed in base 32, for typing it in; `validate_only` creates none and shows none.',
     }),
   ),
   otpauth_url: Type.Optional(Type.String({ description: 'What a QR code for the app holds.' })),
@@ -182,7 +182,7 @@ export const TotpCode = Type.Object({
 export const RecoveryCodes = Type.Object({
   recovery_codes: Type.Array(Type.String(), {
     description:
-      'Each signs in once in place of a code of the app; `validate_only` makes none and shows ' +
+      'Each signs in once in place of a code of the app; `validate_only` creates none and shows ' +
       'none.',
   }),
 });

@@ -165,7 +165,7 @@ test('removing it and new recovery codes take a code as well, each only once', a
   await signedIn(harness, user);
 });
 
-test('validate_only shows neither a seed nor recovery codes, because it makes none', async () => {
+test('validate_only shows neither a seed nor recovery codes, because it creates none', async () => {
   const user = await newPerson(harness);
   const browser = await signedIn(harness, user);
   const ask = (path: string, body: unknown) =>

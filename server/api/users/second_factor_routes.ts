@@ -173,7 +173,7 @@ function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
     {
       config,
       schema: {
-        summary: 'Make new recovery codes in place of those before; they are shown once',
+        summary: 'Create new recovery codes in place of those before; they are shown once',
         description: 'Takes the password and a code. 409 without a second factor.',
         operationId: 'users_me_recovery_codes_create',
         body: ConfirmationWithCode.any,

@@ -57,7 +57,7 @@ export function userJson(alias: 'u'): Sql {
 }
 
 /**
- * Makes an active user. The address is kept as `withPlainDomain` gives it; another user with the
+ * Creates an active user. The address is kept as `withPlainDomain` gives it; another user with the
  * same address in any case makes a violation of `users_email_unique`.
  */
 export async function insertUser(

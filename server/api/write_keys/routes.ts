@@ -75,7 +75,7 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
     list,
     {
       config: changing,
-      schema: { summary: 'Make a write key', body: WriteKeyCreate, response: { 201: WriteKey } },
+      schema: { summary: 'Create a write key', body: WriteKeyCreate, response: { 201: WriteKey } },
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
@@ -171,7 +171,7 @@ function rollRoute(app: FastifyInstance, { clock }: Deps): void {
 
 async function refuseRolled(tx: Transaction, key: WriteKeyRow): Promise<void> {
   if (await isRolled(tx, key.id))
-    throw conflict('This key was rolled and has a successor: roll that one, or make a new key.');
+    throw conflict('This key was rolled and has a successor: roll that one, or create a new key.');
 }
 
 function refuseTooMany(live: number): void {

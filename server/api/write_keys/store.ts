@@ -49,7 +49,7 @@ export function findWriteKey(
 
 /**
  * How many keys of the project work. Locks the project until the transaction ends, so that of two
- * keys that are made at once the second one sees the first.
+ * keys that are created at once the second one sees the first.
  */
 export async function countLiveWriteKeys(
   tx: Transaction,
@@ -82,7 +82,7 @@ export async function renameWriteKey(tx: Transaction, id: string, name: string):
   );
 }
 
-/** Was a successor made for the key? The caller holds the lock. */
+/** Was a successor created for the key? The caller holds the lock. */
 export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
   const row = await tx.row(
     sql`SELECT 1 FROM write_keys WHERE id = ${id}::uuid AND rolled_at IS NOT NULL`,
@@ -90,7 +90,7 @@ export async function isRolled(tx: Transaction, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Notes that a successor is made, and lets the key end after the overlap. */
+/** Notes that a successor is created, and lets the key end after the overlap. */
 export async function markRolled(
   tx: Transaction,
   id: string,

@@ -234,7 +234,7 @@ test('wrong passphrase, damage, newer schema and a place in use are refused', as
   };
   await writeManifest(place, newer, { keys: ['k'], passphrase });
   await refused(
-    /made by Sluice 9\.0\.0 and has the migration 9999_later/,
+    /created by Sluice 9\.0\.0 and has the migration 9999_later/,
     await chooseBackup(place),
   );
 

@@ -35,7 +35,7 @@ import { openPlace } from './open_place.ts';
 import type { BackupPlace } from './place.ts';
 import { prune } from './prune.ts';
 
-/** One process makes a backup at a time: they would write the same place. */
+/** One process creates a backup at a time: they would write the same place. */
 const backup_lock = 7_301_004;
 /** A copy that took longer is followed by one of what came in meanwhile. */
 const long_copy_ms = 20_000;
@@ -46,7 +46,7 @@ const keep_ms = 2_000;
 /** The options of `sluice backup`. */
 export type BackupFlags = { passphraseFile?: string; keep?: string; rowsPerFile?: string };
 
-/** A backup that was made, and what of it was new. */
+/** A backup that was created, and what of it was new. */
 export type CreatedBackup = { manifest: Manifest; new_files: number; new_bytes: number };
 
 /**
@@ -98,7 +98,7 @@ export function rowsOf({ stretches }: Manifest, table: string): number {
 }
 
 /**
- * Makes a backup. Guarantees: what was decided (the control store) is never older in it than what
+ * Creates a backup. Guarantees: what was decided (the control store) is never older in it than what
  * happened (the analytics store); it is there when its manifest is, which is written last; what
  * earlier backups, or one that was killed, have written is not written again. `finish` is done
  * before another backup may begin.

@@ -22,8 +22,8 @@ import { tellReconciled } from './tell_reconciled.ts';
 export type DrillFlags = { from?: string; passphraseFile?: string };
 
 /**
- * `sluice drill`: makes a backup, restores it into a temporary folder with stores of its own, asks
- * the destinations as a restore does, and compares every row. Nothing of the server and of the
+ * `sluice drill`: creates a backup, restores it into a temporary folder with stores of its own,
+ * asks the destinations as a restore does, and compares every row. Nothing of the server and of the
  * destinations is changed; the folder is removed. Exit code 1 when something differs.
  */
 export async function drill(context: CommandContext, flags: DrillFlags): Promise<number> {

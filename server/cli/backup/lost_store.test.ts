@@ -125,7 +125,10 @@ test('one store alone comes back, and what was removed after the backup does not
     { lost: 'postgres' },
   );
   assert.deepEqual(await eventsOf(delivering.stores.clickhouse_url), before_it);
-  assert.match(restored.said.join('\n'), new RegExp(`^Project ${added.project.id} was made after`));
+  assert.match(
+    restored.said.join('\n'),
+    new RegExp(`^Project ${added.project.id} was created after`),
+  );
   const other = openDatabase(empty.database_url, { connections_max: 1, application_name: 'test' });
   const row = await other.row<{ next: number; settled: string }>(sql`
     SELECT nextval(pg_get_serial_sequence('projects', 'id'))::int AS next, (SELECT settled_until

@@ -70,7 +70,7 @@ export async function prepareForLost(config: Config, lost: LostStore): Promise<v
   await writeFile(join(data_dir, restoring_name), lost, { flush: true });
 }
 
-/** Takes away what a restore of a lost store has made; the mark stays, so that nothing starts. */
+/** Takes away what a restore of a lost store created; the mark stays, so that nothing starts. */
 export async function clearLost(config: Config, lost: LostStore): Promise<void> {
   const isOwn = lost === 'postgres' ? config.database_url : config.clickhouse_url;
   if (isOwn === undefined) await rm(join(config.data_dir, lost), { recursive: true, force: true });

@@ -183,7 +183,7 @@ async function settleEndpoint({ deps }: Harness, id: string): Promise<void> {
   assert.deepEqual([(await planned())?.status, receiver.requests.length], ['Cancelled', before_it]);
 }
 
-/** Receipts of an export that was another one when they were made: a person says what they are. */
+/** Receipts of an export that was another when they were created: a person says what they are. */
 async function settleChanged({ deps }: Harness, id: string): Promise<void> {
   await deps.db.run(sql`DELETE FROM batch_export_runs WHERE batch_export_id = ${id}`);
   await deps.db.run(sql`UPDATE batch_exports SET destination_config = destination_config ||

@@ -125,9 +125,10 @@ export async function chooseBackup(place: BackupPlace, to?: string): Promise<Kno
 
 /**
  * Restores a backup and reconciles it. Everything that can be wrong with the backup, the passphrase
- * or the stores is said before anything is made, but for changed bytes, which are met on the way:
- * then what was made is taken away again. With `compares` the control store is read once more and
- * compared with the backup. With `lost` only that store is restored, and the other one is kept.
+ * or the stores is said before anything is created, but for changed bytes, which are met on the
+ * way: then what was created is taken away again. With `compares` the control store is read once
+ * more and compared with the backup. With `lost` only that store is restored, and the other one is
+ * kept.
  */
 export async function restoreBackup(
   context: Pick<CommandContext, 'config' | 'log'>,
@@ -181,7 +182,7 @@ function requireKnownSchema({ migrations, analytics_migrations, release }: Manif
     analytics_migrations.find((name) => !analytics.includes(name));
   if (unknown !== undefined)
     throw new UserError(
-      `The backup was made by Sluice ${release} and has the migration ${unknown}, which this ` +
+      `The backup was created by Sluice ${release} and has the migration ${unknown}, which this ` +
         `Sluice ${version} does not know. Restore it with ${release} or a newer one.`,
     );
 }
@@ -213,7 +214,7 @@ async function prepareFolder(config: Config): Promise<void> {
   await writeFile(join(data_dir, restoring_name), '', { flush: true });
 }
 
-/** Takes away what a restore has made, all but the mark: a kill leaves what is known for it. */
+/** Takes away what a restore has created, all but the mark: a kill leaves what is known for it. */
 async function clearFolder(folder: string): Promise<void> {
   for (const name of readdirSync(folder))
     if (name !== 'lost+found' && name !== restoring_name)

@@ -5,7 +5,7 @@ type Tested = { steps?: { name: string; status: string; detail: string }[]; deta
 type Previewed = { records?: number; text?: string | null; detail?: string };
 
 /**
- * Tries every export that a plan makes or changes as it would be: its destination, and the oldest
+ * Tries every export that a plan creates or changes as it would be: its destination, and the oldest
  * rows as they would arrive. Gives 1 when something fails.
  */
 export async function testExports(
@@ -41,7 +41,7 @@ async function testOne(
   const told = failed?.detail ?? tested.body.detail ?? '';
   say(`${isWell ? 'ok' : 'FAILED'} ${path}${isWell ? '' : `: ${told}`}`);
   if (!isWell) return false;
-  // The rows of a project that is not made yet would be those of another one.
+  // The rows of a project that is not created yet would be those of another one.
   if (id === null) return true;
   const shown = await client.about<Previewed>(`${base}preview/`, body);
   if (shown.status !== 200) {

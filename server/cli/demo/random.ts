@@ -17,7 +17,7 @@ export type Random = {
   uuidAt(milliseconds: number): string;
 };
 
-/** Makes the source of a seed and any number of names that tell it from others of that seed. */
+/** Creates the source of a seed and any number of names that tell it from others of that seed. */
 export function openRandom(...seed: (number | string)[]): Random {
   // FNV-1a over the seed, then mulberry32: small, fast and good enough to look at.
   let state = 0x811c9dc5;

@@ -30,8 +30,8 @@ const faults_told_max = 20;
 
 /**
  * Looks at the machine, the settings and the stores and says what is wrong and what to do. Exit
- * code 1 when there is a fault. It makes no folder and changes nothing; where a start would migrate
- * the database, it says what that will do, and looks no further.
+ * code 1 when there is a fault. It creates no folder and changes nothing; where a start would
+ * migrate the database, it says what that will do, and looks no further.
  */
 export async function doctor(context: CommandContext): Promise<number> {
   const findings = [
@@ -93,7 +93,7 @@ function folders(config: Config): Finding[] {
           `folder with ${variable}.`,
       );
     const free = found.free_bytes / gibibyte;
-    const detail = `${path}${found.exists ? '' : ' (made when it is needed)'}`;
+    const detail = `${path}${found.exists ? '' : ' (created when it is needed)'}`;
     return free < 1
       ? warning(subject, `${detail} has ${free.toFixed(1)} GiB free.`)
       : ok(subject, `${detail}, ${free.toFixed(0)} GiB free`);
@@ -111,7 +111,7 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
     ),
   ];
   if (config.secret_key === undefined && !existsSync(`${config.data_dir}/secret_key`))
-    findings.push(ok('secret key', 'will be made at the first start'));
+    findings.push(ok('secret key', 'will be created at the first start'));
   const named = await lookAtNamedStores(config);
   findings.push(...named);
   const isNamed = config.database_url !== undefined && config.clickhouse_url !== undefined;
@@ -128,7 +128,7 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
     );
   } catch (error) {
     if (error instanceof NoStoreError)
-      findings.push(ok('stores', 'none yet; the first start makes them'));
+      findings.push(ok('stores', 'none yet; the first start creates them'));
     else findings.push(fault('stores', error instanceof Error ? error.message : String(error)));
   }
   return findings;

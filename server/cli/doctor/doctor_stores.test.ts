@@ -42,17 +42,17 @@ async function looked(environment: Record<string, string>) {
   return { code, lines, logged };
 }
 
-test('the doctor makes no folder', async () => {
+test('the doctor creates no folder', async () => {
   const { code, lines } = await looked({});
   assert.equal(code, 0);
-  assert.ok(lines.some((line) => line.includes('none yet; the first start makes them')));
+  assert.ok(lines.some((line) => line.includes('none yet; the first start creates them')));
   assert.deepEqual(
     ['none', 'exports'].map((name) => existsSync(join(folder, name))),
     [false, false],
   );
 });
 
-test('an export folder that nobody can make is a fault, and the doctor ends', async () => {
+test('an export folder that nobody can create is a fault, and the doctor ends', async () => {
   const { code, lines } = await looked({ SLUICE_EXPORT_DIR: '/proc/sluice/exports' });
   assert.equal(code, 1);
   assert.match(

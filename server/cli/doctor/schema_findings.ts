@@ -74,7 +74,7 @@ function summary(told: Told[], background: number): Finding {
     `${count === 1 ? 'One migration' : `${count} migrations`} to Sluice ${version} will be ` +
       'applied at its next start, each whole or not at all. That start takes ' +
       `${aboutText(seconds)} longer, by the bytes of the tables that are gone through and what ` +
-      'two cores do of them in a second; those in the background keep nobody waiting. Make a ' +
+      'two cores do of them in a second; those in the background keep nobody waiting. Create a ' +
       'backup first; exports and people are looked at after it.',
   );
 }

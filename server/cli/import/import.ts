@@ -40,7 +40,7 @@ const default_patience_ms = 600_000;
 
 /**
  * Sends a file of events to a running server and gives the exit code: 0, 1 when lines were refused,
- * or that of the signal that stopped it. Guarantees: the same content never makes an event twice,
+ * or that of the signal that stopped it. Guarantees: the same content never creates an event twice,
  * however often and wherever the import is broken off; run again it goes on after the last line
  * that the server answered; a bad line is named and skipped. Throws a UserError when the file
  * cannot be read or the server refuses.

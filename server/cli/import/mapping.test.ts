@@ -7,7 +7,7 @@ import { UserError } from '../user_error.ts';
 const sha256 = Buffer.alloc(32, 7);
 
 /**
- * The event that a line becomes, without a uuid that was made for it, and what was renamed; the
+ * The event that a line becomes, without a uuid that was created for it, and what was renamed; the
  * problem when it becomes none.
  */
 function mapped(line: unknown, mapping: Partial<ImportMapping>) {

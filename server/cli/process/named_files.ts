@@ -8,7 +8,7 @@ import type { Parts } from '../serve.ts';
 import { UserError } from '../user_error.ts';
 
 /**
- * Looks at the files and folders that the settings name, before anything is started; makes none.
+ * Looks at the files and folders that the settings name, before anything is started; creates none.
  * Throws a `UserError` that names the setting where one can be no right value: a file where a
  * folder must be, a wrong catalogue. One that cannot be used as it is now, as a disk that is not
  * mounted, is a warning in the log: much of a server works without.

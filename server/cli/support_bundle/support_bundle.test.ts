@@ -39,7 +39,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Makes a bundle and gives its files by name. */
+/** Creates a bundle and gives its files by name. */
 async function bundleOf(environment: Record<string, string>, log: string[]) {
   const output = join(folder, 'bundle.tar.gz');
   const said: string[] = [];
@@ -142,7 +142,7 @@ test('without stores the bundle says why, and has the rest', async () => {
 test('what is no secret stays as it is', () => {
   for (const text of [
     '{"sent_ms":12,"token":null,"secrets":[],"is_secret":false}',
-    'The export was made. Attempt 1: 30 rows in 1 slice.',
+    'The export was created. Attempt 1: 30 rows in 1 slice.',
     'sluice_http_request_seconds_bucket{le="0.1",route="/api/users/:id/"} 3',
   ])
     assert.equal(openMask(['abc', ''])(text), text);

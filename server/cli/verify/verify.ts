@@ -204,7 +204,7 @@ async function compare(comparing: Comparing, finding: Finding): Promise<void> {
       });
   }
   finding.deliveries = delivered.length;
-  // Without a delivery nothing was made at the destination that could be missing there.
+  // Without a delivery nothing was created at the destination that could be missing there.
   if (!finding.is_readable || delivered.length === 0) return;
   const removed = await findRemoved(engine.db, row.team_id);
   if (removed !== undefined) finding.notes.push(...removedNotes(removed, known));

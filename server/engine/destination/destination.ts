@@ -15,7 +15,7 @@ export type Json = string | number | boolean | null | Json[] | { [key: string]: 
 export type Delivery = {
   /**
    * Names the delivery at the destination; a repeat with the same id replaces or finds what the
-   * earlier attempt made, never adds to it.
+   * earlier attempt created, never adds to it.
    */
   delivery_id: string;
   run_id: string;

@@ -4,13 +4,13 @@ import { handOver } from './hand_over.ts';
 
 const deferred = () => Promise.withResolvers<void>();
 
-test('the next item is made while one is taken, and taken when that is over', async () => {
+test('the next item is created while one is taken, and taken when that is over', async () => {
   const said: string[] = [];
   const taken = [deferred(), deferred()];
   const created = [deferred(), deferred()];
   async function* items() {
     for (const number of [0, 1]) {
-      said.push(`made ${number}`);
+      said.push(`created ${number}`);
       created[number]!.resolve();
       yield number;
     }
@@ -24,10 +24,10 @@ test('the next item is made while one is taken, and taken when that is over', as
   taken[0]!.resolve();
   taken[1]!.resolve();
   await done;
-  assert.deepEqual(said, ['made 0', 'takes 0', 'made 1', 'took 0', 'takes 1', 'took 1']);
+  assert.deepEqual(said, ['created 0', 'takes 0', 'created 1', 'took 0', 'takes 1', 'took 1']);
 });
 
-test('it throws what taking threw, and what making threw once nothing is being taken', async () => {
+test('it throws what taking threw, and what creating threw once none is being taken', async () => {
   const broken = new Error('broken');
   async function* two() {
     yield 1;

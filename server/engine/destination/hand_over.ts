@@ -1,5 +1,5 @@
 /**
- * Hands each item over, one at a time and in order, while the next one is being made. When this
+ * Hands each item over, one at a time and in order, while the next one is being created. When this
  * returns all are taken; when it throws, what was being taken has come to its end.
  */
 export async function handOver<Item>(

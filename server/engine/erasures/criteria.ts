@@ -30,7 +30,7 @@ export function sealCriteria(
   return secrets.seal(JSON.stringify(criteria), criteriaContext(erasure_id));
 }
 
-/** Opens what `sealCriteria` made. Throws without the key that it was sealed under. */
+/** Opens what `sealCriteria` created. Throws without the key that it was sealed under. */
 export function openCriteria(
   secrets: Pick<Secrets, 'open'>,
   erasure_id: string,

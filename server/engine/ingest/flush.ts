@@ -53,9 +53,9 @@ export type Fate = 'stored' | 'duplicate' | 'refused';
 export type FlushOutcome = { fates: Fate[]; failure?: FlushFailure };
 
 /**
- * Stores a project's events and the versions of persons that they make, in one batch, or in several
- * when their rows are larger than one may be. Guarantees, for every number of processes: each event
- * that it says is stored is in the store exactly once by its uuid and survives a kill of
+ * Stores a project's events and the versions of persons that they create, in one batch, or in
+ * several when their rows are larger than one may be. Guarantees, for every number of processes:
+ * each event that it says is stored is in the store exactly once by its uuid and survives a kill of
  * everything; `inserted_at` is the same for a whole batch, whole milliseconds, and greater than
  * that of every batch before. Never throws.
  */
@@ -210,7 +210,7 @@ type Found = {
   last_inserted_at: number;
 };
 
-/** Everything that the store must say before a batch can be made. */
+/** Everything that the store must say before a batch can be created. */
 async function lookUp(
   deps: FlushDeps,
   teamId: number,

@@ -52,7 +52,7 @@ test(
   },
 );
 
-test('values that are there already, in any spelling of $set, make no version', async () => {
+test('values that are there already, in any spelling of $set, create no version', async () => {
   const before: [string, Person][] = [['d', person('{"a":{"x":[1]},"n":12345678901234567890}')]];
   const same = parseEvent(
     '{"event":"e","distinct_id":"d","$set":{"a":{"x":[1]},"n":12345678901234567890},"$set_once":{"a":2}}',

@@ -26,10 +26,10 @@ export type EventRow = Pick<
 export type BatchRows = { events: EventRow[]; persons: PersonRow[]; warnings: Warning[] };
 
 /**
- * Makes the rows of the first events, in their order, as many as fit into `bytes_max` bytes as they
- * are written, persons' properties included, and at least one. `before` has the stored persons. A
- * person that changes gets one new version, however many of the events changed it. Others get their
- * turn on the event loop between events.
+ * Creates the rows of the first events, in their order, as many as fit into `bytes_max` bytes as
+ * they are written, persons' properties included, and at least one. `before` has the stored
+ * persons. A person that changes gets one new version, however many of the events changed it.
+ * Others get their turn on the event loop between events.
  */
 export async function buildRows(
   teamId: number,

@@ -13,7 +13,7 @@ const footers: Record<Addressee, string> = {
   target: 'You get this mail because a notice target of the project names your address.',
   administrator:
     'You get this mail because you administrate the organization, and its project has no ' +
-    'notice targets. Make one to choose who is told of what.',
+    'notice targets. Create one to choose who is told of what.',
 };
 
 /**

@@ -165,7 +165,7 @@ async function requireObject(place: Place, outcome: SliceOutcome): Promise<void>
     throw new RetryableError(
       'slice_lost',
       `The object ${outcome.name} was removed or replaced before it could be shown; it is ` +
-        'made again.',
+        'created again.',
     );
 }
 

@@ -176,8 +176,8 @@ function grown(full: Buffer, larger: Buffer): Buffer {
 }
 
 /**
- * Buffers that are used again: what is made anew for each part is garbage that V8 collects with a
- * marking of its whole heap.
+ * Buffers that are used again: what is created anew for each part is garbage that V8 collects with
+ * a marking of its whole heap.
  */
 function openBuffers(): { take(size: number): Buffer; giveBack(buffer: Buffer): void } {
   const free: Buffer[] = [];

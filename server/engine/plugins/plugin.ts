@@ -4,7 +4,7 @@
  */
 export type PluginFiles = Record<string, string>;
 
-/** The collections; a record belongs to the one in which it was made. */
+/** The collections; a record belongs to the one in which it was created. */
 export type PluginCollection =
   | 'pipeline_destinations'
   | 'pipeline_frontend_apps'

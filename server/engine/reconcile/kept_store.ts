@@ -129,8 +129,9 @@ export async function keepClear(engine: Engine): Promise<{ latest: string; said:
     latest: isoInstant(Math.max(clock.now(), Number(row?.latest ?? 0) + 1)),
     said: strange.map(
       (id) =>
-        `Project ${id} was made after the backup, which does not know it: its events and persons ` +
-        'stay in ClickHouse, where nobody reaches them, and no other project gets its number.',
+        `Project ${id} was created after the backup, which does not know it: its events and ` +
+        'persons stay in ClickHouse, where nobody reaches them, and no other project gets its ' +
+        'number.',
     ),
   };
 }

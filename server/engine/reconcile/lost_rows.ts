@@ -54,7 +54,7 @@ async function countNow(engine: Engine, row: WaitingExport, receipt: Receipt): P
   );
 }
 
-/** The end of what was selected by insertion, not later than the receipt was made. */
+/** The end of what was selected by insertion, not later than the receipt was created. */
 function endOf({ selection, created_at }: Receipt): number {
   const created = Date.parse(created_at);
   return Math.max(...selection.map(({ inserted_to }) => Math.min(inserted_to ?? created, created)));

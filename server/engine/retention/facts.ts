@@ -34,7 +34,7 @@ type BackfillRow = {
 
 /**
  * What the exports and plugins of a project have had and still want. With `lock` its exports are
- * locked, and no other one is made, until the transaction ends: then it stays true as long.
+ * locked, and no other one is created, until the transaction ends: then it stays true as long.
  */
 export async function readFacts(db: Queryable, team_id: number, lock?: 'lock'): Promise<Facts> {
   if (lock !== undefined) {

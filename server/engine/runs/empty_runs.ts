@@ -105,8 +105,8 @@ function onePerExport(planned: ClaimedRun[]): ClaimedRun[] {
 }
 
 /**
- * The ends of runs without rows, with their receipts. A worker ends the run where none can be made,
- * with what is wrong.
+ * The ends of runs without rows, with their receipts. A worker ends the run where none can be
+ * created, with what is wrong.
  */
 function signAll(
   engine: Engine,

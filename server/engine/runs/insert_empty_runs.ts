@@ -18,7 +18,7 @@ const receipts_per_turn = 100;
 /** A run that has no rows. */
 export type EmptyRun = { from: number; to: number; selection: Rectangle[] };
 
-/** Makes a run of an export that has no rows, with its receipt, as it is stored. */
+/** Creates a run of an export that has no rows, with its receipt, as it is stored. */
 export type Receipts = {
   of: LockedExport;
   backfill_id: string | null;
@@ -38,7 +38,7 @@ export type SignedRun = {
 };
 
 /**
- * What makes receipts of runs without rows, of a backfill or of the schedule; the destination and
+ * What creates receipts of runs without rows, of a backfill or of the schedule; the destination and
  * its secrets are opened once for all of them. Undefined where that cannot be done: then a worker
  * says what is wrong.
  */

@@ -11,7 +11,7 @@ import type { ResolvedQuery } from '../query/query.ts';
 import type { SourceQuery } from './source_query.ts';
 import type { StoredSlice } from '../run.ts';
 
-/** So few rows are read by one thread: making more takes longer than they save. */
+/** So few rows are read by one thread: creating more takes longer than they save. */
 const few_records = 10_000;
 
 /**

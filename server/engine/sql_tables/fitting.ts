@@ -17,7 +17,7 @@ export type FoundColumn = {
 };
 
 /**
- * How a server names things: the types of the tables that an export makes, whether names have
+ * How a server names things: the types of the tables that an export creates, whether names have
  * letter case, and whether truth values are numbers.
  */
 export type Dialect = {

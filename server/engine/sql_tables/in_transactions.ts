@@ -28,14 +28,14 @@ export type TransactionalDelivery = Shower & {
    * when the delivery and its receipt are there.
    */
   begin(): Promise<boolean>;
-  /** Makes, checks and locks the table and the table of receipts. */
+  /** Creates, checks and locks the table and the table of receipts. */
   prepare(): Promise<void>;
   /**
    * Prepares, makes this attempt the owner of what an earlier one has staged, and gives those of
    * the outcomes that are there and whole; the earlier one can stage and show nothing more.
    */
   takeOver(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
-  /** Makes the stage, which outlives the attempt. False where the user may not. */
+  /** Creates the stage, which outlives the attempt. False where the user may not. */
   createStage(): Promise<boolean>;
   /**
    * Opens what moves slices while the next ones are staged. Left out, or undefined: all are moved
@@ -55,7 +55,7 @@ export type TransactionalDelivery = Shower & {
   erase?(keys: string[]): Promise<void>;
   /** Did the server say by this error of a COMMIT that it has rolled back? */
   isRefusal(error: unknown): boolean;
-  /** Removes the stage, whoever made it. */
+  /** Removes the stage, whoever created it. */
   dropStage(): Promise<void>;
   /** Removes what a delivery that is there has left, where that cannot be part of its commit. */
   tidyUp?(): Promise<void>;
@@ -102,7 +102,7 @@ type Session = Standing & {
  * A delivery in transactions. One of a single slice is one transaction. One of several slices puts
  * each, as it ends, into a stage that outlives the attempt, and moves them into the table together
  * with the receipt in one transaction; so a crash repeats one slice at most. With a mover the moves
- * go on beside the staging. Where the user may make no stage, the whole delivery is one
+ * go on beside the staging. Where the user may create no stage, the whole delivery is one
  * transaction.
  */
 export function inTransactions(work: TransactionalDelivery): StagedDelivery {
@@ -168,8 +168,8 @@ async function goStaged(session: Session): Promise<void> {
 }
 
 /**
- * The table is made, checked and locked here, before the engine opens the query that would wait for
- * it.
+ * The table is created, checked and locked here, before the engine opens the query that would wait
+ * for it.
  */
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   await begin(session);

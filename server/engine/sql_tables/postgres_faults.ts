@@ -49,13 +49,13 @@ const faults: Record<string, Fault> = {
   ),
   '3F000': lasting(
     'schema_missing',
-    'There is no schema of this name; make it or check the key schema.',
+    'There is no schema of this name; create it or check the key schema.',
   ),
   '42501': lasting(
     'permission_denied',
     'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it ' +
-      'where the tables are to be made; INSERT and SELECT on the table and on sluice_receipts; ' +
-      'for persons UPDATE on the table and TEMPORARY on the database.',
+      'where the tables are to be created; INSERT and SELECT on the table and on ' +
+      'sluice_receipts; for persons UPDATE on the table and TEMPORARY on the database.',
   ),
   '42P01': lasting('table_missing', 'The table or one that it needs is gone (%).'),
   '25006': passing(
@@ -76,7 +76,7 @@ const faults: Record<string, Fault> = {
   '22': lasting(
     'value_refused',
     'The table does not take a value (%). Change the type of the column, or leave the table ' +
-      'to be made by the export.',
+      'to be created by the export.',
   ),
   '23': lasting(
     'constraint_violated',

@@ -36,7 +36,7 @@ export type StagedDelivery = {
   /** Looks whether the delivery and its receipt are there. */
   begin(): Promise<boolean>;
   /**
-   * Makes and checks the table, and takes over what an earlier attempt has staged; gives those of
+   * Creates and checks the table, and takes over what an earlier attempt has staged; gives those of
    * the outcomes that are there and whole. From then on the earlier attempt can show nothing more.
    */
   recover(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
@@ -47,7 +47,7 @@ export type StagedDelivery = {
    * earlier run, so that the place holds what the newest run signed.
    */
   commit(outcomes: SliceOutcome[], manifest: Manifest): Promise<void>;
-  /** Removes what the delivery has left and does not show, whoever made it. */
+  /** Removes what the delivery has left and does not show, whoever created it. */
   abort(): Promise<void>;
   /**
    * Removes what a delivery that is there has left, where that cannot be part of its commit. The

@@ -24,7 +24,7 @@ const cases: [
     ],
   ],
   [
-    'a record is made',
+    'a record is created',
     undefined,
     { a: 1, b: { c: 2 } },
     [

@@ -10,7 +10,8 @@ import { statementFor } from './topology/statements.ts';
  * file holds statements that end with `;` at the end of a line; each must be harmless when repeated
  * (`IF NOT EXISTS`), because ClickHouse has no transaction around them. The caller holds the
  * migration lock of the control store. With `only`, no other file is applied. Where the store has
- * replicas, a file counts as applied once all of them have what it makes. Gives the names applied.
+ * replicas, a file counts as applied once all of them have what it creates. Gives the names
+ * applied.
  */
 export async function migrateClickHouse(
   clickhouse: ClickHouse,

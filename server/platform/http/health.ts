@@ -10,7 +10,7 @@ const ready_timeout_ms = 3_000;
 
 /**
  * Adds /healthz (the process runs, which release it is, and the room on disk), /readyz (its stores
- * answer within 3 s, the first start has made what it prints, and it is not about to stop, else
+ * answer within 3 s, the first start has created what it prints, and it is not about to stop, else
  * 503) and /metrics (Prometheus, without anything about callers).
  */
 export function serveHealth(

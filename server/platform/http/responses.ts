@@ -40,7 +40,7 @@ export const Problem = Type.Object(
 
 const descriptions: Record<number, string> = {
   200: 'The record.',
-  201: 'The record that was made.',
+  201: 'The record that was created.',
   202: 'Taken; the work goes on.',
   204: 'Done; no body.',
   304: 'Unchanged since the ETag in If-None-Match; no body.',
@@ -118,7 +118,7 @@ function documented(route: RouteOptions): FastifySchema {
   if (response['201'] !== undefined)
     response['200'] ??= {
       ...own['201'],
-      description: 'With `validate_only`: the record as it would have been made.',
+      description: 'With `validate_only`: the record as it would have been created.',
     };
   for (const status of statusesOf(route, method))
     response[status] ??=

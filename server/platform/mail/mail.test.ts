@@ -156,7 +156,7 @@ test(
   },
 );
 
-test('a setting that cannot be used is refused when the way out is made', (t) => {
+test('a setting that cannot be used is refused when the way out is created', (t) => {
   assert.throws(
     () => openLoggedMail(t, undefined, { from: 'Sluice' }),
     /The sender of mails must be one address/,

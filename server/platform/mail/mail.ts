@@ -61,7 +61,7 @@ const connections_max = 5;
 const idle_milliseconds = 10_000;
 
 /**
- * Makes the way out for mails of `from` through the relay of `url`. Connects at the first mail.
+ * Creates the way out for mails of `from` through the relay of `url`. Connects at the first mail.
  * Throws `MailSettingError` when one of the two cannot be used.
  */
 export function openMail(options: MailOptions): Mail {

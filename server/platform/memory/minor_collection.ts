@@ -9,8 +9,8 @@ const collect_bytes = 16 * 1024 * 1024;
 
 /**
  * The old generation may grow to three times what lives before it is marked. By default V8 takes
- * 1.1 times for a process that makes few objects, and then each buffer outside of its heap begins a
- * marking of the whole heap: a stream of 40 MB/s had five a second, which took a third of a core.
+ * 1.1 times for a process that creates few objects, and then each buffer outside of its heap begins
+ * a marking of the whole heap: a stream of 40 MB/s had five a second, which took a third of a core.
  */
 const growing_percent = 200;
 

@@ -14,7 +14,7 @@ export async function withSmallYoungHeap<Result>(work: () => Promise<Result>): P
   }
 }
 
-/** The same for good: for a process that passes bytes on and makes little else. */
+/** The same for good: for a process that passes bytes on and creates little else. */
 export function keepYoungHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }

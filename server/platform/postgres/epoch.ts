@@ -1,6 +1,6 @@
 /**
- * What tells one primary from the one before it: the identifier that a cluster has from its making
- * on, and the timeline, which grows with each promotion of a standby.
+ * What tells one primary from the one before it: the identifier that a cluster has from its
+ * creation on, and the timeline, which grows with each promotion of a standby.
  */
 export type Epoch = { system_identifier: string; timeline: number };
 

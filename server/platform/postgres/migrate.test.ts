@@ -72,7 +72,7 @@ test('a newer schema refuses a release, naming both and the way back', async () 
       error.message,
       'This is Sluice 1.0.0, and the database was brought to 1.2.0 (migration 0004_fourth.sql), ' +
         'on which nothing older than 1.1.0 can work. Nothing was changed. Start 1.2.0 again; to ' +
-        'go back to 1.0.0, restore the backup that was made before the upgrade.',
+        'go back to 1.0.0, restore the backup that was created before the upgrade.',
     );
     return true;
   });

@@ -28,7 +28,7 @@ export class SchemaTooNewError extends Error {
     super(
       `This is Sluice ${own}, and the database was brought to ${release} (migration ${name}), on ` +
         `which nothing older than ${oldest_release} can work. Nothing was changed. Start ` +
-        `${release} again; to go back to ${own}, restore the backup that was made before the ` +
+        `${release} again; to go back to ${own}, restore the backup that was created before the ` +
         'upgrade.',
     );
     this.name = 'SchemaTooNewError';

@@ -3,9 +3,9 @@ import { setPriority } from 'node:os';
 
 /**
  * Lets the API and PostgreSQL, which answer in milliseconds when they get the processor at once, go
- * before this process: to be called before it has made threads, which have what the first one has.
- * The higher the number (1 to 19), the further it stands back; alone on the machine it is as fast
- * as ever. A system that does not allow it does without.
+ * before this process: to be called before it has created threads, which have what the first one
+ * has. The higher the number (1 to 19), the further it stands back; alone on the machine it is as
+ * fast as ever. A system that does not allow it does without.
  *
  * Linux may share the processor between sessions first (autogroups), and looks at the niceness of
  * threads within one only. A process that leads its session takes that back as a whole, by

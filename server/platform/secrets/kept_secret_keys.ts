@@ -17,8 +17,8 @@ const presentFile = (folder: string) => join(folder, 'secret_key');
 const formerFile = (folder: string) => join(folder, 'secret_key.previous');
 
 /**
- * The secret keys that the data folder keeps: the present one, made on the first call, and while it
- * is being exchanged the former one.
+ * The secret keys that the data folder keeps: the present one, created on the first call, and while
+ * it is being exchanged the former one.
  */
 export function keptSecretKeys(folder: string): SecretKeys {
   // The present one first: where an exchange begins between the two reads, that one is still

@@ -29,7 +29,7 @@ export type Secrets = {
    */
   seal(plain: string, context: string): Buffer;
   /**
-   * Opens what `seal` made under any of the secret keys; throws when the envelope was changed,
+   * Opens what `seal` created under any of the secret keys; throws when the envelope was changed,
    * moved to another row or sealed under another one.
    */
   open(envelope: Buffer, context: string): string;
@@ -60,8 +60,8 @@ const ed25519_header = Buffer.from('302e020100300506032b657004220420', 'hex');
 export type SecretKeys = readonly [string, ...string[]];
 
 /**
- * The keys by which hashes, the activity log and receipts are made: 32 bytes each. They outlive a
- * change of the secret key.
+ * The keys by which hashes, the activity log and receipts are created: 32 bytes each. They outlive
+ * a change of the secret key.
  */
 export type OwnKeys = { hash: Buffer; chain: Buffer; signature: Buffer };
 
@@ -85,7 +85,7 @@ export function ownKeysOf(secretKey: string): OwnKeys {
 export function openSecrets(secretKeys: string | (() => SecretKeys), given?: OwnKeys): Secrets {
   const keysNow = typeof secretKeys === 'string' ? (): SecretKeys => [secretKeys] : secretKeys;
   const own = given ?? ownKeysOf(keysNow()[0]);
-  // A key object once: making one for every HMAC costs more than the HMAC.
+  // A key object once: creating one for every HMAC costs more than the HMAC.
   const hashKey = createSecretKey(own.hash);
   const chainKey = createSecretKey(own.chain);
   const signingKey = createPrivateKey({

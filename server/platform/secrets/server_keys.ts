@@ -20,9 +20,9 @@ export class WrongSecretKeyError extends Error {
 
 /**
  * The secrets of the server whose database this is. Guarantee: hashes, the activity log and
- * receipts hold whatever secret key the server has by now, because their keys are made once and
- * kept sealed in the database. The first process makes them of its oldest secret key, so that what
- * was made before there was a place for them goes on to hold. Throws `WrongSecretKeyError`.
+ * receipts hold whatever secret key the server has by now, because their keys are created once and
+ * kept sealed in the database. The first process creates them from its oldest secret key, so that
+ * what was created before there was a place for them goes on to hold. Throws `WrongSecretKeyError`.
  */
 export async function openServerSecrets(
   db: Database,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import sql from 'sql-template-tag';
 import type { Answer, Harness, TestOrganization } from '../../harness.ts';
 
-/** The smallest body that makes an export. */
+/** The smallest body that creates an export. */
 export const noop_export = {
   name: 'Nightly',
   destination: { type: 'NoOp', config: {} },
@@ -23,7 +23,7 @@ export const attrsOf = (answer: Answer): string[] =>
     .map((one: { attr: string; code: string }) => `${one.attr} ${one.code}`)
     .toSorted();
 
-/** Makes an export through the API and gives its body. */
+/** Creates an export through the API and gives its body. */
 export async function newExport(
   harness: Harness,
   home: TestOrganization,
@@ -37,7 +37,7 @@ export async function newExport(
   return created.body;
 }
 
-/** What a test says of a run that no worker made. */
+/** What a test says of a run that no worker created. */
 export type RunWanted = {
   status?: string;
   hour?: number;

@@ -42,7 +42,7 @@ export type ClaimWorld = {
 
 const wide: RunBounds = { project_runs_max: 100, host_runs_max: 100 };
 
-/** Makes the projects and their exports in the stores of a test file. */
+/** Creates the projects and their exports in the stores of a test file. */
 export async function openClaimWorld(harness: Harness): Promise<ClaimWorld> {
   const { db } = harness.deps;
   const exports: ClaimWorld['exports'] = [];

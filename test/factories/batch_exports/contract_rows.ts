@@ -101,7 +101,7 @@ const table_columns =
   'position Int64, uuid UUID, event String, properties String, note Nullable(String), ' +
   "timestamp DateTime64(6, 'UTC'), amount Int64, ratio Nullable(Float64), is_new Bool";
 
-/** Statements that make the table `contract` and fill it with rows; `position` is their order. */
+/** Statements that create the table `contract` and fill it with rows; `position` is their order. */
 export function contractTable(rows: SourceRow[]): string[] {
   return [
     `CREATE TABLE contract (${table_columns}) ENGINE = MergeTree ORDER BY position`,

@@ -24,7 +24,7 @@ export type QueryHarness = {
   folder: string;
   insert(home: TestOrganization, events: TestEvent[], persons?: TestPerson[]): Promise<void>;
   /**
-   * Makes an export whose scheduled runs are the first three hours of 2026, or as many as `hours`
+   * Creates an export whose scheduled runs are the first three hours of 2026, or as many as `hours`
    * says, with what is asked of it.
    */
   scheduled(

@@ -14,7 +14,7 @@ export type Fill = {
   inserted_to?: number;
 };
 
-// Rows of one insertion time, as ingestion under load makes them.
+// Rows of one insertion time, as ingestion under load creates them.
 const batch_rows = 10_000;
 const chunk_rows = 1_000_000;
 

@@ -8,16 +8,16 @@ import type { UserRow } from '../../../server/api/users/store.ts';
 import type { Answer, Harness } from '../../harness.ts';
 import type { MailServer, ReceivedMail } from '../../servers/mail_server.ts';
 
-/** The password of everybody that `newPerson` makes. */
+/** The password of everybody that `newPerson` creates. */
 export const password = 'tidal lamp orchid crust';
 /** Another one that the rules take. */
 export const other_password = 'violet anchor mosaic dune';
 const hash = hashQuickly(password);
 
 /**
- * The hash that `newPerson` gives where none is asked for: its text says that it was made with the
- * least work, so that to check it is as little. An account's hash was made when it was, with what
- * was usual then. Where the work itself is the point, a test gives one of `hashPassword`.
+ * The hash that `newPerson` gives where none is asked for: its text says that it was created with
+ * the least work, so that to check it is as little. An account's hash was created when it was, with
+ * what was usual then. Where the work itself is the point, a test gives one of `hashPassword`.
  */
 function hashQuickly(message: string): string {
   const nonce = randomBytes(16);
@@ -31,7 +31,7 @@ function hashQuickly(message: string): string {
 export type TestClock = { now(): number; pass(milliseconds: number): void };
 
 /**
- * Makes a clock that stands, until it is moved, at the second in which it is first asked: long
+ * Creates a clock that stands, until it is moved, at the second in which it is first asked: long
  * after its file was loaded when other files of the process ran before.
  */
 export function openTestClock(): TestClock {
@@ -41,7 +41,7 @@ export function openTestClock(): TestClock {
   return { now, pass: (milliseconds) => void (passed += milliseconds) };
 }
 
-/** Makes a user with `password` who belongs to no organization. */
+/** Creates a user with `password` who belongs to no organization. */
 export async function newPerson(
   { deps }: Harness,
   fields: { email?: string; password_hash?: string | null; first_name?: string } = {},

@@ -10,7 +10,7 @@ export type RsaKeys = {
 };
 
 /**
- * RSA keys of 2,048 bits that whoever is asked knows. They are read, because to make some takes a
+ * RSA keys of 2,048 bits that whoever is asked knows. They are read, because to create some takes a
  * tenth to half a second.
  */
 export const own_keys = readKeys('saml_acme.key');

@@ -14,7 +14,7 @@ export type Person = TestOrganization & {
   ): Promise<Answer>;
 };
 
-/** Makes a person, the owner of a fresh organization, and signs them in. */
+/** Creates a person, the owner of a fresh organization, and signs them in. */
 export async function newPerson(harness: Harness): Promise<Person> {
   const home = await harness.newOrganization();
   const cookie = await harness.newSession(home.user);
@@ -26,7 +26,7 @@ export async function newPerson(harness: Harness): Promise<Person> {
   return { ...home, ask };
 }
 
-/** Makes a key in the person's browser and gives the answer, the key in `value`. */
+/** Creates a key in the person's browser and gives the answer, the key in `value`. */
 export async function createKey(
   person: Person,
   fields: Record<string, unknown> = {},

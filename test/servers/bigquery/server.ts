@@ -18,7 +18,7 @@ export type BigQueryServer = FaultyServer & {
   jobs: BigQueryJobs;
   /**
    * The tables of a dataset by their names; changing them changes the dataset. One that is not
-   * there is made.
+   * there is created.
    */
   tables(dataset: string): Map<string, StoredTable>;
   /** Of the next piece of an upload only the first 256 KiB are kept. */

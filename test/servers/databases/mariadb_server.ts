@@ -34,7 +34,7 @@ function findProgram(...names: string[]): string | undefined {
     .find((path) => existsSync(path));
 }
 
-/** The server, what makes its folder, and what that one asks for its options. */
+/** The server, what creates its folder, and what that one asks for its options. */
 const programs = ['mariadbd', 'mariadb-install-db', 'my_print_defaults'];
 
 /** Why these tests cannot run here, or undefined when they can. */

@@ -183,7 +183,7 @@ test('a backfill of persons is by their one time, also where nobody says so', as
   assert.deepEqual([refused.status, attrsOf(refused)], [400, ['by invalid_choice']]);
 });
 
-test('an export that ended can be made for its backfills, and says no run follows', async () => {
+test('an export that ended can be created for its backfills, and says no run follows', async () => {
   const home = await harness.newOrganization();
   const created = await newExport(harness, home, {
     end_at: '2026-01-02T00:00:00.000000Z',

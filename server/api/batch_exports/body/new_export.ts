@@ -49,6 +49,6 @@ export async function checkNewExport(
 export function noProject(place: Place, wanted: number | undefined) {
   if (place.team_id !== undefined) return notFound();
   if (wanted === undefined)
-    return invalid('team_id', 'required', 'This organization has no project: make one first.');
+    return invalid('team_id', 'required', 'This organization has no project: create one first.');
   return invalid('team_id', 'invalid_input', 'The organization has no project with this id.');
 }

@@ -12,7 +12,7 @@ import { beginBulkAction, insertBulkAction, insertItems } from './store.ts';
 import type { BulkActionRow } from './store.ts';
 
 /**
- * Makes the action that the body asks for, with everything that it is about at this moment, and
+ * Creates the action that the body asks for, with everything that it is about at this moment, and
  * gives its id. Throws 400 for ids that are not there and for more items than one action takes.
  */
 export async function createBulkAction(

@@ -86,7 +86,7 @@ const asked = {
   ),
 };
 
-/** The body that makes an action. */
+/** The body that creates an action. */
 export const NewBulkAction = Type.Object({
   action: Type.Enum([...bulk_kinds], { description: 'What is done to each.' }),
   ...asked,
@@ -143,7 +143,7 @@ export const BulkActionItem = Type.Object(
         'ended before its turn.',
     }),
     detail: nullable(Type.String({ description: 'Why it was refused.' })),
-    new_run: nullable(uuid('The run that a retry made.')),
+    new_run: nullable(uuid('The run that a retry created.')),
     finished_at: nullable(instant('When it had its turn.')),
   },
   { title: 'BulkActionItem' },

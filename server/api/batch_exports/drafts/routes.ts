@@ -12,8 +12,8 @@ import type { Mount } from '../mount.ts';
 import { BatchExportPatch, NewBatchExport } from '../schema.ts';
 
 /**
- * `test/` and `preview/`, for an export that is not made yet and for one that is, and `effect/` of
- * one that is, under one mount.
+ * `test/` and `preview/`, for an export that is not created yet and for one that is, and `effect/`
+ * of one that is, under one mount.
  */
 export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const config = { scope: 'batch_export:write', within } as const;

@@ -41,7 +41,7 @@ test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
   const record: FoundRecord = listed.body.records.find(
     ({ event }: FoundRecord) => event === 'event 3',
   );
-  // Made now: its query is asked anew for each record, and the day has thirty.
+  // Created now: its query is asked anew for each record, and the day has thirty.
   const queried = await newExport(harness, home, {
     custom_query: "SELECT uuid, event FROM events WHERE event != 'event 3'",
   });

@@ -86,7 +86,7 @@ export const ExportOverview = Type.Object(
     destination_type: Type.String(),
     interval: Type.Enum([...intervals]),
     paused: Type.Boolean(),
-    created_at: instant('When it was made.'),
+    created_at: instant('When it was created.'),
     health: Type.Object({
       code: Type.Enum([...health_codes]),
       detail: Type.String({ description: 'The same in a sentence, with what happened.' }),

@@ -180,7 +180,7 @@ test(
   },
 );
 
-test('names that a destination cannot take are refused before anything is made', async () => {
+test('names that a destination cannot take are refused before anything is created', async () => {
   const home = await harness.newOrganization();
   const sql_config = { host: 'example.com', user: 'u', password: 'p', database: 'd' };
   const cases: [string, object, string, RegExp][] = [

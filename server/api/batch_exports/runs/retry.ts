@@ -33,7 +33,7 @@ type DeliveryState = {
 };
 
 /**
- * Makes a new run that delivers what the old one did not, and gives its id. The caller holds the
+ * Creates a new run that delivers what the old one did not, and gives its id. The caller holds the
  * locks on the export and on the run. Guarantees: nothing is delivered twice. When the commit had
  * begun, the new run is the same delivery and goes on where the old one stopped, so the destination
  * replaces or finds what is there; else it takes what is still missing of its interval, under the

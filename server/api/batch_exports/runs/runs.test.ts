@@ -195,7 +195,7 @@ test('a retry is a new run of the same delivery, and one at a time', async () =>
   }
 });
 
-test('two retries at the same time make one run', async () => {
+test('two retries at the same time create one run', async () => {
   const { created, act } = await withExport();
   const old = await insertRunRow(harness, created.id, { status: 'Failed' });
   const answers = await Promise.all([

@@ -29,7 +29,7 @@ const slotArea = (hour: number, to = hour + 1): Rectangle => ({
   inserted_to: day_start + to * hour_ms,
 });
 
-/** An export that was made at the hour of 1 January and whose schedule is planned until another. */
+/** An export that was created at the hour of 1 January, whose schedule is planned until another. */
 async function exportFrom(created: number, planned: number) {
   const home = await harness.newOrganization();
   const { id } = await newExport(harness, home);

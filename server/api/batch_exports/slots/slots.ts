@@ -118,7 +118,7 @@ const states: Record<Exclude<SlotState, 'waiting'>, string> = {
 /** Why a slot is missing or outside, and what to do. */
 const reasons: Record<SlotReason, string> = {
   paused: 'The export was paused when it was due: a backfill by `inserted_at` delivers it.',
-  made_later: 'The export was made later: a backfill delivers what was taken in before.',
+  made_later: 'The export was created later: a backfill delivers what was taken in before.',
   not_planned:
     'It is due, and no worker has planned it: the server was down, or is behind. It is planned ' +
     'as soon as a worker runs.',

@@ -11,8 +11,8 @@ import { project } from './project.ts';
 import { write_key } from './write_key.ts';
 
 /**
- * What a configuration can describe, one line each, in the order in which it is made: what others
- * lie in or refer to comes before them.
+ * What a configuration can describe, one line each, in the order in which it is created: what
+ * others lie in or refer to comes before them.
  */
 export const kinds: readonly Kind[] = [
   organization,

@@ -33,7 +33,7 @@ export type Standing = {
 export type Reading = { deps: Deps; db: Queryable; organization_id: string };
 
 /**
- * A request to a route of the API. In those that make an object, `:id` stands for the id that the
+ * A request to a route of the API. In those that create an object, `:id` stands for the id that the
  * first one answered.
  */
 export type Request = { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; url: string; body: Fields };
@@ -60,7 +60,7 @@ export type Kind = {
   needs: readonly KindName[];
   /** The field of which there is one of each value, by which an object is found too. */
   identity: string | undefined;
-  /** Fields that stay as they were made. */
+  /** Fields that stay as they were created. */
   fixed: readonly string[];
   /** What a field is when nobody says it; a pull leaves such fields out. */
   defaults: Fields;
@@ -76,16 +76,16 @@ export type Kind = {
   shortened(fields: Fields): Fields;
   /** All that stand, the oldest first. */
   read(reading: Reading): Promise<Standing[]>;
-  /** Where all of its kind are listed and made; a record has its id behind that. */
+  /** Where all of its kind are listed and created; a record has its id behind that. */
   listUrl(home: Home, fields: Fields): string;
   /**
-   * What makes it (nothing: no configuration can), changes it (all wanted fields are given) and
+   * What creates it (nothing: no configuration can), changes it (all wanted fields are given) and
    * deletes it.
    */
   create(home: Home, fields: Fields): Request[];
   change(home: Home, standing: Standing, fields: Fields): Request[];
   remove(home: Home, standing: Standing): Request;
-  /** What is wrong with what was made or changed, beyond what the routes say. */
+  /** What is wrong with what was created or changed, beyond what the routes say. */
   faultAfter(db: Queryable, id: string, fields: Fields): Promise<Violation | undefined>;
   /** What a key is made of while nobody has given one. */
   nameOf(standing: Standing): string;
@@ -101,7 +101,7 @@ export const plain_kind = {
   create(this: Kind, home: Home, body: Fields): Request[] {
     return [{ method: 'POST', url: this.listUrl(home, body), body }];
   },
-  // Fields that stay as they were made are no fields of a change.
+  // Fields that stay as they were created are no fields of a change.
   change(this: Kind, home: Home, standing: Standing, fields: Fields): Request[] {
     const entries = Object.entries(fields).filter(([name]) => !this.fixed.includes(name));
     const body = Object.fromEntries(entries);

@@ -25,7 +25,7 @@ export const apply_configuration = defineTool({
     return {
       ...pick(applied, ['hash', 'applied_at', 'summary']),
       objects: entriesOf(applied, 'objects'),
-      // Secrets that the server made: whoever needs one sets one of their own in the console.
+      // Secrets that the server created: whoever needs one sets one of their own in the console.
       secrets_not_shown: entriesOf(applied, 'shown_once').map(({ path }) => ({ path })),
     };
   },

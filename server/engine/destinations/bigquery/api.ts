@@ -62,7 +62,7 @@ export function findTable({ client, config }: Dataset, table: string): Promise<T
   return unlessStatus(404, () => client.json<Table>('GET', tablesPath(config, table)));
 }
 
-/** Makes a table; one that is there already is left as it is. */
+/** Creates a table; one that is there already is left as it is. */
 export async function createTable(
   { client, config }: Dataset,
   table: string,

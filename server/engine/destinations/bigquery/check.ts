@@ -19,7 +19,7 @@ import { requireColumns } from './table.ts';
 
 /**
  * Tries what a delivery does, up to the values that come back, with a scratch table beside the real
- * one, which is removed again; the table of the export is looked at and not made.
+ * one, which is removed again; the table of the export is looked at and not created.
  */
 export async function checkBigQuery(
   config: BigQueryConfig,
@@ -41,7 +41,7 @@ export async function checkBigQuery(
     (error) => bigQueryError(error, config),
     'BigQuery refused it.',
   );
-  // A step after the making of the scratch table may have failed.
+  // A step after the creation of the scratch table may have failed.
   if (opened !== undefined && results.some((step) => step.status === 'failed'))
     await dropTable(opened, scratch).catch((error: unknown) =>
       deps.log.warn({ err: bigQueryError(error, config) }, 'a scratch table may be left behind'),
@@ -72,7 +72,8 @@ function stepsOf(
       name: 'Check the table',
       run: async () => {
         const found = await findTable(await dataset(), target.table);
-        if (found === undefined) return `${target.name} is not there; the first delivery makes it.`;
+        if (found === undefined)
+          return `${target.name} is not there; the first delivery creates it.`;
         requireColumns(await dataset(), layout, found);
         return `${target.name} has the columns of the export.`;
       },

@@ -22,7 +22,7 @@ export const bigquery_config = Type.Object(
         minLength: 1,
         maxLength: 1024,
         default: 'events',
-        description: 'Table to write to; made when it is not there, never altered.',
+        description: 'Table to write to; created when it is not there, never altered.',
       }),
     ),
     private_key: Type.String({
@@ -53,7 +53,7 @@ export const bigquery_config = Type.Object(
       Type.Boolean({
         default: false,
         description:
-          'True: a table that the export makes has the type JSON for JSON columns; false: ' +
+          'True: a table that the export creates has the type JSON for JSON columns; false: ' +
           'STRING, which keeps them to the byte.',
       }),
     ),
@@ -75,7 +75,7 @@ export const secret_keys = [
 /** Where every request goes but the one for a token. */
 export const api_origin = 'https://bigquery.googleapis.com';
 
-/** Beginning of the names of all tables that deliveries make for a while. */
+/** Beginning of the names of all tables that deliveries create for a while. */
 export const stage_prefix = 'sluice_stage_';
 
 /** The table of receipts, in the dataset of the table. */

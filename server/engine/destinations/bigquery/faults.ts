@@ -39,7 +39,7 @@ const statement = lasting(
 const value = lasting(
   'value_refused',
   'BigQuery does not take a value (%). Change the type of the column, or leave the table to ' +
-    'be made by the export.',
+    'be created by the export.',
 );
 
 /** What Google says in words only, before its reasons, which are few. `%` stands for the words. */
@@ -55,7 +55,7 @@ const by_message: [RegExp, Fault][] = [
     /too many partitions|partitions? (?:modif|produced|count)|partition modifications/i,
     lasting(
       'table_unsuitable',
-      'The rows lie on more days than a table with partitions by day takes (%). Make the ' +
+      'The rows lie on more days than a table with partitions by day takes (%). Create the ' +
         'table yourself with partitions by month or with none, or export to another table.',
     ),
   ],
@@ -72,13 +72,13 @@ const by_message: [RegExp, Fault][] = [
   ],
   [
     new RegExp(`not found: table .*${stage_prefix}`, 'i'),
-    passing('slice_lost', 'A staged part is gone before it could be shown; it is made again.'),
+    passing('slice_lost', 'A staged part is gone before it could be shown; it is created again.'),
   ],
   [
     /not found: dataset/i,
     lasting(
       'schema_missing',
-      'There is no dataset of this name in the project; make it or check the keys project_id ' +
+      'There is no dataset of this name in the project; create it or check the keys project_id ' +
         'and dataset_id.',
     ),
   ],
@@ -127,7 +127,7 @@ const by_reason: Record<string, Fault> = {
   ),
   stopped: cancelled,
   timeout: cancelled,
-  duplicate: passing('conflict', 'Another session made the same thing at once.'),
+  duplicate: passing('conflict', 'Another session created the same thing at once.'),
   notFound: lasting('table_missing', 'The table or one that it needs is gone (%).'),
   invalid: value,
   invalidQuery: statement,

@@ -68,7 +68,7 @@ async function recover(session: Session, outcomes: SliceOutcome[]): Promise<Slic
 }
 
 /**
- * The tables are made and checked before the first row is taken; what dead attempts have left is
+ * The tables are created and checked before the first row is taken; what dead attempts have left is
  * removed but for the slices that are kept.
  */
 async function prepare(session: Session, kept: SliceOutcome[]): Promise<ReadonlySet<string>> {

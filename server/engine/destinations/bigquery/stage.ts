@@ -20,7 +20,7 @@ export type StageState = { table: string; job_id: string };
 export const slice_encoding: Encoding = { format: 'Parquet', compression: 'zstd' };
 
 /**
- * What tables that are only made for a while are kept if nobody removes them: longer than all
+ * What tables that are only created for a while are kept if nobody removes them: longer than all
  * attempts of a run take.
  */
 const stage_milliseconds = 7 * 24 * 60 * 60 * 1000;
@@ -37,7 +37,7 @@ const joined_tables_max = 100;
 /** Tables that one copy job is given; it may have 1,200. */
 const copied_tables_max = 1_000;
 
-/** Makes a table that BigQuery removes by itself after a week. */
+/** Creates a table that BigQuery removes by itself after a week. */
 export async function createScratchTable(
   dataset: Dataset,
   table: string,
@@ -50,7 +50,7 @@ export async function createScratchTable(
 }
 
 /**
- * The configuration of a job that loads a file into an empty table that is there. It never makes
+ * The configuration of a job that loads a file into an empty table that is there. It never creates
  * one, so what was removed to stop an attempt stays away.
  */
 export function loadConfiguration(
@@ -70,8 +70,8 @@ export function loadConfiguration(
 }
 
 /**
- * Makes a table for a while and loads a file of `slice_encoding` with these columns into it. Gives
- * the number of rows that BigQuery took.
+ * Creates a table for a while and loads a file of `slice_encoding` with these columns into it.
+ * Gives the number of rows that BigQuery took.
  */
 export async function loadFile(
   dataset: Dataset,
@@ -95,7 +95,7 @@ function loadJob(table: string): string {
   return `load_${table}`;
 }
 
-/** The beginning of the names of all stage tables of a delivery, whoever made them. */
+/** The beginning of the names of all stage tables of a delivery, whoever created them. */
 function prefixOf(delivery: Delivery): string {
   return `${stage_prefix}${delivery.delivery_id.replaceAll('-', '')}_`;
 }
@@ -154,8 +154,8 @@ export async function isStaged(dataset: Dataset, outcome: SliceOutcome): Promise
 }
 
 /**
- * Removes the stage tables of a delivery but for the kept ones, whoever made them: an attempt that
- * was believed dead can show nothing any more without its own.
+ * Removes the stage tables of a delivery but for the kept ones, whoever created them: an attempt
+ * that was believed dead can show nothing any more without its own.
  */
 export async function dropStages(
   dataset: Dataset,
@@ -168,7 +168,7 @@ export async function dropStages(
 
 /**
  * The tables that hold all slices in their order: their own, or, where these are many, copies of
- * them together, which BigQuery makes without reading a row.
+ * them together, which BigQuery creates without reading a row.
  */
 export async function joinedStages(
   dataset: Dataset,

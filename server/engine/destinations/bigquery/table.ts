@@ -91,15 +91,15 @@ const receipt_fields: Field[] = [
 ];
 
 /**
- * Makes the table and the table of receipts where they are missing, and refuses a table that cannot
- * take the export. Gives the names of the columns that have the type JSON.
+ * Creates the table and the table of receipts where they are missing, and refuses a table that
+ * cannot take the export. Gives the names of the columns that have the type JSON.
  */
 export async function prepareTables(dataset: Dataset, layout: Layout): Promise<Set<string>> {
   const { table } = targetOf(dataset.config);
   const found = await findTable(dataset, table);
   if (found === undefined)
     await createTable(dataset, table, newTable(layout, dataset.config.use_json_type === true));
-  // Read again: another attempt may have made it first.
+  // Read again: another attempt may have created it first.
   const columns = requireColumns(dataset, layout, found ?? (await findTable(dataset, table)));
   await createTable(dataset, receipts_table, {
     schema: { fields: receipt_fields },
@@ -121,7 +121,7 @@ export function requireColumns(
   if (table === undefined)
     throw new NonRetryableError(
       'table_missing',
-      `The table ${name} went away while it was made; retry the run.`,
+      `The table ${name} went away while it was created; retry the run.`,
     );
   if (table.type !== 'TABLE')
     throw new NonRetryableError(

@@ -19,7 +19,7 @@ import type { Table } from './table.ts';
 
 /**
  * Tries what a delivery does with a scratch table like the real one, which is removed again; the
- * table of the export is looked at and not made.
+ * table of the export is looked at and not created.
  */
 export async function checkClickHouse(
   config: ClickHouseConfig,
@@ -37,7 +37,7 @@ export async function checkClickHouse(
     );
     return await tryOut(steps, deps.log, clickHouseError, 'The server refused it.');
   } finally {
-    // A step after the making of the scratch table may have failed.
+    // A step after the creation of the scratch table may have failed.
     await connection
       ?.command(`DROP TABLE IF EXISTS ${inDatabase(config, scratch)} SYNC`)
       .catch((error: unknown) => deps.log.warn({ err: error }, 'a scratch table was left behind'));
@@ -62,7 +62,8 @@ function stepsOf(
       run: async () => {
         const connection = await connected();
         found = await findTable(connection, config, target.table);
-        if (found === undefined) return `${target.name} is not there; the first delivery makes it.`;
+        if (found === undefined)
+          return `${target.name} is not there; the first delivery creates it.`;
         await checkTable(connection, config, layout, found);
         return `${target.name} has the columns of the export.`;
       },
@@ -94,7 +95,7 @@ function stepsOf(
   ];
 }
 
-/** A row in the scratch table, which is made like the one that was found. */
+/** A row in the scratch table, which is created like the one that was found. */
 async function writeRow(
   at: {
     connection: Connection;

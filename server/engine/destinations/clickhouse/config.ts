@@ -19,7 +19,7 @@ export const clickhouse_config = Type.Object(
         minLength: 1,
         maxLength: 200,
         default: 'default',
-        description: 'User that may make and write the tables.',
+        description: 'User that may create and write the tables.',
       }),
     ),
     password: Type.String({
@@ -39,7 +39,7 @@ export const clickhouse_config = Type.Object(
         minLength: 1,
         maxLength: 150,
         default: 'events',
-        description: 'Table to write to; made when it is not there, never altered.',
+        description: 'Table to write to; created when it is not there, never altered.',
       }),
     ),
     has_self_signed_cert: Type.Optional(
@@ -96,7 +96,7 @@ export function clickHouseViolations(config: ClickHouseConfig): ConfigViolation[
       code: 'invalid_input',
       detail: "Names that begin with sluice_ are the export's own; choose another name.",
     });
-  // ClickHouse makes a folder of each name, escaped.
+  // ClickHouse creates a folder for each name, escaped.
   for (const attr of ['database', 'table_name'] as const)
     if (Buffer.byteLength(encodeURIComponent((config[attr] ?? '').toWellFormed())) > 200)
       found.push({ attr, code: 'invalid_input', detail: 'The name is too long for ClickHouse.' });

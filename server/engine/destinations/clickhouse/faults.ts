@@ -26,7 +26,7 @@ const denied = lasting(
 const value = lasting(
   'value_refused',
   'The table does not take a value (%). Change the type of the column, or leave the table to ' +
-    'be made by the export.',
+    'be created by the export.',
 );
 const statement = lasting(
   'statement_refused',
@@ -36,7 +36,7 @@ const statement = lasting(
 const gone = passing(
   'slice_lost',
   'A table of the delivery was removed before it could be shown, by hand or by another ' +
-    'attempt; it is made again.',
+    'attempt; it is created again.',
 );
 const cancelled = passing('cancelled_by_server', 'The server cancelled the statement (%).');
 const short = passing('out_of_resources', 'The server is short of resources (%).');
@@ -73,11 +73,14 @@ const faults: Record<string, Fault> = {
   DATABASE_ACCESS_DENIED: denied,
   UNKNOWN_DATABASE: lasting(
     'database_missing',
-    'There is no database of this name; make it or check the key database.',
+    'There is no database of this name; create it or check the key database.',
   ),
   UNKNOWN_TABLE: gone,
   TABLE_IS_DROPPED: gone,
-  TABLE_ALREADY_EXISTS: passing('conflict', 'Another delivery made the table at the same moment.'),
+  TABLE_ALREADY_EXISTS: passing(
+    'conflict',
+    'Another delivery created the table at the same moment.',
+  ),
   INCOMPATIBLE_COLUMNS: passing(
     'conflict',
     'The table was altered during the delivery; it is delivered again.',

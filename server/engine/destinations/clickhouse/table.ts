@@ -50,7 +50,7 @@ export function clickHouseColumnFaults(columns: Column[]): string[] {
 }
 
 /**
- * The statement that makes the table of an export. It has no partitions, so that a delivery is
+ * The statement that creates the table of an export. It has no partitions, so that a delivery is
  * shown in one step; persons are merged by key and version.
  */
 export function tableStatement(target: string, layout: Layout): string {
@@ -111,8 +111,8 @@ export async function listTables(
 }
 
 /**
- * Makes the table and the table of receipts where they are missing, and refuses a table that cannot
- * take the export. Gives the table as it is.
+ * Creates the table and the table of receipts where they are missing, and refuses a table that
+ * cannot take the export. Gives the table as it is.
  */
 export async function prepareTables(
   connection: Connection,
@@ -163,7 +163,7 @@ export async function checkTable(
     throw new NonRetryableError(
       'table_unsuitable',
       `Persons are merged by (team_id, distinct_id), but the table ${name} is no ` +
-        'ReplacingMergeTree ordered by these columns; make one or export to another table.',
+        'ReplacingMergeTree ordered by these columns; create one or export to another table.',
     );
   }
   await checkColumns(connection, config, layout.columns);
@@ -195,7 +195,8 @@ async function checkColumns(
 }
 
 /**
- * Makes an empty table that fits the target part by part, whose rows say which stage they came by.
+ * Creates an empty table that fits the target part by part, whose rows say which stage they came
+ * by.
  */
 export async function createStage(
   connection: Connection,

@@ -142,7 +142,7 @@ test('names come from the prefix, the interval, the delivery and the slice', asy
   await sink.abort([]);
 });
 
-test('a link out of the folder is not followed, not even to make a folder', async () => {
+test('a link out of the folder is not followed, not even to create a folder', async () => {
   await symlink(outside, join(root, 'escape'));
   const sink = await file.open({ prefix: 'escape/made' }, delivery(), deps);
   await assert.rejects(

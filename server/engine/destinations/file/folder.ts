@@ -5,9 +5,9 @@ import { NonRetryableError } from '../../destination/errors.ts';
 import { isMissing } from './faults.ts';
 
 /**
- * The absolute path of a folder below `root`, made when it is not there. Guarantee: nothing is made
- * and no path is given outside of `root`, also where a part is a symbolic link; then it throws. The
- * folders that were not there before are added to `made`, outermost first.
+ * The absolute path of a folder below `root`, created when it is not there. Guarantee: nothing is
+ * created and no path is given outside of `root`, also where a part is a symbolic link; then it
+ * throws. The folders that were not there before are added to `created`, outermost first.
  */
 export async function createFolder(
   root: string,
@@ -36,11 +36,12 @@ export async function createFolder(
 function noRoot(): NonRetryableError {
   return new NonRetryableError(
     'permission_denied',
-    'The export folder cannot be made; the operator must name another one with SLUICE_EXPORT_DIR.',
+    'The export folder cannot be created; the operator must name another one with ' +
+      'SLUICE_EXPORT_DIR.',
   );
 }
 
-/** Removes folders that `makeFolder` made, as far as nothing lies in them. */
+/** Removes folders that `createFolder` created, as far as nothing lies in them. */
 export async function removeFolders(created: string[]): Promise<void> {
   for (const path of created.toReversed()) {
     try {

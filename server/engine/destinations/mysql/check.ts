@@ -35,7 +35,7 @@ export async function checkMySql(
       'The server refused it.',
     );
   } finally {
-    // A step after the making of the scratch table may have failed. One of the session alone goes
+    // A step after the creation of the scratch table may have failed. One of the session alone goes
     // with it; to drop the other needs a right that a user without that table may lack.
     await connection?.run('ROLLBACK').catch(() => undefined);
     await connection
@@ -68,7 +68,7 @@ function stepsOf(
         if (isThere) await checkTable(await connected(), config, layout);
         return isThere
           ? `${target.name} can take the columns of the export.`
-          : `${target.name} is not there; the first delivery makes it.`;
+          : `${target.name} is not there; the first delivery creates it.`;
       },
     },
     {

@@ -9,7 +9,7 @@ export const mysql_config = Type.Object(
     user: Type.String({
       minLength: 1,
       maxLength: 80,
-      description: 'User that may make and write the tables.',
+      description: 'User that may create and write the tables.',
     }),
     password: Type.String({ minLength: 1, maxLength: 1000, description: 'Password of the user.' }),
     host: Type.String({
@@ -35,7 +35,7 @@ export const mysql_config = Type.Object(
         minLength: 1,
         maxLength: 64,
         default: 'events',
-        description: 'Table to write to; made when it is not there, never altered.',
+        description: 'Table to write to; created when it is not there, never altered.',
       }),
     ),
     has_self_signed_cert: Type.Optional(

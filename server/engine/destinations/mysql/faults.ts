@@ -22,12 +22,12 @@ const denied = lasting(
   'permission_denied',
   'The user has not the rights it needs (%). Grant SELECT and INSERT on the table and on ' +
     'sluice_receipts, UPDATE too for persons and for repeats, CREATE where the tables are to be ' +
-    'made, DROP and ALTER beside it for a stage.',
+    'created, DROP and ALTER beside it for a stage.',
 );
 const value = lasting(
   'value_refused',
   'The table does not take a value (%). Change the type of the column, or leave the table to ' +
-    'be made by the export.',
+    'be created by the export.',
 );
 const constraint = lasting(
   'constraint_violated',
@@ -90,7 +90,10 @@ const faults: Record<string, Fault> = {
   ER_COLUMNACCESS_DENIED_ERROR: denied,
   ER_SPECIFIC_ACCESS_DENIED_ERROR: denied,
   ER_NO_SUCH_TABLE: lasting('table_missing', 'The table or one that it needs is gone (%).'),
-  ER_TABLE_EXISTS_ERROR: passing('conflict', 'Another delivery made the table at the same moment.'),
+  ER_TABLE_EXISTS_ERROR: passing(
+    'conflict',
+    'Another delivery created the table at the same moment.',
+  ),
   ER_LOCK_WAIT_TIMEOUT: passing(
     'locked',
     'Another delivery or session holds a lock on the table or on rows of it.',

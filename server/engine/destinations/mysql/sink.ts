@@ -38,7 +38,7 @@ const overhead_bytes = 64_000;
 /**
  * Opens an attempt at a delivery. Whatever it does it does while it holds the delivery's named
  * lock, which keeps a dead worker's attempt and ours apart: who gets it later sees the receipt that
- * the earlier one committed. What makes, renames or drops a table ends a transaction of MySQL, so
+ * the earlier one committed. What creates, renames or drops a table ends a transaction of MySQL, so
  * it is done before one begins or after it.
  */
 export async function openMySqlSink(

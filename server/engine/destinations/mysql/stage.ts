@@ -57,15 +57,15 @@ export async function takeStageOver(
 }
 
 /**
- * Makes the stage with the target's own types, so that a value that does not fit is refused when it
- * is staged. False where the user may not make, rename and drop tables; then there is none. To be
- * called outside a transaction.
+ * Creates the stage with the target's own types, so that a value that does not fit is refused when
+ * it is staged. False where the user may not create, rename and drop tables; then there is none. To
+ * be called outside a transaction.
  */
 export async function createStage(stage: Stage): Promise<boolean> {
   const { connection } = stage;
   const name = inDatabase(stage.config, stage.table);
   const isAllowed = await unlessDenied(async () => {
-    // The right to drop is asked for whether the table is there or not, and before it is made.
+    // The right to drop is asked for whether the table is there or not, and before it is created.
     await connection.run(`DROP TABLE IF EXISTS ${name}`);
     await connection.run(await stageStatement(stage));
   });
@@ -85,8 +85,8 @@ export async function createStage(stage: Stage): Promise<boolean> {
 }
 
 /**
- * Written out, because servers with GTIDs refused a table made of a SELECT for long; with a primary
- * key, for servers that demand one.
+ * Written out, because servers with GTIDs refused a table created from a SELECT for long; with a
+ * primary key, for servers that demand one.
  */
 async function stageStatement(stage: Stage): Promise<string> {
   const { connection, config, delivery } = stage;
@@ -157,8 +157,8 @@ export async function moveStage(stage: Stage, outcomes: SliceOutcome[]): Promise
 }
 
 /**
- * Removes all stages of the delivery, whoever made them, but for the kept one. To be called outside
- * a transaction.
+ * Removes all stages of the delivery, whoever created them, but for the kept one. To be called
+ * outside a transaction.
  */
 export async function dropStages(stage: Stage, kept?: string): Promise<void> {
   for (const table of await listStages(stage))
@@ -185,7 +185,7 @@ async function countWrites(stage: Stage, table: string): Promise<Map<number, num
 }
 
 /**
- * False where the right has been taken away since the stage was made: then its rows are written
+ * False where the right has been taken away since the stage was created: then its rows are written
  * again.
  */
 function renamed({ connection, config, table }: Stage, from: string): Promise<boolean> {

@@ -69,7 +69,7 @@ export function mySqlColumnFaults(columns: Column[]): string[] {
     : faults;
 }
 
-/** The statement that makes the table of an export; persons get a primary key to be merged by. */
+/** The statement that creates the table of an export; persons get a primary key to be merged by. */
 export async function tableStatement(
   connection: Connection,
   target: string,
@@ -92,9 +92,9 @@ export async function tableStatement(
 }
 
 /**
- * Makes the table and the table of receipts where they are missing, and refuses a table that cannot
- * take the export: missing columns are all named, persons need a unique index on their key. To be
- * called outside a transaction, which the making of a table would end.
+ * Creates the table and the table of receipts where they are missing, and refuses a table that
+ * cannot take the export: missing columns are all named, persons need a unique index on their key.
+ * To be called outside a transaction, which the creation of a table would end.
  */
 export async function prepareTables(
   connection: Connection,
@@ -194,7 +194,7 @@ async function checkUniqueIndex(connection: Connection, config: MySqlConfig): Pr
     throw new NonRetryableError(
       'unique_index_missing',
       `Persons are merged by (team_id, distinct_id), but the table ${name} has no unique ` +
-        'index on these columns; make one or export to another table.',
+        'index on these columns; create one or export to another table.',
     );
   }
 }

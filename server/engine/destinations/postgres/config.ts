@@ -44,7 +44,7 @@ export const postgres_config = Type.Object(
         minLength: 1,
         maxLength: 63,
         default: 'events',
-        description: 'Table to write to; made when it is not there, never altered.',
+        description: 'Table to write to; created when it is not there, never altered.',
       }),
     ),
     has_self_signed_cert: Type.Optional(

@@ -64,7 +64,7 @@ function moverOf(
   return {
     move: (number) => {
       waiting += 1;
-      // The table is locked with the first slice, when the transaction that made it has been
+      // The table is locked with the first slice, when the transaction that created it has been
       // committed.
       work = (work ?? prepared())
         .then(() => moveSlice(connection, stage, number, staged.get(number)!))

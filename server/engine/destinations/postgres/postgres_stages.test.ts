@@ -45,7 +45,7 @@ test('a trigger that leaves rows out of the move of the stage is no success', as
   assert.deepEqual(await rowsOf(place), []);
 });
 
-test('a user who may not make tables delivers all slices in one transaction', async () => {
+test('a user who may not create tables delivers all slices in one transaction', async () => {
   const place = await freshPlace();
   const { schema } = place.config;
   await server.pool.query(`CREATE TABLE ${schema}.events (uuid text);

@@ -57,7 +57,7 @@ export function stageOf(config: PostgresConfig, delivery: Delivery, holder: stri
   };
 }
 
-/** True where the user may make tables in the schema of the target. */
+/** True where the user may create tables in the schema of the target. */
 export async function canStage(connection: Connection, config: PostgresConfig): Promise<boolean> {
   const [right] = await connection.rows<{ is_given: boolean }>(
     "SELECT has_schema_privilege($1, 'CREATE') AS is_given",
@@ -99,8 +99,8 @@ export async function takeStageOver(
 }
 
 /**
- * Makes an empty stage with the target's own types, so a value that does not fit is refused when it
- * is staged. Large values are compressed when they are moved, once and as the target wants it.
+ * Creates an empty stage with the target's own types, so a value that does not fit is refused when
+ * it is staged. Large values are compressed when they are moved, once and as the target wants it.
  */
 export async function createStage(connection: Connection, stage: Stage): Promise<void> {
   await connection.run(
@@ -210,7 +210,7 @@ export async function listStaged(
   ]);
 }
 
-/** Removes the stage, whoever made it. */
+/** Removes the stage, whoever created it. */
 export async function dropStage(connection: Connection, stage: Stage): Promise<void> {
   await connection.run(`DROP TABLE IF EXISTS ${stage.quoted}`);
 }

@@ -26,7 +26,7 @@ const types: Record<ColumnType, string> = {
   boolean: 'boolean',
 };
 
-/** The statement that makes the table of an export; persons get a primary key to be merged by. */
+/** The statement that creates the table of an export; persons get a primary key to be merged by. */
 function tableStatement(target: string, delivery: Layout): string {
   const columns = delivery.columns.map((column) => `${quoted(column.name)} ${types[column.type]}`);
   if (isMerged(delivery)) columns.push(`PRIMARY KEY (${person_key.map(quoted).join(', ')})`);
@@ -34,7 +34,7 @@ function tableStatement(target: string, delivery: Layout): string {
 }
 
 /**
- * Makes the table and the table of receipts in the open transaction where they are missing, and
+ * Creates the table and the table of receipts in the open transaction where they are missing, and
  * refuses a table that cannot take the export before anything is written: missing columns and those
  * that no row of the export fits are all named, persons need a unique index on their key. The table
  * stays locked as for writing, so that its columns stay and a wait for another session's lock
@@ -52,7 +52,7 @@ export async function prepareTables(
   if (schema === undefined)
     throw new NonRetryableError(
       'schema_missing',
-      `There is no schema ${target.schema} in the database; make it or change the key schema.`,
+      `There is no schema ${target.schema} in the database; create it or change the key schema.`,
     );
   await createTable(connection, target.quoted, tableStatement(target.quoted, delivery));
   await createTable(
@@ -70,7 +70,8 @@ export async function prepareTables(
 }
 
 /**
- * A table that is there is not made again, because even IF NOT EXISTS needs the right to make one.
+ * A table that is there is not created again, because even IF NOT EXISTS needs the right to create
+ * one.
  */
 async function createTable(connection: Connection, name: string, statement: string): Promise<void> {
   if (await tableExists(connection, name)) return;
@@ -78,11 +79,13 @@ async function createTable(connection: Connection, name: string, statement: stri
     await connection.rows(statement);
   } catch (error) {
     const { code } = error as { code?: string };
-    // Two sessions made it at once; PostgreSQL then reports a duplicate in its own catalogue.
+    // Two sessions created it at once; PostgreSQL then reports a duplicate in its own catalogue.
     if (code === '23505' || code === '42P07')
-      throw new RetryableError('conflict', 'Another delivery made the table at the same moment.', {
-        cause: error,
-      });
+      throw new RetryableError(
+        'conflict',
+        'Another delivery created the table at the same moment.',
+        { cause: error },
+      );
     throw error;
   }
 }
@@ -165,7 +168,7 @@ async function checkUniqueIndex(
     throw new NonRetryableError(
       'unique_index_missing',
       `Persons are merged by (team_id, distinct_id), but the table ${name} has no unique ` +
-        'index on these columns; make one or export to another table.',
+        'index on these columns; create one or export to another table.',
     );
   }
 }

@@ -75,7 +75,7 @@ function stepsOf(
       name: 'Check the table',
       run: async () => {
         supers = await prepareTables(await connected(), config, columns);
-        return `${target.name} has the columns of the export or can be made.`;
+        return `${target.name} has the columns of the export or can be created.`;
       },
     },
     ...(load === undefined ? [] : [bucketStep(load)]),

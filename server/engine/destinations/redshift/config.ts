@@ -52,7 +52,7 @@ export const redshift_config = Type.Object(
         minLength: 1,
         maxLength: 127,
         default: 'events',
-        description: 'Table to write to; made when it is not there, never altered.',
+        description: 'Table to write to; created when it is not there, never altered.',
       }),
     ),
     properties_data_type: Type.Optional(
@@ -61,7 +61,7 @@ export const redshift_config = Type.Object(
         enum: ['varchar', 'super'],
         default: 'varchar',
         description:
-          'Type of JSON columns in a table that the export makes: varchar keeps the text ' +
+          'Type of JSON columns in a table that the export creates: varchar keeps the text ' +
           '(65,535 bytes at most), super the value.',
       }),
     ),

@@ -111,9 +111,9 @@ async function hold(at: StagedPlace): Promise<void> {
 }
 
 /**
- * To be called after an object was made. An attempt that was believed dead may have made it after
- * the one that took the delivery over had removed everything, at its beginning or its end: so who
- * does not hold the delivery any more removes its own object. Throws `slice_lost` then.
+ * To be called after an object was created. An attempt that was believed dead may have created it
+ * after the one that took the delivery over had removed everything, at its beginning or its end: so
+ * who does not hold the delivery any more removes its own object. Throws `slice_lost` then.
  */
 async function requireHeld(at: StagedPlace, key: string): Promise<void> {
   const content = await at.store.read(holderKey(at));

@@ -5,7 +5,7 @@ import type { OwnFaults } from '../../sql_tables/postgres_faults.ts';
 const value = lasting(
   'value_refused',
   'The table does not take a value (%). Change the type of the column, or leave the table to ' +
-    'be made by the export with the properties_data_type super.',
+    'be created by the export with the properties_data_type super.',
 );
 const bucket_denied = lasting(
   'permission_denied',
@@ -34,7 +34,7 @@ const own: OwnFaults = {
       /NoSuchKey|mandatory file|(manifest|file|prefix|object)\b.* (does not exist|not found)/is,
       passing(
         'slice_lost',
-        'A staged object is gone before it could be loaded; it is made again. A rule of the ' +
+        'A staged object is gone before it could be loaded; it is created again. A rule of the ' +
           'bucket may remove objects too early.',
       ),
     ],
@@ -72,7 +72,7 @@ const own: OwnFaults = {
     '42501': lasting(
       'permission_denied',
       'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it ' +
-        'where the tables are to be made; SELECT and INSERT on the table and on ' +
+        'where the tables are to be created; SELECT and INSERT on the table and on ' +
         'sluice_receipts, UPDATE on the latter for its lock and DELETE for repeats; DELETE on ' +
         'the table for persons; TEMPORARY on the database.',
     ),

@@ -60,7 +60,7 @@ test('persons pass through the bucket and are merged', async () => {
   ]);
 });
 
-test('a staged object that is gone is made again by the next attempt', async () => {
+test('a staged object that is gone is created again by the next attempt', async () => {
   const config = await world.freshConfig();
   const given = deliveryOf();
   const write = async (attempt: number) => {

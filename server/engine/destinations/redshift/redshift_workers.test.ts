@@ -110,7 +110,7 @@ test('an attempt believed dead that comes back stages and shows nothing any more
 });
 
 test(
-  'a user who may not make tables has all slices wait in the session, and a crash repeats them ' +
+  'a user who may not create tables has all slices wait in the session, and a crash repeats them ' +
     'all',
   async () => {
     const config = await world.freshConfig();

@@ -77,7 +77,7 @@ export async function openRedshiftSink(
   return openStagedSink(work, withRedshiftErrors, deps.log);
 }
 
-/** The tables are made and checked before the first row is taken. */
+/** The tables are created and checked before the first row is taken. */
 async function placeOf(session: Session): Promise<StagePlace> {
   session.supers ??= await prepareTables(
     session.connection,

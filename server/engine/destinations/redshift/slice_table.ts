@@ -42,8 +42,8 @@ export type SliceTable = {
 };
 
 /**
- * Makes a table for slices, beside the target and with its types. Undefined where the user may not.
- * Throws `slice_lost` when the delivery is there by now: then nobody would remove the table.
+ * Creates a table for slices, beside the target and with its types. Undefined where the user may
+ * not. Throws `slice_lost` when the delivery is there by now: then nobody would remove the table.
  */
 export async function openSliceTable(place: Place): Promise<SliceTable | undefined> {
   const { connection, config, delivery } = place;
@@ -116,7 +116,7 @@ function renameWhole(
   });
 }
 
-/** Removes all tables of slices of the delivery, whoever made them, but for the kept one. */
+/** Removes all tables of slices of the delivery, whoever created them, but for the kept one. */
 export async function dropSliceTables(place: Place, kept?: string): Promise<void> {
   const { connection } = place;
   for (const table of await listTables(place)) {

@@ -52,7 +52,7 @@ const row_limit: RowLimit = {
 /**
  * The stage of the mode INSERT. A slice is one transaction. What is the only slice waits in a
  * temporary table, as it is repeated after a crash in any case; several wait in a table that
- * survives the session, or, where the user may not make one, in the temporary table as well.
+ * survives the session, or, where the user may not create one, in the temporary table as well.
  */
 export function insertStage(): Stage {
   const create = stageMaker();
@@ -102,8 +102,8 @@ function insertRows(
 }
 
 /**
- * Gives what makes the table `sluice_stage` of a session when it is called first, and does nothing
- * later.
+ * Gives what creates the table `sluice_stage` of a session when it is called first, and does
+ * nothing later.
  */
 export function stageMaker(): (place: StagePlace) => Promise<void> {
   let is_created = false;

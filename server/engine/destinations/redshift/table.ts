@@ -56,7 +56,7 @@ export function redshiftColumnFaults(columns: Column[]): string[] {
 }
 
 /**
- * The statement that makes the table of an export, or a temporary one like it. Redshift does not
+ * The statement that creates the table of an export, or a temporary one like it. Redshift does not
  * enforce keys, so it gets none.
  */
 export function tableStatement(
@@ -72,8 +72,8 @@ export function tableStatement(
 }
 
 /**
- * The statement that makes the table of receipts; a long manifest is several rows, in the order of
- * `part`.
+ * The statement that creates the table of receipts; a long manifest is several rows, in the order
+ * of `part`.
  */
 export function receiptsStatement(receipts: string): string {
   return `CREATE TABLE IF NOT EXISTS ${receipts} (delivery_id varchar(36) NOT NULL,
@@ -110,7 +110,7 @@ export async function columnTypes(
 }
 
 /**
- * Makes the table and the table of receipts where they are missing, each in its own transaction,
+ * Creates the table and the table of receipts where they are missing, each in its own transaction,
  * and refuses a table that cannot take the export before anything is written: missing columns are
  * all named. Gives the names of the columns that hold SUPER values.
  */
@@ -127,10 +127,10 @@ export async function prepareTables(
   if (schema === undefined)
     throw new NonRetryableError(
       'schema_missing',
-      `There is no schema ${target.schema} in the database; make it or change the key schema.`,
+      `There is no schema ${target.schema} in the database; create it or change the key schema.`,
     );
-  // A table that is there is not made again, because even IF NOT EXISTS needs the right to make
-  // one.
+  // A table that is there is not created again, because even IF NOT EXISTS needs the right to
+  // create one.
   if ((await columnTypes(connection, target.schema, 'sluice_receipts')) === undefined)
     await connection.rows(receiptsStatement(target.receipts));
   const found = await columnTypes(connection, target.schema, target.table);
@@ -160,14 +160,14 @@ export async function prepareTables(
  */
 export const stage = 'sluice_stage';
 
-/** The statement that makes the stage. */
+/** The statement that creates the stage. */
 export function stageStatement(target: string, columns: Column[]): string {
   return `CREATE TEMPORARY TABLE ${stage} AS SELECT ${listOf(columns)} FROM ${target} LIMIT 0`;
 }
 
 /**
- * The statement that makes a table like the target for slices that outlive their session; `column`
- * says by which write a row came.
+ * The statement that creates a table like the target for slices that outlive their session;
+ * `column` says by which write a row came.
  */
 export function sliceTableStatement(
   name: string,

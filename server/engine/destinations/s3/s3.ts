@@ -14,7 +14,7 @@ export const s3: DestinationDefinition<typeof s3_config> = defineObjectStore({
   only_with: [{ keys: ['kms_key_id'], key: 'encryption', values: ['aws:kms'] }],
   validate: s3Violations,
   openStore: async (config, deps) => {
-    // The operator may have changed the setting since the export was made.
+    // The operator may have changed the setting since the export was created.
     if (isWithoutKey(config) && deps.has_environment_credentials !== true)
       throw new NonRetryableError('authentication_failed', no_environment_credentials);
     return openBucket(config, deps.outbound, deps.signal);

@@ -23,7 +23,7 @@ import type { TableColumns } from './table.ts';
 
 /**
  * Tries what a delivery does, up to the values that come back, with a scratch table beside the real
- * one, which is removed again; the table of the export is looked at and not made.
+ * one, which is removed again; the table of the export is looked at and not created.
  */
 export async function checkSnowflake(
   config: SnowflakeConfig,
@@ -45,7 +45,7 @@ export async function checkSnowflake(
       return explained instanceof Error ? explained.message : 'Snowflake refused it.';
     });
   } finally {
-    // A step after the making of the scratch table may have failed.
+    // A step after the creation of the scratch table may have failed.
     await connection
       ?.rows(`DROP TABLE IF EXISTS ${scratch}`)
       .catch((error: unknown) =>
@@ -65,7 +65,7 @@ function stepsOf(
   const layout = testedLayout(columns);
   let found: TableColumns | undefined;
   let row = sampleRow(columns);
-  // What a table that the first delivery makes would have.
+  // What a table that the first delivery creates would have.
   let types: TableColumns = new Map(
     columns.map(({ name, type }) => [name, type === 'json' ? 'VARIANT' : 'TEXT']),
   );
@@ -81,7 +81,8 @@ function stepsOf(
       name: 'Check the table',
       run: async () => {
         const kind = await findTableKind(await connected(), config, target.table);
-        if (kind === undefined) return `${target.name} is not there; the first delivery makes it.`;
+        if (kind === undefined)
+          return `${target.name} is not there; the first delivery creates it.`;
         types = found = await checkTable(await connected(), config, layout, kind);
         row = fitted(row, types);
         return `${target.name} has the columns of the export.`;

@@ -81,7 +81,7 @@ export const snowflake_config = Type.Object(
         maxLength: name_characters_max,
         default: 'events',
         description:
-          'Table to write to; made when it is not there, never altered. Letter case counts.',
+          'Table to write to; created when it is not there, never altered. Letter case counts.',
       }),
     ),
     role: Type.Optional(

@@ -177,7 +177,7 @@ async function use(client: Client, what: string, code: string, message: string):
       throw error;
     throw new NonRetryableError(
       code,
-      `${message}. Names are taken with their letter case: those that were made without ` +
+      `${message}. Names are taken with their letter case: those that were created without ` +
         'quotes are in upper case.',
       {
         cause: error,

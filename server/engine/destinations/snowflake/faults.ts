@@ -36,7 +36,7 @@ const denied = lasting(
 const value = lasting(
   'value_refused',
   'The table does not take a value (%). Change the type of the column, or leave the table to ' +
-    'be made by the export.',
+    'be created by the export.',
 );
 const asleep = passing(
   'warehouse_unavailable',

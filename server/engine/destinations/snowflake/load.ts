@@ -41,7 +41,7 @@ export function temporaryName(purpose: string): string {
   return `sluice_${purpose}_${randomBytes(8).toString('hex')}`;
 }
 
-/** Makes a stage in the session. */
+/** Creates a stage in the session. */
 export async function openLoader(connection: Connection): Promise<Loader> {
   const stage = temporaryName('stage');
   const table = quoted(temporaryName('text'));

@@ -36,7 +36,7 @@ import type { Stage } from './stage.ts';
 import { prepareTables, showStatement, valueExpression } from './table.ts';
 import type { TableColumns } from './table.ts';
 
-/** What an attempt has found and made. */
+/** What an attempt has found and created. */
 type Prepared = { loader: Loader; columns: TableColumns };
 
 /**
@@ -89,7 +89,8 @@ export async function openSnowflakeSink(
 }
 
 /**
- * The tables are made and checked here, before the engine opens the query that would wait for them.
+ * The tables are created and checked here, before the engine opens the query that would wait for
+ * them.
  */
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   const { connection, config, delivery, attempt_id } = session;

@@ -59,7 +59,7 @@ test(
     const given = delivery();
     for (const [name, pattern, fault, isRetryable, code] of [
       [
-        'no right to make the table',
+        'no right to create the table',
         /^CREATE TABLE/,
         refusal('003001', '42501', "Insufficient privileges to operate on schema 'S'"),
         false,

@@ -179,7 +179,7 @@ test('an attempt that loses its session in the third of five slices repeats that
 });
 
 test(
-  'a role that may not make tables has all slices wait in the session; of persons in a stage ' +
+  'a role that may not create tables has all slices wait in the session; of persons in a stage ' +
     'the newest counts',
   async () => {
     await deliver(delivery());

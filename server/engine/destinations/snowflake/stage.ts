@@ -43,7 +43,7 @@ export type Stage = {
 
 /**
  * The stage of a delivery of one slice, which is repeated after a crash in any case, or of a role
- * that may not make tables: it ends with the session.
+ * that may not create tables: it ends with the session.
  */
 export async function openTemporaryStage({ connection, config }: Place): Promise<Stage> {
   const table = quoted(temporaryName('rows'));
@@ -58,7 +58,7 @@ export async function openTemporaryStage({ connection, config }: Place): Promise
 }
 
 /**
- * Makes a stage that outlives the session. Undefined where the role may not make tables. Throws
+ * Creates a stage that outlives the session. Undefined where the role may not create tables. Throws
  * `slice_lost` when the delivery is there by now: then nobody would remove the stage.
  */
 export async function openStage(place: Place): Promise<Stage | undefined> {
@@ -107,7 +107,7 @@ export async function takeOver(
   return taken;
 }
 
-/** Removes all stages of the delivery that outlive sessions, whoever made them. */
+/** Removes all stages of the delivery that outlive sessions, whoever created them. */
 export async function dropStages(place: Omit<Place, 'columns'>): Promise<void> {
   for (const name of await listStages(place))
     await place.connection.rows(`DROP TABLE IF EXISTS ${quoted(name)}`);

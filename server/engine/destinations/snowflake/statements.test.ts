@@ -27,7 +27,7 @@ const column = (name: string, type: Column['type'] = 'text', is_calculated = fal
   is_calculated,
 });
 
-test('the table of events is made with these types', () => {
+test('the table of events is created with these types', () => {
   assertSameSql(
     tableStatement('"events"', events.columns.tables),
     'CREATE TABLE IF NOT EXISTS "events" ("uuid" VARCHAR, "event" VARCHAR, "properties" ' +

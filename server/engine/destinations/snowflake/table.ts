@@ -6,7 +6,7 @@ import { receipts_table, targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import type { Connection } from './connection.ts';
 
-/** Types of the columns of a table that the export makes. Instants are UTC. */
+/** Types of the columns of a table that the export creates. Instants are UTC. */
 const types: Record<ColumnType, string> = {
   uuid: 'VARCHAR',
   text: 'VARCHAR',
@@ -36,7 +36,7 @@ export function snowflakeColumnFaults(columns: Column[]): string[] {
     );
 }
 
-/** The statement that makes the table of an export under this name, which is quoted already. */
+/** The statement that creates the table of an export under this name, which is quoted already. */
 export function tableStatement(table: string, columns: Column[]): string {
   return `CREATE TABLE IF NOT EXISTS ${table}
     (${columns.map((column) => `${quoted(column.name)} ${types[column.type]}`).join(', ')})`;
@@ -68,9 +68,9 @@ async function findTableKinds(
 }
 
 /**
- * Makes the table and the table of receipts where they are missing, and refuses a table that cannot
- * take the export: all missing columns are named. To be called outside a transaction, which the
- * making of a table would end.
+ * Creates the table and the table of receipts where they are missing, and refuses a table that
+ * cannot take the export: all missing columns are named. To be called outside a transaction, which
+ * the creation of a table would end.
  */
 export async function prepareTables(
   connection: Connection,

@@ -25,7 +25,7 @@ export type LongEvent = EventFields & {
 type EventFields = {
   /** Lower-case text with dashes. */
   uuid: string;
-  /** False when the server made the uuid, so that no copy of it can exist. */
+  /** False when the server created the uuid, so that no copy of it can exist. */
   is_uuid_given: boolean;
   event: string;
   distinct_id: string;

@@ -69,7 +69,7 @@ test('$set and $set_once stand beside or inside the properties', () => {
   assert.deepEqual([{ ...event.set }, { ...event.set_once }], [{ a: 1, b: 2 }, { c: 3 }]);
 });
 
-test('uuids are taken in any spelling or made', () => {
+test('uuids are taken in any spelling or created', () => {
   assert.deepEqual(
     [row(`"uuid":"${uuid.toUpperCase()}"`).uuid, row(`"uuid":"${uuid}"`).is_uuid_given],
     [uuid, true],
@@ -230,7 +230,7 @@ test('a long number is exact wherever it stands', () => {
     );
 });
 
-test('the uuid of a name is that of version 5, as everybody makes it', () => {
+test('the uuid of a name is that of version 5, as everybody creates it', () => {
   const namespace = '8d7f1f3e-52c5-5a0b-9f6e-0c9b1d1f6a11';
   for (const name of ['', '1:ada', 'Zürich 😀', ...Array.from({ length: 50 }, (_, at) => `${at}`)])
     assert.equal(nameUuid(name, namespaceOf(namespace)), v5(name, namespace));

@@ -58,7 +58,7 @@ type EventParts = Pick<PlainEvent, 'event' | 'distinct_id' | 'timestamp'> & {
 };
 
 /**
- * Makes the row to store of the parts of an event; an absent `uuid` is a new version 7. What is
+ * Creates the row to store from the parts of an event; an absent `uuid` is a new version 7. What is
  * wrong can only be that there is too much of it.
  */
 export function eventOf(parts: EventParts): ReadEvent<PlainEvent> {
@@ -153,7 +153,7 @@ function readUuid(given: unknown, problems: EventProblem[]): string | undefined 
     problems.push({
       attr: 'uuid',
       code: 'null',
-      detail: 'This field may not be null; leave it out and the server makes one.',
+      detail: 'This field may not be null; leave it out and the server creates one.',
     });
   else
     problems.push({

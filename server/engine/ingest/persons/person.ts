@@ -32,7 +32,7 @@ export type PersonDraft = {
   is_changed: boolean;
   /** The same as an object, once an event had to look into it. */
   parsed: JsonObject | undefined;
-  /** Undefined in a person that the batch makes. */
+  /** Undefined in a person that the batch creates. */
   created_at: string | undefined;
   merged_into: string;
   is_identified: number;
@@ -114,7 +114,7 @@ function replace(draft: PersonDraft, after: JsonObject): boolean {
   return true;
 }
 
-// Compared as JSON, not by identity: a value that is sent again with every event must not make a
+// Compared as JSON, not by identity: a value that is sent again with every event must not create a
 // version. Only what the event names is looked at.
 function changes(before: JsonObject, { set = {}, set_once = {}, unset = [] }: Sets): boolean {
   const gone = new Set(unset);

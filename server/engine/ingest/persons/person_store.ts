@@ -27,14 +27,14 @@ export type PersonStore = {
   ): Promise<Map<string, Person>>;
   /** The other distinct ids that belong to a person; as many as may be moved. */
   findOthers(teamId: number, leader: string, signal: AbortSignal): Promise<string[]>;
-  /** Remembers versions that were stored by the batch that made `generation`. */
+  /** Remembers versions that were stored by the batch that created `generation`. */
   remember(teamId: number, generation: number, persons: Iterable<[string, Person]>): void;
   /** Forgets a project, after a batch whose fate is unknown. */
   forget(teamId: number): void;
 };
 
 /**
- * Makes a store over the table `persons` with a cache of at most 64 MiB, which is emptied when it
+ * Creates a store over the table `persons` with a cache of at most 64 MiB, which is emptied when it
  * is full.
  */
 export function openPersonStore(clickhouse: ClickHouse): PersonStore {

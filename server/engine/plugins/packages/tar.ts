@@ -39,13 +39,14 @@ export async function readTar(
     if (!state.is_ended)
       throw new PluginError(
         'invalid',
-        'The tar archive is cut short: its end is missing. Make it anew.',
+        'The tar archive is cut short: its end is missing. Create it anew.',
       );
   } catch (error) {
     if (error instanceof PluginError) throw error;
     throw new PluginError(
       'invalid',
-      `The tar archive is damaged (${(error as Error).message.replace(/\.$/, '')}). Make it anew.`,
+      `The tar archive is damaged (${(error as Error).message.replace(/\.$/, '')}). ` +
+        'Create it anew.',
       { cause: error },
     );
   }
@@ -104,7 +105,7 @@ function refuse(entry: ReadEntry): never {
   if (entry.meta)
     throw new PluginError(
       'invalid',
-      'The tar archive has an extended header that is larger than 64 KiB. Make it anew.',
+      'The tar archive has an extended header that is larger than 64 KiB. Create it anew.',
     );
   throw new PluginError(
     'invalid',

@@ -30,7 +30,8 @@ export async function readZip(archive: Buffer, collector: Collector): Promise<vo
     if (error instanceof PluginError) throw error;
     throw new PluginError(
       'invalid',
-      `The zip archive is damaged (${(error as Error).message.replace(/\.$/, '')}). Make it anew.`,
+      `The zip archive is damaged (${(error as Error).message.replace(/\.$/, '')}). ` +
+        'Create it anew.',
       { cause: error },
     );
   }
@@ -45,7 +46,7 @@ async function list(zip: ZipFile, collector: Collector): Promise<Listed[]> {
       entry.extraFields,
       true,
     );
-    // The Finder of macOS adds this folder to the zip archives that it makes.
+    // The Finder of macOS adds this folder to the zip archives that it creates.
     if (given.startsWith('__MACOSX/')) continue;
     checkEntry(entry, given);
     const name = collector.add(given.endsWith('/') ? 'folder' : 'file', given);
@@ -53,7 +54,7 @@ async function list(zip: ZipFile, collector: Collector): Promise<Listed[]> {
     if (!local.fileName.equals(entry.fileNameRaw))
       throw new PluginError(
         'invalid',
-        `The zip archive has two names for the entry ${showName(given)}. Make it anew.`,
+        `The zip archive has two names for the entry ${showName(given)}. Create it anew.`,
       );
     if (given.endsWith('/')) continue;
     files.push({
@@ -84,7 +85,7 @@ function checkEntry(entry: Entry, name: string): void {
   if (entry.isEncrypted())
     throw new PluginError(
       'invalid',
-      `The file ${showName(name)} of the zip archive is encrypted. Make the archive without a ` +
+      `The file ${showName(name)} of the zip archive is encrypted. Create the archive without a ` +
         'password.',
     );
   if (!entry.canDecodeFileData())
@@ -104,7 +105,7 @@ function checkOverlaps(files: Listed[]): void {
       throw new PluginError(
         'invalid',
         `The entries ${showName(before.name)} and ${showName(file.name)} of the zip archive ` +
-          'overlap. Make it anew.',
+          'overlap. Create it anew.',
       );
   }
 }
@@ -119,7 +120,7 @@ async function read(zip: ZipFile, { entry, name }: Listed, collector: Collector)
   if (crc32(content) !== entry.crc32)
     throw new PluginError(
       'invalid',
-      `The checksum of the file ${showName(name)} in the zip archive is wrong. Make it anew.`,
+      `The checksum of the file ${showName(name)} in the zip archive is wrong. Create it anew.`,
     );
   return content;
 }

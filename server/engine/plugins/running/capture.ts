@@ -11,7 +11,7 @@ export type Call = { key: string; captured: Map<string, number> };
 /** Whose events they are. */
 type Capturer = { team_id: number; config_id: number; plugin_name: string };
 
-/** The name space of the uuids that are made here. */
+/** The name space of the uuids that are created here. */
 const name_space = 'd7b8a1c6-52f4-4d0e-9a53-6f1c1e0b7c35';
 
 /**

@@ -221,7 +221,7 @@ describe('with the engine that we have', () => {
   });
 
   test('it takes every statement that changes something', async () => {
-    // They are the same in every mode, but for those that make a table.
+    // They are the same in every mode, but for those that create a table.
     const statements = changingStatements();
     for (const known of ['SYSTEM SYNC REPLICA x LIGHT', 'ALTER TABLE x DELETE', 'KILL MUTATION'])
       assert.ok(

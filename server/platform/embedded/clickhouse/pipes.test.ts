@@ -35,7 +35,7 @@ test('who gives pipes back for good never lacks one, nor gets one twice', async 
   }
 });
 
-test('where no pipe can be made now, the next who wants one gets one when it can', async () => {
+test('where no pipe can be created now, the next who wants one gets one when it can', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-pipes-'));
   const place = join(folder, 'pipes');
   const pipes = await openPipes(place, 2);

@@ -22,7 +22,7 @@ export type Pipes = {
   close(): Promise<void>;
 };
 
-/** Makes `count` pipes in `folder`, which is emptied first and readable by us alone. */
+/** Creates `count` pipes in `folder`, which is emptied first and readable by us alone. */
 export async function openPipes(folder: string, count: number): Promise<Pipes> {
   const mkfifo = findProgram('mkfifo');
   if (!mkfifo)
@@ -82,7 +82,7 @@ function share(idle: string[], folder: string, create: (n: number) => Promise<st
     },
     busy: () => taken,
     async close() {
-      // A pipe made while the folder is being removed would keep it.
+      // A pipe created while the folder is being removed would keep it.
       await Promise.all(replacements);
       await rm(folder, { recursive: true, force: true });
     },

@@ -30,7 +30,7 @@ export type PostgresPrograms = { initdb: string; postgres: string };
 
 /**
  * The PostgreSQL programs of this platform's package, ready to run: the links between its
- * libraries, which an installation without scripts leaves out, are made. Rejects with a sentence
+ * libraries, which an installation without scripts leaves out, are created. Rejects with a sentence
  * where no package exists for the platform.
  */
 export async function findPostgresPrograms(): Promise<PostgresPrograms> {
@@ -92,8 +92,8 @@ export async function asOrdinaryUser(): Promise<string[]> {
 }
 
 /**
- * Makes a database cluster in `folder` unless there is one. It is built beside it and renamed when
- * it is whole, so a kill at any instant leaves either nothing or a complete cluster. Gives the
+ * Creates a database cluster in `folder` unless there is one. It is built beside it and renamed
+ * when it is whole, so a kill at any instant leaves either nothing or a complete cluster. Gives the
  * password of its one user.
  */
 export async function prepareCluster(
@@ -139,7 +139,7 @@ async function buildCluster(
     await createDatabase(fresh, programs, words);
   } catch (error) {
     throw new Error(
-      'A PostgreSQL data folder could not be made: ' +
+      'A PostgreSQL data folder could not be created: ' +
         lastLine(String((error as { stderr?: string }).stderr ?? error)),
       { cause: error },
     );

@@ -144,8 +144,8 @@ describe('embedded PostgreSQL', () => {
   });
 
   const anew =
-    'a folder whose making was cut off is made anew, also in too long a path; it stops in order ' +
-    'and starts again with its data';
+    'a folder whose creation was cut off is created anew, also in too long a path; it stops in ' +
+    'order and starts again with its data';
   test(anew, async () => {
     const folder = join(root, 'long'.repeat(30), 'data');
     await mkdir(join(`${folder}.new`, 'base'), { recursive: true });

@@ -34,11 +34,12 @@ const settings = {
 };
 
 /**
- * A PostgreSQL 18 server of our own on `folder`, made on first use, reached through a Unix socket
- * only, that ends with this process. Its `url` works as a connection string of `pg` and names the
- * database `sluice`. An acknowledged commit survives a kill of the server; a server that ends
- * unasked is started again on the same URL. Rejects with a sentence when the folder is in use or
- * the system does not allow it. `spawned` is called when its process runs and does not answer yet.
+ * A PostgreSQL 18 server of our own on `folder`, created on first use, reached through a Unix
+ * socket only, that ends with this process. Its `url` works as a connection string of `pg` and
+ * names the database `sluice`. An acknowledged commit survives a kill of the server; a server that
+ * ends unasked is started again on the same URL. Rejects with a sentence when the folder is in use
+ * or the system does not allow it. `spawned` is called when its process runs and does not answer
+ * yet.
  */
 export async function openEmbeddedPostgres(options: {
   folder: string;

@@ -73,8 +73,8 @@ export const single_line = {
 
 const compiled = new WeakMap<TSchema, ValidateFunction>();
 /**
- * By what they say: Ajv keeps all that it has compiled for ever, so a schema that is made anew for
- * each request must not be compiled anew.
+ * By what they say: Ajv keeps all that it has compiled for ever, so a schema that is created anew
+ * for each request must not be compiled anew.
  */
 const compiledByText = new Map<string, ValidateFunction>();
 

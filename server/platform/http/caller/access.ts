@@ -77,7 +77,7 @@ export type Credential = { kind: 'key' | 'session'; hash: Buffer };
 /** One row of the look-up: the credential, its user and, when the user may be there, the target. */
 export type Found = Caller & {
   last_used_at: string | null;
-  /** Of a session: when its token was made, and whether the request showed the one before it. */
+  /** Of a session: when its token was created, and whether the request showed the one before it. */
   token_created_at: string | null;
   is_previous_token: boolean;
   organization_id: string | null;

@@ -195,7 +195,7 @@ test('a scope is required, write includes read, * is all; the missing one is nam
   }
 });
 
-test('a key limited to organizations sees only those, also as @current, makes none', async () => {
+test('a key limited to organizations sees only those, also as @current, creates none', async () => {
   const one = await harness.newOrganization();
   const other = await harness.newOrganization();
   await harness.deps.db.run(

@@ -48,7 +48,7 @@ type Synchronised = {
 /** Refused authentications per address and minute, as a multiple of the limit per key. */
 const refused_factor = 4;
 
-/** Makes the limiter of one process. A limit of 0 is off. */
+/** Creates the limiter of one process. A limit of 0 is off. */
 export function openLimiter(
   db: Database,
   clock: Clock,

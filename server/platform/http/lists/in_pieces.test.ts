@@ -17,7 +17,7 @@ const pages: Record<string, unknown> = {
   long: page(Array.from({ length: 40 }, () => record(50_000))),
   alone: page([record(500_000)]),
   created: page([{ id: 1, created: new JsonText('[1,{"a":"b"}]'), none: undefined, last: null }]),
-  'made beside': { id: 1, created: new JsonText('{}') },
+  'created beside': { id: 1, created: new JsonText('{}') },
   behind: { results: [1], count: 1 },
   record: { id: 1, name: 'results' },
 };
@@ -41,7 +41,7 @@ test('an answer has the same JSON, however long it is, and a short one its lengt
   await app.close();
 });
 
-test('of a long list the first piece is sent before the last record is made', async () => {
+test('of a long list the first piece is sent before the last record is created', async () => {
   const count = 30;
   let created = 0;
   const one = record(100_000);
@@ -56,7 +56,7 @@ test('of a long list the first piece is sent before the last record is made', as
     page(Array.from({ length: count }, () => counted)),
   );
   const { body } = await request(await app.listen({ host: '127.0.0.1', port: 0 }));
-  body.once('data', () => assert.ok(created < count, `${created} records were made`));
+  body.once('data', () => assert.ok(created < count, `${created} records were created`));
   await body.dump({ limit: 1e9 });
   assert.equal(created, count);
   await app.close();

@@ -26,9 +26,9 @@ export class JsonText {
 }
 
 /**
- * Makes the JSON of an answer with `results` record by record: a page of a thousand may have a
- * gigabyte. A long one goes out in pieces as they are made, and others get their turn on the event
- * loop between them. Every other answer stays as it is.
+ * Creates the JSON of an answer with `results` record by record: a page of a thousand may have a
+ * gigabyte. A long one goes out in pieces as they are created, and others get their turn on the
+ * event loop between them. Every other answer stays as it is.
  */
 export const answerInPieces: preSerializationHookHandler = (
   _request: FastifyRequest,

@@ -8,7 +8,7 @@ export const query_instants = { earliest: '0001-02-01T00:00:00Z', latest: '9999-
 
 /**
  * The schema of an instant in a query string; one outside of `query_instants` is 400 `min_value` or
- * `max_value` under its name. Every such parameter is made with this.
+ * `max_value` under its name. Every such parameter is created with this.
  */
 export function queryInstant(description: string) {
   return Type.String({

@@ -1,6 +1,8 @@
 import { escapeHtml } from '../../escape_html.ts';
 
-/** Text that is HTML already. Only `html` makes it, so whatever else reaches a page was escaped. */
+/**
+ * Text that is HTML already. Only `html` creates it, so whatever else reaches a page was escaped.
+ */
 class Markup {
   readonly text: string;
   constructor(text: string) {

@@ -142,8 +142,8 @@ async function stackOf(enter: Enter): Promise<string> {
 }
 
 /**
- * Makes the world of the plugin and runs its code; gives the function through which the isolate is
- * entered from then on.
+ * Creates the world of the plugin and runs its code; gives the function through which the isolate
+ * is entered from then on.
  */
 async function load(
   isolate: ivm.Isolate,

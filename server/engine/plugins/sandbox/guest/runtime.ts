@@ -24,7 +24,7 @@ let exported: Exported | undefined;
 let meta: Record<string, unknown> = {};
 
 /**
- * Makes the world of a plugin in a fresh isolate and gives the one function through which it is
+ * Creates the world of a plugin in a fresh isolate and gives the one function through which it is
  * entered. Each entry runs the plugin's code until it gives way, and never throws what the plugin
  * throws: outcomes go through `send`, as `returned` or `thrown` with the number of the call.
  */
