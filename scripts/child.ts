@@ -11,9 +11,9 @@ export type Write = (text: string) => void;
 
 const tools = join(root, 'node_modules', '.bin');
 /** A child that was asked to end is killed after this long. */
-const patience_ms = 20_000;
+const stop_wait_ms = 20_000;
 /** So long is waited for the rest of the output of a child that has ended. */
-const output_patience_ms = 2_000;
+const output_wait_ms = 2_000;
 
 const child_pids = new Set<number>();
 let is_interrupted = false;
@@ -31,7 +31,7 @@ export function interrupt(signal: NodeJS.Signals): void {
   const isSecond = is_interrupted;
   is_interrupted = true;
   signalChildren(isSecond ? 'SIGKILL' : signal);
-  setTimeout(() => signalChildren('SIGKILL'), patience_ms).unref();
+  setTimeout(() => signalChildren('SIGKILL'), stop_wait_ms).unref();
 }
 
 /**
@@ -88,9 +88,9 @@ function run(
     child.on('exit', (code) => {
       if (pid !== undefined) child_pids.delete(pid);
       // What the child left running may hold its output open.
-      const patience = setTimeout(() => resolve(code === 0), output_patience_ms);
+      const timer = setTimeout(() => resolve(code === 0), output_wait_ms);
       child.on('close', () => {
-        clearTimeout(patience);
+        clearTimeout(timer);
         resolve(code === 0);
       });
     });

@@ -48,7 +48,7 @@ const worker_ways: Record<string, Way> = {
       {
         worker_id: '00000000-0000-4000-8000-000000000000',
         run_ids: [],
-        silent_run_ids: [],
+        stalled_run_ids: [],
         last_team_id: 0,
       },
       { project_runs_max: 4, host_runs_max: 4 },

@@ -20,7 +20,7 @@ import { root } from '../child.ts';
 const target = join(root, 'docs/screenshots');
 const picture_bytes_max = 120 * 1024;
 const all_bytes_max = 1024 * 1024;
-const patience_ms = 180_000;
+const wait_ms_max = 180_000;
 const hour_ms = 3_600_000;
 const password = 'correct horse battery staple';
 
@@ -42,7 +42,7 @@ const folder = await mkdtemp(join(tmpdir(), 'sluice-screenshots-'));
 const key = createApiKey();
 const server = await startServer(['start', '--demo'], serverEnvironment(folder, key));
 try {
-  await until('the demo', patience_ms, 200, async () =>
+  await until('the demo', wait_ms_max, 200, async () =>
     server.output().includes('Look further:') ? true : undefined,
   );
   const filled = await fill();
@@ -96,7 +96,7 @@ async function fill(): Promise<Filled> {
       start_at: new Date(now + from * hour_ms).toISOString(),
       end_at: new Date(now + to * hour_ms).toISOString(),
     });
-  await until('the backfills', patience_ms, 500, async () => {
+  await until('the backfills', wait_ms_max, 500, async () => {
     const { results } = await ask('GET', `${base}${lake}/backfills/`);
     const all = results as { finished_at: string | null }[];
     return all.some(({ finished_at }) => finished_at === null) ? undefined : true;

@@ -23,7 +23,7 @@ import { root } from '../child.ts';
 import { readOptions } from '../options.ts';
 
 const nobody = 65_534;
-const patience_ms = 300_000;
+const wait_ms_max = 300_000;
 const memory_bytes_max = 2 ** 30;
 /** Where control groups of the first or the second version bound memory. */
 const bounds = [
@@ -99,7 +99,7 @@ async function tryStart(program: string, user: number): Promise<void> {
     ['first export completed', /delivered +\d+ events in \d+ completed runs/],
   ] as const) {
     while (!pattern.test(output)) {
-      if (child.exitCode !== null || performance.now() - started > patience_ms) {
+      if (child.exitCode !== null || performance.now() - started > wait_ms_max) {
         child.kill('SIGTERM');
         throw new Error(`User ${user} did not come to "${name}":\n${output}`);
       }

@@ -10,12 +10,12 @@ import type { Deployment } from './deployment.ts';
 /** By kind, the names of what lies at the destinations and belongs to no completed delivery. */
 export type Leftovers = Record<string, string[]>;
 
-const patience_ms = 15_000;
+const wait_ms_max = 15_000;
 const pause_ms = 500;
 
 /** What is left when all runs have ended. What is on the point of being removed gets 15 seconds. */
 export async function findLeftovers(deployment: Deployment): Promise<Leftovers> {
-  const deadline = performance.now() + patience_ms;
+  const deadline = performance.now() + wait_ms_max;
   for (;;) {
     const left = {
       ...findFiles(deployment),

@@ -19,7 +19,7 @@ export type Cluster = {
 };
 
 const look_ms = 15;
-const engine_patience_ms = 60_000;
+const engine_wait_ms_max = 60_000;
 
 /** True while the replica takes part: it sees Keeper and the others. */
 export function isActive({ keeper }: Cluster, replica: Replica): boolean {
@@ -150,7 +150,7 @@ export async function countRows(replica: Replica, table: string): Promise<number
 }
 
 async function countPatiently(replica: Replica, table: string): Promise<number> {
-  const deadline = performance.now() + engine_patience_ms;
+  const deadline = performance.now() + engine_wait_ms_max;
   for (;;) {
     try {
       return await countRows(replica, table);

@@ -6,7 +6,7 @@ import type { Harness, HarnessOptions } from '../harness.ts';
 import { openMailServer } from '../servers/mail_server.ts';
 import type { TestClock } from '../factories/people/people.ts';
 
-const patience_ms = 10_000;
+const wait_ms_max = 10_000;
 
 /** Where the latest page server of this process stood. */
 let latest_port = 0;
@@ -53,7 +53,7 @@ export async function openPageServer(
     harness,
     address,
     linkIn: async (to, subject) => {
-      const signal = AbortSignal.timeout(patience_ms);
+      const signal = AbortSignal.timeout(wait_ms_max);
       for (;;) {
         const mail = relay.mails.findLast(
           (one) => one.to.includes(to) && one.content.subject?.includes(subject),

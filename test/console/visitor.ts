@@ -8,7 +8,7 @@ import { eventually } from '../eventually.ts';
 import { forgetRequests } from './go_to.ts';
 import type { PageServer } from './page_server.ts';
 
-const patience_ms = 30_000;
+const wait_ms_max = 30_000;
 /**
  * The themes, with the narrowest window that has to do and a usual one: each of them once, then the
  * other pairs.
@@ -70,7 +70,7 @@ export async function openVisitor(
   const baseURL = new URL(address).origin;
   const options = { baseURL, viewport: usual_window, deviceScaleFactor };
   const context = left?.pop() ?? (await browser.newContext(options));
-  context.setDefaultTimeout(patience_ms);
+  context.setDefaultTimeout(wait_ms_max);
   const page = context.pages()[0] ?? (await context.newPage());
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));

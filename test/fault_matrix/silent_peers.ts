@@ -58,7 +58,9 @@ export async function slowPeer(exporting: QueryHarness): Promise<void> {
     const run = await claimRun(db, planned!.id, randomUUID());
     const told: boolean[] = [];
     const engine = { ...exporting.harness.deps.engine, destination_silence_seconds_max: 1 };
-    await executeRun(engine, run!, new AbortController().signal, (isSilent) => told.push(isSilent));
+    await executeRun(engine, run!, new AbortController().signal, (isStalled) =>
+      told.push(isStalled),
+    );
     const ended = await db.row(
       sql`SELECT status, failures, latest_error FROM batch_export_runs WHERE id = ${run!.id}`,
     );

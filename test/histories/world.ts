@@ -160,7 +160,7 @@ export function lookOf(world: World): Look {
   if (world.store !== undefined) return world.store.look;
   const hasRows = (run: LookedAt) => listed(world, fromStored(run.selection)).length > 0;
   return async (runs) => ({
-    quiet: runs.filter((run) => !hasRows(run)),
+    empty: runs.filter((run) => !hasRows(run)),
     small: [],
     busy: runs.filter(hasRows),
   });
@@ -169,7 +169,7 @@ export function lookOf(world: World): Look {
 const newClaimant = () => ({
   worker_id: randomUUID(),
   run_ids: [],
-  silent_run_ids: [],
+  stalled_run_ids: [],
   last_team_id: 0,
 });
 

@@ -21,7 +21,7 @@ export type SendingClient = { name: string; open(address: string, key: string): 
 /** Clients try again after this, where they let a program say so. */
 const retry_ms = 200;
 /** What a client does not tell the end of is not waited for longer. */
-const patience_ms = 10_000;
+const wait_ms_max = 10_000;
 
 type Callback = (error?: unknown) => void;
 
@@ -38,7 +38,7 @@ function toldOf(open: (tell: Tell) => Sender): SendOne {
   return async (sent) => {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     waiting.set(sent, resolve);
-    const timer = setTimeout(() => resolve(false), patience_ms);
+    const timer = setTimeout(() => resolve(false), wait_ms_max);
     send(sent, (error) => resolve(error === undefined || error === null));
     const is_delivered = await promise;
     clearTimeout(timer);

@@ -11,7 +11,7 @@ import { openFaultProxy } from './fault_proxy.ts';
 import type { Fault } from './fault_proxy.ts';
 
 const day_ms = 86_400_000;
-const patience_ms = 60_000;
+const wait_ms_max = 60_000;
 
 /** An event as the program of a client sent it, as it is stored, and as an export delivers it. */
 export type SeenEvent = readonly [event: string, distinct_id: string, sent: unknown];
@@ -71,7 +71,7 @@ export async function sendThroughFaults(
     }
     return true;
   };
-  await withinPatience(client.send(proxy.address, home.project.api_token, arrived));
+  await withinTime(client.send(proxy.address, home.project.api_token, arrived));
   // Some programs are told that they are done before their client is.
   if (!series.some((fault) => client.gives_up_after?.includes(fault))) await arrived();
   await proxy.close();
@@ -86,10 +86,10 @@ export async function sendThroughFaults(
 }
 
 /** A client that never comes back has sent what it will. */
-async function withinPatience(sending: Promise<void>): Promise<void> {
+async function withinTime(sending: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resume) => {
-    timer = setTimeout(resume, patience_ms);
+    timer = setTimeout(resume, wait_ms_max);
   });
   await Promise.race([sending.catch(() => undefined), late]);
   clearTimeout(timer);

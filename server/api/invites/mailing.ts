@@ -44,12 +44,12 @@ export async function sendInvites(
 ): Promise<StoredInvite[]> {
   if (mails.length === 0) return invites;
   const sent = outbox.send(mails);
-  const patience = new AbortController();
-  const options = { signal: patience.signal };
+  const waiting = new AbortController();
+  const options = { signal: waiting.signal };
   await (wait_ms === undefined
     ? sent
     : Promise.race([sent, delay(wait_ms, undefined, options).catch(() => undefined)]));
-  patience.abort();
+  waiting.abort();
   return findPresent(db, invites, clock.now());
 }
 

@@ -169,7 +169,7 @@ test('a server that asks to wait is waited for, one that refuses ends the import
     /The import stopped: the server answered 403: The API key lacks the scope event:write/,
   );
   await assert.rejects(
-    importing.run(owner, file, { url: 'http://127.0.0.1:9', patience_ms: 100 }),
+    importing.run(owner, file, { url: 'http://127.0.0.1:9', wait_ms_max: 100 }),
     /cannot be reached.* Run the same command again/,
   );
   await assert.rejects(importing.run(owner, join(importing.folder, 'none')), /There is no file/);

@@ -28,7 +28,7 @@ export type ImportOptions = ImportMapping & {
   /** Shows what would be stored, and sends nothing. */
   dry_run?: boolean;
   /** How long a server that cannot be reached is waited for; default ten minutes. */
-  patience_ms?: number;
+  wait_ms_max?: number;
   /** Resolves when the person or the system wants the import to stop. */
   stopped?: Promise<StopSignal>;
 };
@@ -36,7 +36,7 @@ export type ImportOptions = ImportMapping & {
 /** What is told on the way. */
 type Told = { bar: ImportBar; complaints: Complaints };
 
-const default_patience_ms = 600_000;
+const default_wait_ms = 600_000;
 
 /**
  * Sends a file of events to a running server and gives the exit code: 0, 1 when lines were refused,
@@ -104,7 +104,7 @@ async function importSource(
     url: options.url,
     project: options.project,
     key: options.key,
-    patience_ms: options.patience_ms ?? default_patience_ms,
+    wait_ms_max: options.wait_ms_max ?? default_wait_ms,
     onPause: (reason, seconds) => bar.note(`${reason}; trying again in ${seconds} s`),
     signal,
   };

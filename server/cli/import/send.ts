@@ -17,7 +17,7 @@ export type SendTarget = {
   /** Told when the server has to be asked again, with the seconds until then. */
   onPause: (reason: string, seconds: number) => void;
   /** How long one request is repeated before the import gives up, in milliseconds. */
-  patience_ms: number;
+  wait_ms_max: number;
   /** Ends the request that is under way, and every pause. */
   signal: AbortSignal;
 };
@@ -39,8 +39,8 @@ type Answer = {
 /**
  * Sends lines of NDJSON in one request and repeats it while the server asks to wait (429, 503),
  * fails (5xx) or cannot be reached, honouring `Retry-After`. Every line carries its uuid, so
- * repeating is harmless. Throws a UserError when patience is over or the server refuses the request
- * as a whole (key, scope, project), and what aborting throws.
+ * repeating is harmless. Throws a UserError when the time to wait is over or the server refuses the
+ * request as a whole (key, scope, project), and what aborting throws.
  */
 export async function sendLines(target: SendTarget, lines: string[]): Promise<Sent> {
   const body = gzipSync(lines.join('\n'), { level: 1 });
@@ -59,7 +59,7 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
         : `the server answered ${reply.status}: ${reply.answer.detail ?? 'no reason given'}`;
     if (!mayPass) throw new UserError(`The import stopped: ${reason}`);
     const seconds = reply.retry_after ?? Math.min(backoff_seconds_max, 0.5 * 2 ** attempt);
-    if (performance.now() - started + seconds * 1_000 > target.patience_ms)
+    if (performance.now() - started + seconds * 1_000 > target.wait_ms_max)
       throw new UserError(
         `The import stopped: ${reason} Run the same command again to go on where it stopped.`,
       );

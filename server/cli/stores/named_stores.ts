@@ -13,7 +13,7 @@ import { UserError } from '../user_error.ts';
 import { waitForClickHouse, waitForPostgres } from './wait_for_stores.ts';
 
 /** Somebody sits before the answer: a store that does not come up in this time is told. */
-const patience_ms = 5_000;
+const wait_ms_max = 5_000;
 
 /**
  * A finding for each store that the settings name: does it answer, and is it the one that the
@@ -29,7 +29,7 @@ export async function lookAtNamedStores(config: Config): Promise<Finding[]> {
         const options = { connections_max: 1, application_name: 'sluice-doctor' };
         const db = openDatabase(url, options);
         try {
-          await waitForPostgres(db, silentLog(), patience_ms);
+          await waitForPostgres(db, silentLog(), wait_ms_max);
           // While a standby is missing every change waits, those of a start too: nothing is opened.
           const standby = standbyFinding(await readStandbys(db));
           return standby.state === 'fault' ? [standby] : [];
@@ -43,7 +43,7 @@ export async function lookAtNamedStores(config: Config): Promise<Finding[]> {
       look('SLUICE_CLICKHOUSE_URL', config.clickhouse_url, running?.clickhouse_url, async (url) => {
         const at = { clickhouse_url: url };
         const clickhouse = openAnalytics(config, at, { application: 'sluice-doctor' });
-        const asked = waitForClickHouse(clickhouse, silentLog(), patience_ms);
+        const asked = waitForClickHouse(clickhouse, silentLog(), wait_ms_max);
         await asked.finally(() => clickhouse.close());
         return [];
       }),

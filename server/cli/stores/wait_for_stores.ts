@@ -7,7 +7,7 @@ import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { UserError } from '../user_error.ts';
 
-const patience_default_ms = 30_000;
+const default_wait_ms = 30_000;
 const pause_ms = 250;
 // SQLSTATE classes of a server that is starting, stopping or has no connection to spare; any other
 // answer is final.
@@ -22,20 +22,20 @@ export async function waitForStores(
   db: Database,
   clickhouse: ClickHouse,
   log: Logger,
-  patience_ms = patience_default_ms,
+  wait_ms_max = default_wait_ms,
 ): Promise<void> {
-  await waitForPostgres(db, log, patience_ms);
-  await waitForClickHouse(clickhouse, log, patience_ms);
+  await waitForPostgres(db, log, wait_ms_max);
+  await waitForClickHouse(clickhouse, log, wait_ms_max);
 }
 
 /** Returns when PostgreSQL answers; else as `waitForStores`. */
 export async function waitForPostgres(
   db: Database,
   log: Logger,
-  patience_ms: number,
+  wait_ms_max: number,
 ): Promise<void> {
   await waitFor(
-    { store: 'PostgreSQL', setting: 'SLUICE_DATABASE_URL', patience_ms, log },
+    { store: 'PostgreSQL', setting: 'SLUICE_DATABASE_URL', wait_ms_max, log },
     isPassingInPostgres,
     () => db.row(sql`SELECT 1 AS up`),
   );
@@ -48,11 +48,11 @@ export async function waitForPostgres(
 export async function waitForClickHouse(
   clickhouse: ClickHouse,
   log: Logger,
-  patience_ms: number,
+  wait_ms_max: number,
   setting = 'SLUICE_CLICKHOUSE_URL',
 ): Promise<void> {
   await waitFor(
-    { store: 'ClickHouse', setting, patience_ms, log },
+    { store: 'ClickHouse', setting, wait_ms_max, log },
     isPassingInClickHouse,
     async () => (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text(),
   );
@@ -64,14 +64,14 @@ export async function waitForClickHouse(
 
 class NoAnswer extends Error {}
 
-type Waiting = { store: string; setting: string; patience_ms: number; log: Logger };
+type Waiting = { store: string; setting: string; wait_ms_max: number; log: Logger };
 
 async function waitFor(
-  { store, setting, patience_ms, log }: Waiting,
+  { store, setting, wait_ms_max, log }: Waiting,
   isPassing: (error: unknown) => boolean,
   ask: () => Promise<unknown>,
 ): Promise<void> {
-  const end = performance.now() + patience_ms;
+  const end = performance.now() + wait_ms_max;
   let told: unknown;
   for (;;) {
     try {

@@ -18,7 +18,7 @@ import { readReceipt } from '../../engine/runs/receipt.ts';
 import { columnsOf } from '../../engine/source/source_query.ts';
 import { listSlices } from '../../engine/runs/progress.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
-import { openPatience } from '../../platform/patience.ts';
+import { openStallTimer } from '../../platform/stall_timer.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { CommandContext } from '../command_context.ts';
 import { UserError } from '../user_error.ts';
@@ -27,7 +27,7 @@ import type { KnownDelivery } from './verify_source.ts';
 import { withProcess } from '../process/with_process.ts';
 import type { ModelName } from '../../engine/models/model.ts';
 
-const silence_milliseconds = 3_600_000;
+const stall_milliseconds = 3_600_000;
 const progress_milliseconds = 10_000;
 
 type ExportRow = {
@@ -208,24 +208,24 @@ async function compare(comparing: Comparing, finding: Finding): Promise<void> {
   if (!finding.is_readable || delivered.length === 0) return;
   const removed = await findRemoved(engine.db, row.team_id);
   if (removed !== undefined) finding.notes.push(...removedNotes(removed, known));
-  const patience = openPatience(silence_milliseconds, 'Nothing moved for an hour.');
+  const timer = openStallTimer(stall_milliseconds, 'Nothing moved for an hour.');
   const source = openContentSource(engine, row, known, {
     columns: columnsOf(row, definition.column_set),
     removed,
-    signal: patience.signal,
+    signal: timer.signal,
     note: (sentence) => void finding.notes.push(sentence),
     onRow: rowCounter(2 * finding.records, (rows) => {
-      patience.refresh();
+      timer.refresh();
       onProgress(`${row.name} (${row.id}): ${rows}`);
     }),
   });
-  const deps = destinationDeps(engine, patience.signal, () => patience.refresh());
+  const deps = destinationDeps(engine, timer.signal, () => timer.refresh());
   try {
     finding.differences.push(
       ...(await definition.verify(openConfig(engine, row.id, row), delivered, source, deps)),
     );
   } finally {
-    patience.end();
+    timer.end();
   }
 }
 

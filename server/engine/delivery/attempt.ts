@@ -30,7 +30,7 @@ export type Attempt = Order & {
 };
 
 /**
- * An attempt whose destination is open; `signal` ends it also when the destination is silent for
+ * An attempt whose destination is open; `signal` ends it also when the destination stalls for
  * too long.
  */
 export type WatchedAttempt = Attempt & { watch: StallWatch };

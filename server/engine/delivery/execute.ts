@@ -37,7 +37,7 @@ export async function executeRun(
   engine: Engine,
   run: ClaimedRun,
   signal: AbortSignal,
-  onStall: (isSilent: boolean) => void = () => undefined,
+  onStall: (isStalled: boolean) => void = () => undefined,
 ): Promise<void> {
   if (run.break_offs >= break_offs_max) return giveUp(engine, run);
   const work = async (span?: Span) => {
@@ -83,7 +83,7 @@ function isUnwanted(run: ClaimedRun): boolean {
   );
 }
 
-async function deliver(attempt: Attempt, onStall: (isSilent: boolean) => void): Promise<void> {
+async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void): Promise<void> {
   const { engine, run, definition, config, clock } = attempt;
   clock.enter('counted');
   const slices = await slicesOf(attempt);

@@ -10,7 +10,7 @@ export type Flow = {
   /** How many bytes the destination has taken. */
   taken(): number;
   /**
-   * True while the destination has taken all there is and waits for more: then the silence is not
+   * True while the destination has taken all there is and waits for more: then the stall is not
    * its own.
    */
   isStarved(): boolean;
@@ -28,13 +28,13 @@ type Call = {
 };
 
 /**
- * What follows a silence, in milliseconds: a run takes no place any more, its log says so, its
+ * What follows a stall, in milliseconds: a run takes no slot any more, its log says so, its
  * attempt ends. `farewell_ms`: how long the call may then go on, to end connections and remove what
  * it can, before its outcome is nobody's. `tell_ms`: how often the log of a call that goes on says
  * how far it is.
  */
 type Bounds = {
-  place_ms: number;
+  slot_ms: number;
   warning_ms: number;
   limit_ms: number;
   farewell_ms: number;
@@ -48,7 +48,7 @@ function boundsOf(limit_seconds: number): Bounds {
   const atMost = (usual_seconds: number, part: number) =>
     Math.min(usual_seconds * 1000, limit_ms / part);
   return {
-    place_ms: atMost(30, 8),
+    slot_ms: atMost(30, 8),
     warning_ms: atMost(60, 4),
     limit_ms,
     farewell_ms: atMost(10, 1),
@@ -60,7 +60,7 @@ function boundsOf(limit_seconds: number): Bounds {
 /**
  * Watches the calls of one attempt to its destination. Guarantees: a destination that shows no
  * progress for `destination_silence_seconds_max` is not waited for any longer, whether or not it
- * heeds its signal; a silence is said in the run's log while it lasts, at growing distances, and
+ * heeds its signal; a stall is said in the run's log while it lasts, at growing distances, and
  * once when it is over. Progress is a byte taken, an answer (`noteProgress`), the end of a call;
  * time that the source takes does not count.
  */
@@ -71,7 +71,7 @@ export class StallWatch {
   private readonly bounds: Bounds;
   private readonly engine: Engine;
   private readonly run: ClaimedRun;
-  private readonly onStall: (isSilent: boolean) => void;
+  private readonly onStall: (isStalled: boolean) => void;
   private readonly timer: NodeJS.Timeout;
   private call: Call | undefined;
   private fault: RetryableError | undefined;
@@ -79,18 +79,18 @@ export class StallWatch {
   private heard_at = performance.now();
   private looked_at = performance.now();
   private warned_ms = 0;
-  private isSilent = false;
+  private isStalled = false;
   private said: Promise<void> = Promise.resolve();
 
   /**
-   * @param onStall told when the run begins to be silent, so that it takes no place from others,
+   * @param onStall told when the run stalls, so that it takes no slot from others,
    * and when it goes on
    */
   constructor(
     engine: Engine,
     run: ClaimedRun,
     signal: AbortSignal,
-    onStall: (isSilent: boolean) => void,
+    onStall: (isStalled: boolean) => void,
   ) {
     this.engine = engine;
     this.run = run;
@@ -126,7 +126,7 @@ export class StallWatch {
     }
   }
 
-  /** The destination has answered or taken something: its silence begins anew. */
+  /** The destination has answered or taken something: its stall is over. */
   readonly noteProgress = (): void => {
     if (this.call === undefined || this.fault !== undefined) return;
     this.call.isMoving = true;
@@ -149,13 +149,13 @@ export class StallWatch {
   private beginAnew(): void {
     this.heard_at = performance.now();
     this.warned_ms = 0;
-    this.setSilent(false);
+    this.setStalled(false);
   }
 
   private look(): void {
     const { call, bounds } = this;
     const now = performance.now();
-    // What this process was itself away for is nobody's silence.
+    // What this process was itself away for is nobody's stall.
     const away_ms = now - this.looked_at - bounds.look_ms;
     if (away_ms > bounds.look_ms) this.heard_at = Math.min(now, this.heard_at + away_ms);
     this.looked_at = now;
@@ -163,18 +163,18 @@ export class StallWatch {
     const taken = call.flow?.taken() ?? 0;
     if (taken !== call.taken || call.flow?.isStarved() === true) this.noteProgress();
     call.taken = taken;
-    const silent_ms = now - Math.min(now, this.heard_at);
-    this.setSilent(silent_ms >= bounds.place_ms);
-    if (silent_ms >= bounds.limit_ms) this.end(call, silent_ms);
-    else if (silent_ms >= Math.max(bounds.warning_ms, 2 * this.warned_ms))
-      this.warn(call, silent_ms);
+    const stalled_ms = now - Math.min(now, this.heard_at);
+    this.setStalled(stalled_ms >= bounds.slot_ms);
+    if (stalled_ms >= bounds.limit_ms) this.end(call, stalled_ms);
+    else if (stalled_ms >= Math.max(bounds.warning_ms, 2 * this.warned_ms))
+      this.warn(call, stalled_ms);
     else this.tell(call);
   }
 
-  private end(call: Call, silent_ms: number): void {
+  private end(call: Call, stalled_ms: number): void {
     this.fault = new RetryableError(
       'timed_out',
-      `The destination showed no progress for ${inSeconds(silent_ms)} while ${call.doing}, so ` +
+      `The destination showed no progress for ${inSeconds(stalled_ms)} while ${call.doing}, so ` +
         'its connections were ended. Look there for a lock, a slow trigger or an overloaded ' +
         'server; ' +
         'if it needs so long, have the operator raise SLUICE_DESTINATION_SILENCE_SECONDS_MAX.',
@@ -187,12 +187,12 @@ export class StallWatch {
     this.farewell = setTimeout(() => call.giveUp(fault), this.bounds.farewell_ms);
   }
 
-  private warn({ doing }: Call, silent_ms: number): void {
-    this.warned_ms = silent_ms;
-    const until = isoInstant(this.engine.clock.now() + this.bounds.limit_ms - silent_ms);
+  private warn({ doing }: Call, stalled_ms: number): void {
+    this.warned_ms = stalled_ms;
+    const until = isoInstant(this.engine.clock.now() + this.bounds.limit_ms - stalled_ms);
     this.say(
       'WARNING',
-      `The destination has shown no progress for ${inSeconds(silent_ms)} while ${doing}. It ` +
+      `The destination has shown no progress for ${inSeconds(stalled_ms)} while ${doing}. It ` +
         `is waited for until ${until}; then the attempt ends as timed_out.`,
     );
   }
@@ -205,10 +205,10 @@ export class StallWatch {
     this.say('INFO', `Still ${call.doing}: ${inSeconds(now - call.began_at)}${bytes} so far.`);
   }
 
-  private setSilent(isSilent: boolean): void {
-    if (this.isSilent === isSilent) return;
-    this.isSilent = isSilent;
-    this.onStall(isSilent);
+  private setStalled(isStalled: boolean): void {
+    if (this.isStalled === isStalled) return;
+    this.isStalled = isStalled;
+    this.onStall(isStalled);
   }
 
   /** One line after the other; a line that cannot be written must not end a delivery. */

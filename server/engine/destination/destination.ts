@@ -160,8 +160,8 @@ export type DestinationDeps = {
    */
   signal: AbortSignal;
   /**
-   * Called when the other side has finished something that was asked of it: the bound on its
-   * silence begins anew. Bytes that `write` takes and the end of a call need no word.
+   * Called when the other side has finished something that was asked of it: the time that it
+   * may stall begins anew. Bytes that `write` takes and the end of a call need no word.
    */
   noteProgress?: () => void;
   /**

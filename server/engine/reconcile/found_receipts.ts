@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { openPatience } from '../../platform/patience.ts';
+import { openStallTimer } from '../../platform/stall_timer.ts';
 import type { DestinationDefinition } from '../destination/destination.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
@@ -39,7 +39,7 @@ export type Found = {
 };
 
 /** After so long without a receipt or an answer a destination is given up. */
-const patience_ms = 120_000;
+const stall_milliseconds = 120_000;
 
 /** Reads from the destination what was delivered and is not known here. */
 export async function findReceipts(
@@ -50,15 +50,15 @@ export async function findReceipts(
   const found: Found = { receipts: [], loose: [], others: [] };
   if (definition.receipts === undefined) return found;
   const known = await listKnown(engine, row.id);
-  const patience = openPatience(patience_ms, 'It gave no answer for two minutes.');
+  const timer = openStallTimer(stall_milliseconds, 'It gave no answer for two minutes.');
   try {
-    const deps = destinationDeps(engine, patience.signal, patience.refresh);
+    const deps = destinationDeps(engine, timer.signal, timer.refresh);
     const given = definition.receipts(openConfig(engine, row.id, row), deps, {
       batch_export_id: row.id,
       isKnown: (delivery) => known.has(delivery.slice(-12)),
     });
     for await (const { name, text } of given) {
-      patience.refresh();
+      timer.refresh();
       const receipt = text === undefined ? undefined : readReceipt(text, engine.secrets.public_key);
       if (text === undefined) found.loose.push(name);
       // What another server has signed, or nobody, says nothing of this one.
@@ -68,7 +68,7 @@ export async function findReceipts(
       kind.push({ receipt, text: text! });
     }
   } finally {
-    patience.end();
+    timer.end();
   }
   return { ...found, loose: await withoutOwn(engine, found.loose) };
 }

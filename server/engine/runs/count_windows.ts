@@ -20,7 +20,7 @@ type Window = { table: ModelName; inserted_from: number; inserted_to: number };
 export type LookedAt = Pick<ClaimedRun, 'team_id' | 'model' | 'custom_query' | 'selection'>;
 
 /** Runs by what they select at most: no row, few rows, more than that or nobody knows. */
-export type Parted<Run> = { quiet: Run[]; small: Run[]; busy: Run[] };
+export type Parted<Run> = { empty: Run[]; small: Run[]; busy: Run[] };
 
 /** Parts runs as `probe` does. */
 export type Look = <Run extends LookedAt>(runs: Run[]) => Promise<Parted<Run>>;
@@ -34,14 +34,14 @@ export async function probe<Run extends LookedAt>(
   clickhouse: ClickHouse,
   runs: Run[],
 ): Promise<Parted<Run>> {
-  const quiet: Run[] = [];
+  const empty: Run[] = [];
   const small: Run[] = [];
   const busy: Run[] = [];
   const windows = new Map<string, { window: Window; runs: Run[] }>();
   for (const run of runs) {
     const window = windowOf(run);
     if (run.custom_query !== null || window === undefined) busy.push(run);
-    else if (run.selection.length === 0) quiet.push(run);
+    else if (run.selection.length === 0) empty.push(run);
     else {
       const alike = windows.get(JSON.stringify(window));
       if (alike === undefined) windows.set(JSON.stringify(window), { window, runs: [run] });
@@ -58,12 +58,12 @@ export async function probe<Run extends LookedAt>(
       ]);
       for (const run of alike) {
         const records = counts.get(run.team_id) ?? 0;
-        (records === 0 ? quiet : records <= few_records ? small : busy).push(run);
+        (records === 0 ? empty : records <= few_records ? small : busy).push(run);
       }
     }
   };
   if (fullest.length > 0) await caughtUp(clickhouse, row_tables, look);
-  return { quiet, small, busy };
+  return { empty, small, busy };
 }
 
 /** Undefined where insertion time bounds nothing; an empty selection has an empty window. */

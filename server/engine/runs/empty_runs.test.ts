@@ -36,13 +36,13 @@ const ledgerOf = (id: string) =>
 
 test('a run without rows ends as a worker would end it', async () => {
   const home = await harness.newOrganization();
-  const config = { type: 'File', config: { prefix: 'quiet', include_events: ['signed in'] } };
-  const [quiet, worked] = [
+  const config = { type: 'File', config: { prefix: 'empty', include_events: ['signed in'] } };
+  const [empty, worked] = [
     await exportOf(home, { destination: config }),
     await exportOf(home, { destination: config }),
   ];
   const [emptyRun, workedRun] = [
-    await insertRunRow(harness, quiet),
+    await insertRunRow(harness, empty),
     await insertRunRow(harness, worked),
   ];
   await executeRun(
@@ -76,10 +76,10 @@ test('a run without rows ends as a worker would end it', async () => {
     ...signed[1],
     run_id: emptyRun,
     delivery_id: emptyRun,
-    batch_export_id: quiet,
+    batch_export_id: empty,
   });
-  assert.deepEqual(await ledgerOf(quiet), await ledgerOf(worked));
-  assert.deepEqual(await healthOf(quiet), await healthOf(worked));
+  assert.deepEqual(await ledgerOf(empty), await ledgerOf(worked));
+  assert.deepEqual(await healthOf(empty), await healthOf(worked));
   const lines = await harness.deps.db.rows<{ message: string }>(
     sql`SELECT message FROM batch_export_logs WHERE run_id = ${emptyRun}`,
   );

@@ -57,8 +57,8 @@ async function completeLane(engine: Engine, look: Look, lane: number): Promise<n
     );
     const unseen = turn?.is_ours === true ? await listUnseen(tx, lane) : [];
     if (unseen.length === 0) return { ended: [], for_workers: [] };
-    const { quiet, small, busy } = await look(onePerExport(unseen));
-    const { endings, unreadable } = signAll(engine, quiet);
+    const { empty, small, busy } = await look(onePerExport(unseen));
+    const { endings, unreadable } = signAll(engine, empty);
     const ended = await endRuns(engine, tx, endings, 'skips');
     await leaveToWorkers(tx, [...small, ...unreadable], { is_small: true });
     await leaveToWorkers(tx, busy, { is_small: false });

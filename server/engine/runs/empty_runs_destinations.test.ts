@@ -115,13 +115,13 @@ test(
     };
     await Promise.all(destinations.map(({ type }) => onType(type)));
     assert.equal(await lookAtAll(), destinations.length);
-    const quiet = await harness.deps.db.rows<Run>(
+    const empty = await harness.deps.db.rows<Run>(
       sql`SELECT * FROM batch_export_runs WHERE team_id = ${home.project.id}`,
     );
-    assert.equal(quiet.length, 2 * destinations.length);
+    assert.equal(empty.length, 2 * destinations.length);
     assert.deepEqual(
-      quiet.map(endOf),
-      quiet.map(() => ['Completed', 0, null]),
+      empty.map(endOf),
+      empty.map(() => ['Completed', 0, null]),
     );
     await rm(folder, { recursive: true });
   },

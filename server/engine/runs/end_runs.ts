@@ -18,7 +18,7 @@ import type { LogLevel } from '../run_log.ts';
 export type Ending = { run: ClaimedRun; end: RunEnd; receipt?: string };
 
 /** Whether what somebody else is changing is waited for, or left as it is. */
-type Patience = 'waits' | 'skips';
+type OnLocked = 'waits' | 'skips';
 
 /** What is known of an export under the lock on its row. */
 type LockedExport = {
@@ -80,17 +80,17 @@ export async function endRuns(
   engine: Engine,
   tx: Transaction,
   endings: Ending[],
-  patience: Patience,
+  on_locked: OnLocked,
 ): Promise<Ending[]> {
   if (endings.length === 0) return [];
   // The export's row is the lock of its ledger and health and is taken before the run's everywhere.
   const exports = await tx.rows<LockedExport>(sql`
     SELECT id, revision, "interval", timezone, paused, deleted_at IS NOT NULL AS is_deleted
     FROM batch_exports WHERE id = ANY (${endings.map(({ run }) => run.batch_export_id)}::uuid[])
-    FOR UPDATE ${unlocked(patience)}`);
+    FOR UPDATE ${unlocked(on_locked)}`);
   const known = new Map(exports.map((row) => [row.id, row]));
   const wanted = endings.filter(({ run }) => isWanted(run, known.get(run.batch_export_id)));
-  const rows = new Map((await writeEnds(tx, wanted, patience)).map((row) => [row.id, row]));
+  const rows = new Map((await writeEnds(tx, wanted, on_locked)).map((row) => [row.id, row]));
   const ended = wanted.filter(({ run }) => rows.has(run.id));
   await enterEnds(
     engine,
@@ -124,8 +124,8 @@ export async function enterEnds(engine: Engine, tx: Transaction, ended: EndedRun
   await followRuns(engine, tx, ended);
 }
 
-function unlocked(patience: Patience): ReturnType<typeof sql> {
-  return patience === 'skips' ? sql`SKIP LOCKED` : sql``;
+function unlocked(on_locked: OnLocked): ReturnType<typeof sql> {
+  return on_locked === 'skips' ? sql`SKIP LOCKED` : sql``;
 }
 
 /** A worker ends what it has; what none has had ends only if one would deliver it. */
@@ -137,7 +137,7 @@ function isWanted(run: ClaimedRun, row: LockedExport | undefined): boolean {
 async function writeEnds(
   tx: Transaction,
   endings: Ending[],
-  patience: Patience,
+  on_locked: OnLocked,
 ): Promise<EndedRow[]> {
   const errors = endings.map(({ end }) => (end.status === 'Completed' ? null : end));
   const keeps_rows = endings.map(
@@ -160,7 +160,7 @@ async function writeEnds(
       SELECT run.id FROM batch_export_runs run JOIN ended USING (id, attempt)
       WHERE run.status IN ('Starting', 'Running')
         AND (run.attempt > 0 OR run.cancel_requested_at IS NULL)
-      FOR NO KEY UPDATE OF run ${unlocked(patience)}
+      FOR NO KEY UPDATE OF run ${unlocked(on_locked)}
     )
     UPDATE batch_export_runs run SET status = ended.status, error_code = ended.code,
       latest_error = ended.message, steps = ended.steps, finished_at = now(),

@@ -63,14 +63,14 @@ const lookThen = (work: () => Promise<unknown>): Look => {
 };
 
 test('what is due of many projects is planned together, and each run by what it has', async () => {
-  const [quiet, few, many] = [
+  const [empty, few, many] = [
     await harness.newOrganization(),
     await newBusyProject(3),
     await newBusyProject(1_001),
   ];
   const filtered = { destination: { type: 'NoOp', config: { include_events: ['nobody'] } } };
   const ids = [
-    await newDue(quiet),
+    await newDue(empty),
     await newDue(few),
     await newDue(few, filtered),
     await newDue(many),
@@ -97,7 +97,7 @@ test('what is due of many projects is planned together, and each run by what it 
 
 test('a run without rows is completed as it is planned, as a worker would end it', async () => {
   const home = await harness.newOrganization();
-  const body = { destination: { type: 'File', config: { prefix: 'quiet' } } };
+  const body = { destination: { type: 'File', config: { prefix: 'empty' } } };
   const id = await newDue(home, body);
   const { id: worked } = (await newExport(harness, home, body)) as { id: string };
   const claimed = await claimRun(

@@ -139,11 +139,11 @@ async function planSettled(
         ORDER BY next_run_at LIMIT ${exports_per_team_max}) due
     ORDER BY due.next_run_at LIMIT ${exports_per_look_max}`);
   const seen = await lookAt(engine, due, look);
-  const isQuiet = ({ id }: DueExport) => seen.get(id)?.rows === 'quiet';
-  const waited_for = due.filter((of) => !isQuiet(of));
+  const isEmpty = ({ id }: DueExport) => seen.get(id)?.rows === 'empty';
+  const waited_for = due.filter((of) => !isEmpty(of));
   let planned = 0;
   // First what workers wait for.
-  const parts = [...partsOf(waited_for), ...partsOf(due.filter(isQuiet))];
+  const parts = [...partsOf(waited_for), ...partsOf(due.filter(isEmpty))];
   const permits = openSemaphore(at_once_max);
   const planOne = async (part: DueExport[]): Promise<void> => {
     const count = await planPart(engine, part, { epoch, seen });
@@ -179,7 +179,7 @@ async function lookAt(engine: Engine, due: DueExport[], look: Look): Promise<Map
     return new Map();
   }
   return new Map(
-    (['quiet', 'small', 'busy'] as const).flatMap((rows) =>
+    (['empty', 'small', 'busy'] as const).flatMap((rows) =>
       parted[rows].map(({ of }) => [of.id, { rows, of }]),
     ),
   );

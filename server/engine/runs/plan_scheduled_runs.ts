@@ -99,7 +99,7 @@ export async function planScheduledRuns(
     rows: rowsOf(row, seen.get(row.id)),
   }));
   const signed = await signAll(
-    wanted.filter(({ rows: known }) => known === 'quiet'),
+    wanted.filter(({ rows: known }) => known === 'empty'),
     ({ row, ...run }) => openReceipts(engine, row, null)?.sign(run),
   );
   await planForWorkers(
@@ -135,7 +135,7 @@ async function planForWorkers(tx: Transaction, wanted: Wanted[]): Promise<void> 
       to,
       selection,
       // Without rows, and all the same not completed: its end has to be told.
-      is_small: rows === 'small' || rows === 'quiet',
+      is_small: rows === 'small' || rows === 'empty',
       needs_worker: rows !== undefined,
       look_seconds: rows === undefined ? look_seconds_max : 0,
     })),

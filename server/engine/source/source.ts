@@ -151,17 +151,15 @@ async function* streamQuery(
   reading: SourceQuery,
   { wanted, tried }: { wanted: Question; tried: Question },
 ): AsyncGenerator<Buffer> {
-  const patience = openTimeBudget(store.query_limits.execution_seconds);
-  const signal = AbortSignal.any([patience.signal, wanted.signal]);
+  const budget = openTimeBudget(store.query_limits.execution_seconds);
+  const signal = AbortSignal.any([budget.signal, wanted.signal]);
   const giveBack = await takeMemory(store, reading, wanted.signal);
   try {
-    const stream = await patience.wait(() =>
-      exec(store, unhurried(reading), { ...wanted, signal }),
-    );
+    const stream = await budget.wait(() => exec(store, unhurried(reading), { ...wanted, signal }));
     try {
       const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
       for (;;) {
-        const chunk = await patience.wait(() => chunks.next());
+        const chunk = await budget.wait(() => chunks.next());
         if (chunk.done === true) return;
         yield chunk.value;
       }
@@ -169,7 +167,7 @@ async function* streamQuery(
       stream.destroy();
     }
   } catch (error) {
-    if (patience.signal.aborted) throw queryTookTooLong(store.query_limits, error);
+    if (budget.signal.aborted) throw queryTookTooLong(store.query_limits, error);
     if (signal.aborted) throw error;
     const known = queryFailure(reading.query!, store.query_limits, error);
     if (known !== error) throw known;

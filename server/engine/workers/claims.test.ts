@@ -73,7 +73,7 @@ test(
     );
     const [unseen, seen] = planned.map(({ id }) => id);
     const look = async <Run extends LookedAt>(runs: Run[]) => ({
-      quiet: [],
+      empty: [],
       small: [],
       busy: runs.filter(({ team_id }) => team_id === planned[1]!.team_id),
     });
@@ -90,7 +90,7 @@ test(
   },
 );
 
-test('four small runs share a place, a large one whose turn it is has a whole one', async () => {
+test('four small runs share a slot, a large one whose turn it is has a whole one', async () => {
   const small = await newRuns(0, 6);
   await harness.deps.db.run(sql`UPDATE batch_export_runs SET is_small = true`);
   const large = await world.newRun(1);
@@ -101,7 +101,7 @@ test('four small runs share a place, a large one whose turn it is has a whole on
   assert.deepEqual(await worker.claim(1), small.slice(5));
 });
 
-test("the bounds hold over all workers, and what they keep back takes nobody's place", async () => {
+test("the bounds hold over all workers, and what they keep back takes nobody's slot", async () => {
   const bounds = { project_runs_max: 2, host_runs_max: 3 };
   const [first, second] = [world.openClaimant(bounds), world.openClaimant(bounds)];
   const a = await newRuns(0, 5, 'db.example.com');
@@ -127,15 +127,15 @@ test("the bounds hold over all workers, and what they keep back takes nobody's p
 });
 
 test(
-  'what a worker has that shows no progress takes no place of its project, up to twice the ' +
-    'bound, and a place at its host all the same',
+  'what a worker has that shows no progress takes no slot of its project, up to twice the ' +
+    'bound, and a slot at its host all the same',
   async () => {
     const worker = world.openClaimant({ project_runs_max: 2, host_runs_max: 5 });
     const runs = await newRuns(0, 6, 'db.example.com');
     for (const two of [runs.slice(0, 2), runs.slice(2, 4)]) {
       assert.deepEqual(await worker.claim(10), two);
-      assert.deepEqual(await worker.claim(10), [], 'those that do something have the places');
-      two.forEach(worker.silence);
+      assert.deepEqual(await worker.claim(10), [], 'those that do something have the slots');
+      two.forEach(worker.stall);
     }
     assert.deepEqual(await worker.claim(10), [], 'the project has twice its bound');
     const [one, other] = [
@@ -151,7 +151,7 @@ test(
     assert.deepEqual(
       await world.openClaimant({ project_runs_max: 2, host_runs_max: 5 }).claim(10),
       [other],
-      'a worker knows of its own silence only',
+      'a worker knows of its own stalls only',
     );
   },
 );

@@ -12,8 +12,8 @@ export type RunBounds = { project_runs_max: number; host_runs_max: number };
 /** A worker that asks for runs. */
 export type Claimant = {
   worker_id: string;
-  /** Those of its runs whose destination shows no progress: they take nobody's place. */
-  silent_run_ids: string[];
+  /** Those of its runs whose destination shows no progress: they take nobody's slot. */
+  stalled_run_ids: string[];
   /**
    * The runs that it is working on; whatever else it holds was never begun or has broken off, and
    * waits again.
@@ -24,8 +24,8 @@ export type Claimant = {
 };
 
 /**
- * How many of a worker's places a run takes. A small one does little but wait for the control store
- * and its destination, so several share a place, and their statements.
+ * How many of a worker's slots a run takes. A small one does little but wait for the control store
+ * and its destination, so several share a slot, and their statements.
  */
 export function slotsOf({ is_small }: { is_small: boolean }): number {
   return is_small ? 0.25 : 1;
@@ -50,18 +50,18 @@ const broken_off_pause_seconds = 2;
 const epoch_step = 100;
 
 /**
- * Takes runs that wait, for as many `places` as are free (`slotsOf`). Guarantees: no project and
+ * Takes runs that wait, for as many `slots` as are free (`slotsOf`). Guarantees: no project and
  * no host has more runs under way than the bounds say, over all workers; projects are served in
  * turn, in each the run that waits longest first, so that none keeps another waiting, however many
- * runs it has; what the claimant's silent runs hold of their project's bound is free, until the
- * project has twice the bound; a run that may not begin yet takes nobody's place; a run that broke
+ * runs it has; what the claimant's stalled runs hold of their project's bound is free, until the
+ * project has twice the bound; a run that may not begin yet takes nobody's slot; a run that broke
  * off `break_offs_alone` times is alone in its worker until it gets further.
  */
 export async function claimRuns(
   db: Database,
   claimant: Claimant,
   bounds: RunBounds,
-  places: number,
+  slots: number,
 ): Promise<ClaimedRun[]> {
   return db.transaction(async (tx) => {
     await tx.row(sql`SELECT pg_advisory_xact_lock(${claim_lock})`);
@@ -75,15 +75,15 @@ export async function claimRuns(
     const claimed: ClaimedRun[] = [];
     const locked: string[] = [];
     let last = claimant.last_team_id;
-    let free = places;
+    let free = slots;
     while (free > 0) {
       const isFree = claimant.run_ids.length + claimed.length === 0;
       const wanted = {
         bounds,
         locked,
-        silent_run_ids: claimant.silent_run_ids,
+        stalled_run_ids: claimant.stalled_run_ids,
         break_offs_max: isFree || is_eldest ? null : break_offs_alone - 1,
-        places: free,
+        slots: free,
       };
       const nearest = await listNext(tx, last, wanted);
       const { runs, isLast } = fitting(
@@ -132,9 +132,9 @@ async function standingOf(
 type Wanted = {
   bounds: RunBounds;
   locked: string[];
-  silent_run_ids: string[];
+  stalled_run_ids: string[];
   break_offs_max: number | null;
-  places: number;
+  slots: number;
 };
 type NextRun = {
   id: string;
@@ -151,13 +151,13 @@ type NextRun = {
 function fitting(
   next: NextRun[],
   isFree: boolean,
-  places: number,
+  slots: number,
 ): { runs: NextRun[]; isLast: boolean } {
   const runs: NextRun[] = [];
   const hosts = new Set<string>();
-  let free = places;
+  let free = slots;
   for (const run of next) {
-    // Whose turn it is wants to be alone, or a whole place: nothing else is taken until this worker
+    // Whose turn it is wants to be alone, or a whole slot: nothing else is taken until this worker
     // has that.
     if (slotsOf(run) > free || (run.is_for_alone && !isFree)) return { runs, isLast: true };
     if (run.is_for_alone) return { runs: runs.length === 0 ? [run] : runs, isLast: false };
@@ -173,12 +173,12 @@ function fitting(
 
 /**
  * The runs whose turn it is: one of each of the first projects after `lastTeamId` that may begin
- * another one, for as many places at most.
+ * another one, for as many slots at most.
  */
 async function listNext(
   tx: Transaction,
   lastTeamId: number,
-  { bounds, locked, silent_run_ids, break_offs_max, places }: Wanted,
+  { bounds, locked, stalled_run_ids, break_offs_max, slots }: Wanted,
 ): Promise<NextRun[]> {
   // The index batch_export_runs_waiting is read from project to project and not through the runs of
   // each: `project` jumps to the next one that has a waiting run, only as far as LIMIT asks it to.
@@ -186,11 +186,11 @@ async function listNext(
   // must be passed over.
   return tx.rows<NextRun>(sql`
     WITH RECURSIVE held AS MATERIALIZED (
-      SELECT team_id, host, id = ANY (${silent_run_ids}::uuid[]) AS is_silent FROM batch_export_runs
-        WHERE status IN ('Starting', 'Running') AND worker_id IS NOT NULL
+      SELECT team_id, host, id = ANY (${stalled_run_ids}::uuid[]) AS is_stalled
+        FROM batch_export_runs WHERE status IN ('Starting', 'Running') AND worker_id IS NOT NULL
     ), full_projects AS MATERIALIZED (
       SELECT team_id FROM held GROUP BY team_id
-      HAVING count(*) FILTER (WHERE NOT is_silent) >= ${bounds.project_runs_max}
+      HAVING count(*) FILTER (WHERE NOT is_stalled) >= ${bounds.project_runs_max}
         OR count(*) >= ${2 * bounds.project_runs_max}
     ), full_hosts AS MATERIALIZED (
       SELECT host FROM held WHERE host IS NOT NULL GROUP BY host
@@ -214,7 +214,7 @@ async function listNext(
           AND run.id <> ALL (${locked}::uuid[])
       ORDER BY run.due_at, run.id LIMIT 1) oldest
     WHERE project.team_id NOT IN (SELECT team_id FROM full_projects)
-      LIMIT ${Math.ceil(places / slotsOf({ is_small: true }))}`);
+      LIMIT ${Math.ceil(slots / slotsOf({ is_small: true }))}`);
 }
 
 /**

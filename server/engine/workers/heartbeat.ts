@@ -6,7 +6,7 @@ import { break_off_pauses_seconds } from '../runs/worker_crashes.ts';
  * A worker that was not heard of for so long is dead, and others take its runs over. It says that
  * it lives about once a second.
  */
-export const silence_seconds_max = 8;
+export const heartbeat_age_seconds_max = 8;
 
 /**
  * A run that waits again because its worker is gone. `is_counted`: it broke off with it;
@@ -78,7 +78,7 @@ export async function releaseDead(db: Database): Promise<ReleasedRun[]> {
       FROM batch_export_runs run LEFT JOIN workers worker ON worker.id = run.worker_id
       WHERE run.status IN ('Starting', 'Running') AND run.worker_id IS NOT NULL
         AND (worker.id IS NULL OR worker.heartbeat_at < now() - make_interval(secs =>
-        ${silence_seconds_max}))`;
+        ${heartbeat_age_seconds_max}))`;
     const blameless = await tx.rows<ReleasedRun>(sql`
       UPDATE batch_export_runs run SET worker_id = NULL WHERE run.id IN (SELECT run.id ${held}
         AND coalesce(worker.is_stopping, true) FOR UPDATE OF run SKIP LOCKED)
@@ -90,7 +90,8 @@ export async function releaseDead(db: Database): Promise<ReleasedRun[]> {
       RETURNING ${released}, true AS is_counted`);
     // A worker is forgotten after its runs: by what it left, others know how it ended.
     await tx.run(sql`
-      DELETE FROM workers WHERE heartbeat_at < now() - make_interval(secs => ${silence_seconds_max})
+      DELETE FROM workers
+      WHERE heartbeat_at < now() - make_interval(secs => ${heartbeat_age_seconds_max})
         AND NOT EXISTS (SELECT 1 FROM batch_export_runs run
           WHERE run.status IN ('Starting', 'Running') AND run.worker_id = workers.id)`);
     return [...blameless, ...blamed];

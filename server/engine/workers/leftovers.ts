@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Engine } from '../engine.ts';
 import { cleanUp } from '../delivery/clean_up.ts';
 import type { ClaimedRun } from '../run.ts';
-import { silence_seconds_max } from './heartbeat.ts';
+import { heartbeat_age_seconds_max } from './heartbeat.ts';
 
 /**
  * Removes from destinations what runs had begun that were deleted with their project, one after
@@ -28,7 +28,7 @@ async function removeOne(engine: Engine): Promise<boolean> {
           true AS is_deleted, '[]'::jsonb AS steps, NULL AS replaces
       FROM batch_export_leftovers leftover
       WHERE NOT EXISTS (SELECT 1 FROM workers WHERE workers.id = leftover.worker_id
-        AND heartbeat_at >= now() - make_interval(secs => ${silence_seconds_max}))
+        AND heartbeat_at >= now() - make_interval(secs => ${heartbeat_age_seconds_max}))
       ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED`);
     if (run === undefined) return false;
     await cleanUp(engine, run);

@@ -5,7 +5,13 @@ import type { StopReason } from '../delivery/attempt.ts';
 import { writeRunLog } from '../run_log.ts';
 import type { ClaimedRun } from '../run.ts';
 import { followPrimary } from './follow_primary.ts';
-import { beat, hurryCancelled, releaseDead, silence_seconds_max, stillLives } from './heartbeat.ts';
+import {
+  beat,
+  hurryCancelled,
+  releaseDead,
+  heartbeat_age_seconds_max,
+  stillLives,
+} from './heartbeat.ts';
 import type { ReleasedRun } from './heartbeat.ts';
 
 /**
@@ -14,7 +20,7 @@ import type { ReleasedRun } from './heartbeat.ts';
  */
 export type Active = Map<
   ClaimedRun,
-  { controller: AbortController; ended: Promise<void>; is_silent: boolean }
+  { controller: AbortController; ended: Promise<void>; is_stalled: boolean }
 >;
 
 /**
@@ -35,7 +41,7 @@ export function lookAfter(engine: Engine, workerId: string, active: Active): () 
     await hurryCancelled(engine.db);
     // After a break of its own, such as a restart of the control store, it does not judge others
     // before they could say that they live.
-    if (beaten_at - before > (silence_seconds_max * 1000) / 2) return;
+    if (beaten_at - before > (heartbeat_age_seconds_max * 1000) / 2) return;
     for (const run of await releaseDead(engine.db)) await tellReleased(engine, run);
   };
 }

@@ -22,14 +22,14 @@ const tick_ms = 1_000;
 const claim_pause_ms = 500;
 
 /**
- * What a worker may take on: how many places its own runs have (`slotsOf`), within the bounds over
- * all workers. Runs whose destination shows no progress do not count, up to `silent_runs_factor`
+ * What a worker may take on: how many slots its own runs have (`slotsOf`), within the bounds over
+ * all workers. Runs whose destination shows no progress do not count, up to `stalled_runs_factor`
  * times as many: they do nothing but wait.
  */
 export type WorkerLimits = RunBounds & { runs_max: number };
 
 /** They are bounded all the same: each has a connection and buffers, and all may go on at once. */
-const silent_runs_factor = 4;
+const stalled_runs_factor = 4;
 
 /** A running worker: plans due exports and executes runs until it is stopped. */
 export type Worker = {
@@ -46,8 +46,8 @@ export type Worker = {
 /**
  * Starts a worker. Guarantees: a cancel, a deletion or a takeover by another worker reaches the run
  * within about two seconds; the runs of a worker that dies are taken over after at most
- * `silence_seconds_max` and two seconds; the bounds hold over all workers, and projects are served
- * in turn; runs whose destination shows no progress keep no others waiting.
+ * `heartbeat_age_seconds_max` and two seconds; the bounds hold over all workers, and projects are
+ * served in turn; runs whose destination shows no progress keep no others waiting.
  */
 export async function startWorker(engine: Engine, limits: WorkerLimits): Promise<Worker> {
   const worker_id = uuidv7();
@@ -58,9 +58,9 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   const watching = lookAfter(engine, worker_id, active);
   const watch = startLoop('looking after runs', tick_ms, engine.log, watching);
   const plan = startLoop('planning', tick_ms, engine.log, () =>
-    planning(engine, () => [quiet, claim].forEach((loop) => loop.wake())),
+    planning(engine, () => [empty, claim].forEach((loop) => loop.wake())),
   );
-  const quiet = startLoop('completing runs without rows', claim_pause_ms, engine.log, async () => {
+  const empty = startLoop('completing runs without rows', claim_pause_ms, engine.log, async () => {
     while (!isLeaving && (await completeEmptyRuns(engine)) > 0) claim.wake();
   });
   const backfills = startLoop('advancing backfills', tick_ms, engine.log, async () => {
@@ -79,12 +79,12 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
     });
   };
   const claim = startLoop('claiming runs', claim_pause_ms, engine.log, async () => {
-    const { free, silent } = placesLeft(active, limits);
+    const { free, stalled } = slotsLeft(active, limits);
     if (free <= 0) return;
     const claimant = {
       worker_id,
       run_ids: [...active.keys()].map((run) => run.id),
-      silent_run_ids: silent.map((run) => run.id),
+      stalled_run_ids: stalled.map((run) => run.id),
       last_team_id,
     };
     for (const run of await claimRuns(engine.db, claimant, limits, free)) take(run);
@@ -99,7 +99,7 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
       // First of all: a process that is not given the time to stop in order must not look like one
       // that died.
       const announced = end.is_fault ? undefined : announceStop(engine, worker_id);
-      const loops = [claim, plan, quiet, backfills, leftovers];
+      const loops = [claim, plan, empty, backfills, leftovers];
       await Promise.all([announced, ...loops.map((loop) => loop.stop())]);
       await stopRuns(active);
       await watch.stop();
@@ -116,10 +116,10 @@ function takeOn(
   { onRoom, onEnd }: { onRoom(): void; onEnd(): void },
 ): void {
   const controller = new AbortController();
-  const onStall = (isSilent: boolean): void => {
+  const onStall = (isStalled: boolean): void => {
     const entry = active.get(run);
-    if (entry !== undefined) entry.is_silent = isSilent;
-    if (isSilent) onRoom();
+    if (entry !== undefined) entry.is_stalled = isStalled;
+    if (isStalled) onRoom();
   };
   const ended = work(engine, run, controller.signal, onStall).finally(() => {
     active.delete(run);
@@ -127,19 +127,19 @@ function takeOn(
     onRoom();
     onEnd();
   });
-  active.set(run, { controller, ended, is_silent: false });
+  active.set(run, { controller, ended, is_stalled: false });
   engine.metrics.runs_active.set(active.size);
 }
 
 /** How much this worker can take on, and which of its runs only wait. */
-function placesLeft(active: Active, limits: WorkerLimits): { free: number; silent: ClaimedRun[] } {
-  const silent = [...active].filter(([, { is_silent }]) => is_silent).map(([run]) => run);
+function slotsLeft(active: Active, limits: WorkerLimits): { free: number; stalled: ClaimedRun[] } {
+  const stalled = [...active].filter(([, { is_stalled }]) => is_stalled).map(([run]) => run);
   const taken = sumOfSlots([...active.keys()]);
   const free = Math.min(
-    limits.runs_max - (taken - sumOfSlots(silent)),
-    (1 + silent_runs_factor) * limits.runs_max - taken,
+    limits.runs_max - (taken - sumOfSlots(stalled)),
+    (1 + stalled_runs_factor) * limits.runs_max - taken,
   );
-  return { free, silent };
+  return { free, stalled };
 }
 
 function announceStop(engine: Engine, workerId: string): Promise<void> {
@@ -165,7 +165,7 @@ async function work(
   engine: Engine,
   run: ClaimedRun,
   signal: AbortSignal,
-  onStall: (isSilent: boolean) => void,
+  onStall: (isStalled: boolean) => void,
 ): Promise<void> {
   try {
     await executeRun(engine, run, signal, onStall);

@@ -40,7 +40,7 @@ export type Program = {
    * How long a first start is tried again when the child ends at once: what a killed predecessor
    * holds is let go meanwhile.
    */
-  patience_seconds: number;
+  start_seconds_max: number;
 };
 
 const pauseMsMin = 100;
@@ -65,10 +65,10 @@ function ended(child: ChildProcess): Promise<void> {
 async function endChild(child: ChildProcess, ask: () => void, seconds: number): Promise<void> {
   if (!isAlive(child)) return;
   ask();
-  const patience = new AbortController();
-  const late = pause(seconds * 1000, 'late', { signal: patience.signal }).catch(() => 'gone');
+  const waiting = new AbortController();
+  const late = pause(seconds * 1000, 'late', { signal: waiting.signal }).catch(() => 'gone');
   if ((await Promise.race([ended(child), late])) === 'late') child.kill('SIGKILL');
-  patience.abort();
+  waiting.abort();
   await ended(child);
 }
 
@@ -170,7 +170,7 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
 
   const { nextMs, reset, rest } = growingPauses(stopping.signal);
 
-  const launch = async (patienceMs: number): Promise<void> => {
+  const launch = async (start_ms_max: number): Promise<void> => {
     for (const began = performance.now(); ; await rest()) {
       try {
         const startedAt = performance.now();
@@ -185,8 +185,8 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
         return;
       } catch (error) {
         const isFinal =
-          patienceMs !== Infinity &&
-          (!(error instanceof StartFailure) || performance.now() - began + nextMs() > patienceMs);
+          start_ms_max !== Infinity &&
+          (!(error instanceof StartFailure) || performance.now() - began + nextMs() > start_ms_max);
         if (isFinal || stopping.signal.aborted) throw error;
         log.warn({ err: error }, `${name} did not start; trying again`);
       }
@@ -203,7 +203,7 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
       .catch(() => {});
   };
 
-  await launch(program.patience_seconds * 1000);
+  await launch(program.start_seconds_max * 1000);
   reset();
   process.on('exit', lastResort);
   return {

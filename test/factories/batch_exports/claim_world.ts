@@ -17,7 +17,7 @@ export type TestClaimant = {
   /** What the last claim gave. */
   claimed(): ClaimedRun[];
   /** Hears nothing from the destination of the run any more. */
-  silence(id: string): void;
+  stall(id: string): void;
   /** Does not work on the run any more. */
   forget(id: string): void;
 };
@@ -81,7 +81,7 @@ function openClaimant({ deps }: Harness, bounds: RunBounds): TestClaimant {
   const claimant = {
     worker_id: randomUUID(),
     run_ids: [] as string[],
-    silent_run_ids: [] as string[],
+    stalled_run_ids: [] as string[],
     last_team_id: 0,
   };
   let claimed: ClaimedRun[] = [];
@@ -94,7 +94,7 @@ function openClaimant({ deps }: Harness, bounds: RunBounds): TestClaimant {
       return claimed.map((run) => run.id);
     },
     claimed: () => claimed,
-    silence: (id) => void claimant.silent_run_ids.push(id),
+    stall: (id) => void claimant.stalled_run_ids.push(id),
     forget: (id) => void claimant.run_ids.splice(claimant.run_ids.indexOf(id), 1),
   };
 }

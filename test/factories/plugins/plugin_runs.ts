@@ -7,7 +7,7 @@ import type { PluginTarget } from './running_plugins.ts';
 import { until } from '../../processes/server_process.ts';
 import { runPlugins } from '../../../server/cli/run_plugins.ts';
 
-const patience_ms = 60_000;
+const wait_ms_max = 60_000;
 
 /** Opened before the tests of the file that imports it, and closed after them. */
 export let harness: Harness;
@@ -27,7 +27,7 @@ export function run(idle_seconds = 1): void {
 
 /** Waits as long as a test may. */
 export const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) =>
-  until(what, patience_ms, 20, ask);
+  until(what, wait_ms_max, 20, ask);
 
 /** The requests of the target, as soon as there are so many. */
 export const taken = (count: number) =>

@@ -72,8 +72,7 @@ function stepsOf(
       name: 'Check the table',
       run: async () => {
         const found = await findTable(await dataset(), target.table);
-        if (found === undefined)
-          return `${target.name} is not there; the first delivery creates it.`;
+        if (found === undefined) return `${target.name} is missing; the first delivery creates it.`;
         requireColumns(await dataset(), layout, found);
         return `${target.name} has the columns of the export.`;
       },

@@ -62,8 +62,7 @@ function stepsOf(
       run: async () => {
         const connection = await connected();
         found = await findTable(connection, config, target.table);
-        if (found === undefined)
-          return `${target.name} is not there; the first delivery creates it.`;
+        if (found === undefined) return `${target.name} is missing; the first delivery creates it.`;
         await checkTable(connection, config, layout, found);
         return `${target.name} has the columns of the export.`;
       },

@@ -68,7 +68,7 @@ function stepsOf(
         if (isThere) await checkTable(await connected(), config, layout);
         return isThere
           ? `${target.name} can take the columns of the export.`
-          : `${target.name} is not there; the first delivery creates it.`;
+          : `${target.name} is missing; the first delivery creates it.`;
       },
     },
     {

@@ -16,7 +16,7 @@ import type { PluginTarget } from '../../../../test/factories/plugins/running_pl
 import { until } from '../../../../test/processes/server_process.ts';
 import { runPlugins } from '../../../cli/run_plugins.ts';
 
-const patience_ms = 60_000;
+const wait_ms_max = 60_000;
 
 let harness: Harness;
 let target: PluginTarget;
@@ -45,7 +45,7 @@ function run(): void {
   runners.push(runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds: 1 }));
 }
 const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) =>
-  until(what, patience_ms, 20, ask);
+  until(what, wait_ms_max, 20, ask);
 const taken = (count: number) =>
   soon(`${count} requests`, async () => (target.taken.length >= count ? target.taken : undefined));
 const stored = () => storedEvents(harness, home.project.id);

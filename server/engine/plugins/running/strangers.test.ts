@@ -19,7 +19,7 @@ import { runPlugins } from '../../../cli/run_plugins.ts';
 // Shapes that plugins written for other servers have, each as a small package that loads and
 // delivers.
 
-const patience_ms = 60_000;
+const wait_ms_max = 60_000;
 
 let harness: Harness;
 let target: PluginTarget;
@@ -41,7 +41,7 @@ afterEach(async () => {
 });
 
 const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) =>
-  until(what, patience_ms, 20, ask);
+  until(what, wait_ms_max, 20, ask);
 
 /**
  * Enables the package, sends what is to be sent, and gives what has arrived once that is so much.

@@ -58,7 +58,7 @@ export async function fetchForPlugin(
   request: PluginRequest,
   signal: AbortSignal,
 ): Promise<PluginResponse> {
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(fetch_milliseconds_max)]);
+  const ending = AbortSignal.any([signal, AbortSignal.timeout(fetch_milliseconds_max)]);
   let url = checkUrl(request.url, allowed_hosts);
   let headers = checkHeaders(request.headers);
   const body =
@@ -71,7 +71,7 @@ export async function fetchForPlugin(
       headers,
       body,
       redirect: 'manual',
-      signal: patience,
+      signal: ending,
     });
     const location =
       response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;

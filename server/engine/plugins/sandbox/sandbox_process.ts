@@ -84,7 +84,7 @@ export function startSandboxProcess(
   keepLastWords(child, log);
   void ended.then(watchdog.stop);
   child.stdin!.end(program.child);
-  // The ping is answered before any plugin runs: patience with the start is none with the first
+  // The ping is answered before any plugin runs: time for the start is none for the first
   // plugin.
   send({ type: 'start', guest: program.guest });
   ping();

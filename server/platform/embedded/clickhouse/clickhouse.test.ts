@@ -227,7 +227,7 @@ test('a second process on the folder is refused with a sentence', async () => {
       folder: join(own.root, 'data'),
       log: silentLog(),
       // In production ten.
-      patience_seconds: 0.5,
+      start_seconds_max: 0.5,
     }),
     /in use by another process/,
   );

@@ -23,7 +23,7 @@ const operationsMax = 40;
 const threads = 64;
 const memoryBytesMax = 4_000_000_000;
 const hungMs = 120_000;
-const patienceSeconds = 10;
+const default_start_seconds = 10;
 
 /** Where the store lies and how much memory it may take. */
 export type EmbeddedClickHouseOptions = {
@@ -42,7 +42,7 @@ export type EmbeddedClickHouseOptions = {
    */
   hung_ms?: number;
   /** For how long a folder that another process holds is tried again; 10 s by default. */
-  patience_seconds?: number;
+  start_seconds_max?: number;
 };
 
 /** The memory of the machine, or of the container that the process is bound to. */
@@ -56,7 +56,7 @@ function ownMemory(): number {
  * interface on a loopback port) that ends with this process. Its `url`, with user and password,
  * serves `@clickhouse/client`. An acknowledged insert survives a kill of the child; a child that
  * ends unasked is started again on the same URL. Rejects with a sentence when another process holds
- * the folder for longer than `patience_seconds`.
+ * the folder for longer than `start_seconds_max`.
  */
 export async function openEmbeddedClickHouse(
   options: EmbeddedClickHouseOptions,
@@ -87,7 +87,7 @@ export async function openEmbeddedClickHouse(
     askToStop: (child) => child.kill(stopSignal),
     stop_seconds: 3,
     start_seconds: 120,
-    patience_seconds: options.patience_seconds ?? patienceSeconds,
+    start_seconds_max: options.start_seconds_max ?? default_start_seconds,
   });
   return {
     url: `http://sluice:${orders.password}@127.0.0.1:${orders.port}`,

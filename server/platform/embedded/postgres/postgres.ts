@@ -91,7 +91,7 @@ export async function openEmbeddedPostgres(options: {
     askToStop: (child) => child.kill('SIGINT'),
     stop_seconds: 15,
     start_seconds: 300,
-    patience_seconds: 10,
+    start_seconds_max: 10,
   });
   return {
     url,

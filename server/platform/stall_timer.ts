@@ -1,14 +1,14 @@
 /** Waits for what moves, however long it takes. */
-export type Patience = { signal: AbortSignal; refresh(): void; end(): void };
+export type StallTimer = { signal: AbortSignal; refresh(): void; end(): void };
 
 /**
  * Opens a signal that is aborted with a TimeoutError that says `sentence`, when it was not
  * refreshed for so long.
  */
-export function openPatience(silence_ms: number, sentence: string): Patience {
+export function openStallTimer(stall_ms: number, sentence: string): StallTimer {
   const stop = new AbortController();
   const late = () => stop.abort(new DOMException(sentence, 'TimeoutError'));
-  const timer = setTimeout(late, silence_ms);
+  const timer = setTimeout(late, stall_ms);
   return {
     signal: stop.signal,
     refresh: () => void timer.refresh(),
