@@ -43,22 +43,22 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
   const findAccess = openWriteAccess(deps);
   const refusals = openRefusals(deps, findAccess);
   const take = openTake(deps, { limits, findAccess, refusals });
-  // In a room of its own: what browsers need and how errors are told is another here.
-  void app.register(async (room) => {
-    room.setErrorHandler((error, request, reply) => {
+  // In an instance of its own: what browsers need and how errors are told is another here.
+  void app.register(async (instance) => {
+    instance.setErrorHandler((error, request, reply) => {
       const sent = sentOf(request, deps.clock.now());
       return refuse(deps, refusals, { error, request, reply, sent });
     });
     // Bodies are told by their bytes, so that no type is wrong.
-    room.removeAllContentTypeParsers();
-    room.addContentTypeParser('*', (request, payload, done) => {
+    instance.removeAllContentTypeParsers();
+    instance.addContentTypeParser('*', (request, payload, done) => {
       const { headers, ip } = request;
       const says_bytes = Number(headers['content-length'] ?? 0);
       const bytes_max = request.routeOptions.bodyLimit;
       const address = addressOf(ip);
       limits.arrivals.read(payload, { address, says_bytes, bytes_max }, done);
     });
-    room.addHook('onRequest', (request, reply, done) => {
+    instance.addHook('onRequest', (request, reply, done) => {
       allowPages(request, reply);
       const { headers } = request.raw;
       if (!/^[\w.+-]+\/[\w.+-]+ *(;|$)/.test(headers['content-type'] ?? ''))
@@ -66,13 +66,14 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
       if (request.method !== 'OPTIONS') limits.countAddress(addressOf(request.ip));
       done();
     });
-    for (const path of new Set(allPaths())) room.options(path, preflight_route, answerPreflight);
+    for (const path of new Set(allPaths()))
+      instance.options(path, preflight_route, answerPreflight);
     const known = new Set<string>();
     for (const { match } of protocols)
-      for (const door of match) eventDoor(room, deps, door, take, known);
+      for (const door of match) eventDoor(instance, deps, door, take, known);
     for (const { settings } of protocols)
-      for (const door of settings) settingsDoor(room, door, { findAccess, refusals });
-    emptyScripts(room);
+      for (const door of settings) settingsDoor(instance, door, { findAccess, refusals });
+    emptyScripts(instance);
   });
 }
 
@@ -92,7 +93,7 @@ function spellings(path: string): string[] {
 }
 
 function eventDoor(
-  room: FastifyInstance,
+  instance: FastifyInstance,
   { clock }: Deps,
   door: Door,
   take: TakeSent,
@@ -110,23 +111,23 @@ function eventDoor(
       // Protocols that share a path are told apart by the body.
       if (known.has(`${method} ${path}`)) continue;
       known.add(`${method} ${path}`);
-      twice(room, { ...route, method }, path, doorSchema(door, method, path));
+      twice(instance, { ...route, method }, path, doorSchema(door, method, path));
     }
 }
 
 /** Registers a path in both spellings, of which the document names the first. */
 function twice(
-  room: FastifyInstance,
+  instance: FastifyInstance,
   route: Omit<RouteOptions, 'url'>,
   path: string,
   schema: FastifySchema,
 ): void {
   for (const [index, url] of spellings(path).entries())
-    room.route({ ...route, url, schema: index === 0 ? schema : { ...schema, hide: true } });
+    instance.route({ ...route, url, schema: index === 0 ? schema : { ...schema, hide: true } });
 }
 
 function settingsDoor(
-  room: FastifyInstance,
+  instance: FastifyInstance,
   door: SettingsDoor,
   { findAccess, refusals }: { findAccess: WriteAccessFinder; refusals: Refusals },
 ): void {
@@ -147,12 +148,12 @@ function settingsDoor(
   const route = { ...foreign_route, handler: handle };
   for (const method of methods)
     for (const path of paths)
-      twice(room, { ...route, method }, path, settingsSchema(door, method, path));
+      twice(instance, { ...route, method }, path, settingsSchema(door, method, path));
 }
 
 /** Scripts that a client loads for what is switched off: there is nothing in them. */
-function emptyScripts(room: FastifyInstance): void {
-  room.get('/static/*', script_route, (request, reply) => {
+function emptyScripts(instance: FastifyInstance): void {
+  instance.get('/static/*', script_route, (request, reply) => {
     // The library itself is not ours to give: an empty one would lose everything in silence.
     if (/\/array[\w.]*\.js$/.test(request.url.split('?')[0]!))
       throw new ApiError(404, 'invalid_request', [

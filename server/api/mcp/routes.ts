@@ -23,13 +23,13 @@ import { mcp_schema } from './schema.ts';
  */
 export function mcpRoutes(app: FastifyInstance, deps: Deps): void {
   let exchange: Promise<Exchange> | undefined;
-  // In a room of its own: a page of another site is refused before anything is looked at.
-  void app.register(async (room) => {
-    room.addHook('onRequest', (request, _reply, done) => {
+  // In an instance of its own: a page of another site is refused before anything is looked at.
+  void app.register(async (instance) => {
+    instance.addHook('onRequest', (request, _reply, done) => {
       refuseOrigin(deps, request);
       done();
     });
-    room.post(
+    instance.post(
       '/mcp',
       { config: { scope: 'any', foreign: true }, schema: mcp_schema },
       async (request, reply) => {
@@ -38,14 +38,14 @@ export function mcpRoutes(app: FastifyInstance, deps: Deps): void {
         return answer(reply, await (await exchange)(message, request.headers, contextOf(request)));
       },
     );
-    room.route({
+    instance.route({
       ...hiddenRoute({ 403: [problem], 405: [problem] }),
       method: ['GET', 'PUT', 'PATCH', 'DELETE'],
       url: '/mcp',
       onRequest: ({ method }, _reply, done) => done(methodNotAllowed(method, ['POST'])),
       handler: () => undefined,
     });
-    room.route({
+    instance.route({
       ...hiddenRoute({ 308: [], 403: [problem] }),
       method: ['GET', 'POST', 'DELETE'],
       url: '/mcp/',

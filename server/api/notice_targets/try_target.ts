@@ -14,7 +14,7 @@ import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import type { NoticeTargetRow, NoticeTargetTest } from './schema.ts';
 
 /** Tests send mails to any address: nobody shall flood one through this server. */
-const slowing = { free: 10, pause_seconds_min: 60, pause_seconds_max: 3600 };
+const throttle = { free: 10, pause_seconds_min: 60, pause_seconds_max: 3600 };
 const detail = 'This is a test of a notice target. Nothing has happened to an export.';
 
 /**
@@ -27,7 +27,7 @@ export async function tryTarget(
   request: FastifyRequest,
 ): Promise<Static<typeof NoticeTargetTest>> {
   if (isValidateOnly(request)) return { is_delivered: null, detail: null };
-  const wait_seconds = await takeAttempt(deps, `notice_target_test:${team_id}`, slowing);
+  const wait_seconds = await takeAttempt(deps, `notice_target_test:${team_id}`, throttle);
   if (wait_seconds !== undefined) throw throttled(wait_seconds, {});
   const result = await send(deps, id);
   return result.outcome === 'delivered'
