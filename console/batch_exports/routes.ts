@@ -9,7 +9,7 @@ export const exports_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports',
   validateSearch: (given: Record<string, unknown>): ListSearch => textsOf(list_search)(given),
-  component: lazyRouteComponent(() => import('./list_page.tsx'), 'ListPage'),
+  component: lazyRouteComponent(() => import('./list/list_page.tsx'), 'ListPage'),
 });
 
 /** `/projects/<id>/exports/new`: creates an export. */

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
-import { openOrigin } from '../../engine/plugins/packages/open_origin.ts';
-import type { Origin } from '../../engine/plugins/packages/origin.ts';
+import { openOrigin } from '../../engine/plugins/packages/origins/open_origin.ts';
+import type { Origin } from '../../engine/plugins/packages/origins/origin.ts';
 import { pluginOriginContext } from './store.ts';
 import type { PluginSource } from './schema.ts';
 import type { HiddenPlugin } from './store.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { pino } from 'pino';
 import { PluginError } from '../../../server/engine/plugins/plugin.ts';
-import type { OriginDeps } from '../../../server/engine/plugins/packages/origin.ts';
+import type { OriginDeps } from '../../../server/engine/plugins/packages/origins/origin.ts';
 import { openOutbound } from '../../../server/platform/outbound/outbound.ts';
 import { openPluginForge } from '../../servers/plugin_forge.ts';
 import type { PluginForge } from '../../servers/plugin_forge.ts';

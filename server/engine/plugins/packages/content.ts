@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PluginError } from '../plugin.ts';
 import type { PluginCollection, PluginFiles, PluginPackage } from '../plugin.ts';
-import { openCollector } from './collector.ts';
+import { openCollector } from './archives/collector.ts';
 import { package_limits } from './limits.ts';
 import { manifest_file, readManifest } from './manifest.ts';
 

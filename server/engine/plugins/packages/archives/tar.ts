@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { Parser } from 'tar';
 import type { ReadEntry } from 'tar';
-import { PluginError } from '../plugin.ts';
+import { PluginError } from '../../plugin.ts';
 import type { Collector } from './collector.ts';
 import { showName } from './file_names.ts';
 

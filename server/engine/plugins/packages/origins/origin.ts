@@ -1,6 +1,6 @@
-import type { Logger } from '../../../platform/log.ts';
-import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import type { PluginPackage } from '../plugin.ts';
+import type { Logger } from '../../../../platform/log.ts';
+import type { Outbound } from '../../../../platform/outbound/outbound.ts';
+import type { PluginPackage } from '../../plugin.ts';
 
 /**
  * Where the versions of one package come from. Guarantee of both functions: bounded in time, size

@@ -5,13 +5,13 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import tls from 'node:tls';
-import { packFiles } from '../../../../test/factories/plugins/plugin_archives.ts';
+import { packFiles } from '../../../../../test/factories/plugins/plugin_archives.ts';
 import {
   openOriginWorld,
   origin_secret as secret,
   rejectsAs as refused,
-} from '../../../../test/factories/plugins/plugin_origins.ts';
-import { openOutbound } from '../../../platform/outbound/outbound.ts';
+} from '../../../../../test/factories/plugins/plugin_origins.ts';
+import { openOutbound } from '../../../../platform/outbound/outbound.ts';
 import { openOrigin } from './open_origin.ts';
 
 const { signal } = new AbortController();
@@ -24,7 +24,7 @@ test('archives: over https alone, bounded, and told apart by content', async (t)
     openOrigin({ url }, given).fetch(null, signal);
   const trusted = tls.getCACertificates('default');
   const read = (name: string) =>
-    readFile(new URL(`../../../../test/certificates/${name}`, import.meta.url), 'utf8');
+    readFile(new URL(`../../../../../test/certificates/${name}`, import.meta.url), 'utf8');
   const [cert, key] = await Promise.all([read('localhost.crt'), read('localhost.key')]);
   let archive: Buffer = packFiles(files('one'));
   const server = https.createServer({ cert, key }, (request, response) => {

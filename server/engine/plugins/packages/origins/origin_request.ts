@@ -3,12 +3,12 @@ import {
   DownloadTooLarge,
   DownloadTooSlow,
   download,
-} from '../../../platform/outbound/download.ts';
-import type { Logger } from '../../../platform/log.ts';
-import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
-import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import { PluginError } from '../plugin.ts';
-import { package_limits, showBytes } from './limits.ts';
+} from '../../../../platform/outbound/download.ts';
+import type { Logger } from '../../../../platform/log.ts';
+import { OutboundRefused } from '../../../../platform/outbound/outbound.ts';
+import type { Outbound } from '../../../../platform/outbound/outbound.ts';
+import { PluginError } from '../../plugin.ts';
+import { package_limits, showBytes } from '../limits.ts';
 
 /**
  * What requests to origins need. `download_seconds` bounds each of them; 60 when it is not given.

@@ -2,17 +2,17 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
-import { Problem } from '../http/problem.ts';
-import { pathOf } from '../http/reading.ts';
-import { Page } from '../page/page.tsx';
-import { Refusal, Shown } from '../page/shown.tsx';
-import { BulkBar, BulkProgress } from './list/bulk.tsx';
-import { Filters } from './list/filters.tsx';
-import { ids_max, matchingIds, overviewPage } from './list/overview.ts';
-import type { ListSearch, OverviewPage } from './list/overview.ts';
-import { ExportTable } from './list/table.tsx';
-import { counted } from './quantities.ts';
-import './list/list.css';
+import { Problem } from '../../http/problem.ts';
+import { pathOf } from '../../http/reading.ts';
+import { Page } from '../../page/page.tsx';
+import { Refusal, Shown } from '../../page/shown.tsx';
+import { BulkBar, BulkProgress } from './bulk.tsx';
+import { Filters } from './filters.tsx';
+import { ids_max, matchingIds, overviewPage } from './overview.ts';
+import type { ListSearch, OverviewPage } from './overview.ts';
+import { ExportTable } from './table.tsx';
+import { counted } from '../quantities.ts';
+import './list.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports');
 

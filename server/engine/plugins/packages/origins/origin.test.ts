@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { packFiles } from '../../../../test/factories/plugins/plugin_archives.ts';
+import { packFiles } from '../../../../../test/factories/plugins/plugin_archives.ts';
 import {
   openOriginWorld,
   origin_secret as secret,
   rejectsAs,
-} from '../../../../test/factories/plugins/plugin_origins.ts';
-import type { OriginWorld } from '../../../../test/factories/plugins/plugin_origins.ts';
+} from '../../../../../test/factories/plugins/plugin_origins.ts';
+import type { OriginWorld } from '../../../../../test/factories/plugins/plugin_origins.ts';
 import { openOrigin } from './open_origin.ts';
 
 const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import yauzl from 'yauzl';
 import type { Entry, ZipFile } from 'yauzl';
-import { PluginError } from '../plugin.ts';
+import { PluginError } from '../../plugin.ts';
 import type { Collector } from './collector.ts';
 import { showName } from './file_names.ts';
 

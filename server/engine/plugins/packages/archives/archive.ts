@@ -1,8 +1,8 @@
-import { PluginError } from '../plugin.ts';
-import type { PluginFiles } from '../plugin.ts';
+import { PluginError } from '../../plugin.ts';
+import type { PluginFiles } from '../../plugin.ts';
 import { openCollector } from './collector.ts';
-import { package_limits, showBytes } from './limits.ts';
-import type { PackageLimits } from './limits.ts';
+import { package_limits, showBytes } from '../limits.ts';
+import type { PackageLimits } from '../limits.ts';
 import { readTar } from './tar.ts';
 import { readZip } from './zip.ts';
 

@@ -5,19 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { listImports, readSourceFile } from '../../../../test/house/source_files.ts';
+import { listImports, readSourceFile } from '../../../../../test/house/source_files.ts';
 import {
   createTar,
   createZip,
   packFiles,
-} from '../../../../test/factories/plugins/plugin_archives.ts';
-import type { TarEntry } from '../../../../test/factories/plugins/plugin_archives.ts';
-import { PluginError } from '../plugin.ts';
+} from '../../../../../test/factories/plugins/plugin_archives.ts';
+import type { TarEntry } from '../../../../../test/factories/plugins/plugin_archives.ts';
+import { PluginError } from '../../plugin.ts';
 import { readArchive } from './archive.ts';
-import { package_limits } from './limits.ts';
-import { manifest, many } from '../../../../test/factories/plugins/hostile_archives.ts';
-import { hostile_tars, pax } from '../../../../test/factories/plugins/hostile_tars.ts';
-import { hostile_zips } from '../../../../test/factories/plugins/hostile_zips.ts';
+import { package_limits } from '../limits.ts';
+import { manifest, many } from '../../../../../test/factories/plugins/hostile_archives.ts';
+import { hostile_tars, pax } from '../../../../../test/factories/plugins/hostile_tars.ts';
+import { hostile_zips } from '../../../../../test/factories/plugins/hostile_zips.ts';
 
 const small = {
   packed_bytes_max: 40_000,

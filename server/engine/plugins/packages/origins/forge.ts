@@ -1,8 +1,8 @@
-import { PluginError } from '../plugin.ts';
-import type { PluginFiles } from '../plugin.ts';
-import { readArchive } from './archive.ts';
-import { assemblePackage } from './content.ts';
-import { nameFault } from './file_names.ts';
+import { PluginError } from '../../plugin.ts';
+import type { PluginFiles } from '../../plugin.ts';
+import { readArchive } from '../archives/archive.ts';
+import { assemblePackage } from '../content.ts';
+import { nameFault } from '../archives/file_names.ts';
 import type { Origin } from './origin.ts';
 
 /**

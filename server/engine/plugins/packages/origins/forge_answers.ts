@@ -1,5 +1,5 @@
-import { PluginError } from '../plugin.ts';
-import { isObject } from './faults.ts';
+import { PluginError } from '../../plugin.ts';
+import { isObject } from '../faults.ts';
 import { unreadable } from './origin_request.ts';
 
 /**

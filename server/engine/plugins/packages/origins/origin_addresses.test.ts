@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { silentLog } from '../../../platform/log.ts';
-import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { readCatalogue } from './catalogue.ts';
+import { silentLog } from '../../../../platform/log.ts';
+import { openOutbound } from '../../../../platform/outbound/outbound.ts';
+import { readCatalogue } from '../catalogue.ts';
 import { openOrigin } from './open_origin.ts';
 import type { OriginDeps } from './origin.ts';
 

@@ -4,8 +4,8 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { rejectsAs as refused } from '../../../../test/factories/plugins/plugin_origins.ts';
-import { readCatalogue } from './catalogue.ts';
+import { rejectsAs as refused } from '../../../../../test/factories/plugins/plugin_origins.ts';
+import { readCatalogue } from '../catalogue.ts';
 import { openLocalOrigin } from './local.ts';
 
 const { signal } = new AbortController();

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import sql from 'sql-template-tag';
-import type { TestOrganization } from '../../test/harness.ts';
-import { inDepth, is_deep } from '../../test/depth.ts';
-import { goTo } from '../../test/console/go_to.ts';
-import { checkEverywhere } from '../../test/console/visitor.ts';
-import type { Visitor } from '../../test/console/visitor.ts';
-import { completed, endedRun, failed } from '../../test/factories/batch_exports/ended_runs.ts';
-import { newPerson, password } from '../../test/factories/people/people.ts';
-import { workBulkActions } from '../../server/api/batch_exports/bulk_actions/work.ts';
-import { openConsole } from '../../test/console/open_console.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
+import { inDepth, is_deep } from '../../../test/depth.ts';
+import { goTo } from '../../../test/console/go_to.ts';
+import { checkEverywhere } from '../../../test/console/visitor.ts';
+import type { Visitor } from '../../../test/console/visitor.ts';
+import { completed, endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
+import { newPerson, password } from '../../../test/factories/people/people.ts';
+import { workBulkActions } from '../../../server/api/batch_exports/bulk_actions/work.ts';
+import { openConsole } from '../../../test/console/open_console.ts';
 
 let organization: TestOrganization;
 /** Whoever looks at the lists, all of them within one document. */

@@ -1,4 +1,4 @@
-import { PluginError } from '../plugin.ts';
+import { PluginError } from '../../plugin.ts';
 import { openArchiveOrigin } from './archive_origin.ts';
 import { openForgeOrigin } from './forge.ts';
 import { githubApi, readGithubPlace } from './github.ts';

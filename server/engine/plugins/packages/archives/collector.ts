@@ -1,8 +1,8 @@
-import { PluginError } from '../plugin.ts';
-import type { PluginFiles } from '../plugin.ts';
+import { PluginError } from '../../plugin.ts';
+import type { PluginFiles } from '../../plugin.ts';
 import { foldName, nameFault, showName } from './file_names.ts';
-import { showBytes } from './limits.ts';
-import type { PackageLimits } from './limits.ts';
+import { showBytes } from '../limits.ts';
+import type { PackageLimits } from '../limits.ts';
 
 /**
  * Gathers the files of one package while they are read. Guarantee: every member throws

@@ -1,4 +1,4 @@
-import { PluginError } from '../plugin.ts';
+import { PluginError } from '../../plugin.ts';
 import { checkPlace } from './forge.ts';
 import type { ForgeApi, Wanted } from './forge.ts';
 import { textsOf, undefinedWhenMissing } from './forge_answers.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import semver from 'semver';
-import { PluginError } from '../plugin.ts';
-import type { PluginPackage } from '../plugin.ts';
-import { readArchive } from './archive.ts';
-import { assemblePackage } from './content.ts';
-import { isObject } from './faults.ts';
+import { PluginError } from '../../plugin.ts';
+import type { PluginPackage } from '../../plugin.ts';
+import { readArchive } from '../archives/archive.ts';
+import { assemblePackage } from '../content.ts';
+import { isObject } from '../faults.ts';
 import type { Origin, OriginDeps } from './origin.ts';
 import { requestJson, requestOrigin, unreadable } from './origin_request.ts';
 

@@ -1,13 +1,13 @@
 import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { PluginError } from '../plugin.ts';
-import type { PluginFiles } from '../plugin.ts';
-import { openCollector } from './collector.ts';
-import type { Collector } from './collector.ts';
-import { assemblePackage } from './content.ts';
-import { nameFault, showName } from './file_names.ts';
-import { package_limits } from './limits.ts';
+import { PluginError } from '../../plugin.ts';
+import type { PluginFiles } from '../../plugin.ts';
+import { openCollector } from '../archives/collector.ts';
+import type { Collector } from '../archives/collector.ts';
+import { assemblePackage } from '../content.ts';
+import { nameFault, showName } from '../archives/file_names.ts';
+import { package_limits } from '../limits.ts';
 import type { Origin } from './origin.ts';
 
 /** Folders of a developer's tools: large, and no part of the package. */

@@ -1,5 +1,5 @@
-import { readArchive } from './archive.ts';
-import { assemblePackage } from './content.ts';
+import { readArchive } from '../archives/archive.ts';
+import { assemblePackage } from '../content.ts';
 import type { Origin, OriginDeps } from './origin.ts';
 import { requestOrigin } from './origin_request.ts';
 
