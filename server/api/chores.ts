@@ -18,7 +18,7 @@ import { sweepBulkActions } from './batch_exports/bulk_actions/sweep.ts';
 import { workBulkActions } from './batch_exports/bulk_actions/work.ts';
 import { sweepPlans } from './configuration/store.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
-import { recheckDomains } from './domains/recheck.ts';
+import { recheckDomains } from './domains/proof/recheck.ts';
 import { sweepPeople } from './users/sweep.ts';
 import { sweepSingleSignOn } from './single_sign_on/store.ts';
 

@@ -1,8 +1,8 @@
 import type { Deps } from '../../deps.ts';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { writeNotice } from './notices.ts';
-import { takeCertificateWarning } from './proof_store.ts';
-import type { WarnedDomain } from './proof_store.ts';
+import { takeCertificateWarning } from './proof/proof_store.ts';
+import type { WarnedDomain } from './proof/proof_store.ts';
 
 /**
  * Warns of every verified domain whose identity provider's last certificate ends within 30, 7 or 1

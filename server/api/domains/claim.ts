@@ -4,7 +4,7 @@ import { invalid } from '../../platform/http/errors.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { writeNotice } from './notices.ts';
-import { domainEntry, firstReason } from './proof.ts';
+import { domainEntry, firstReason } from './proof/proof.ts';
 import { deleteDomain, insertDomain, lockHolder } from './store.ts';
 import type { Holder } from './store.ts';
 

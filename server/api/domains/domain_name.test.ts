@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { any_character, any_grapheme } from '../../../test/factories/any_character.ts';
 import { inDepth } from '../../../test/depth.ts';
-import { challengeName } from './challenge.ts';
+import { challengeName } from './proof/challenge.ts';
 import { checkDomainName } from './domain_name.ts';
 
 const exactly = (length: number) => {

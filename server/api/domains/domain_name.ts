@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { domainToASCII, domainToUnicode } from 'node:url';
 import type { ErrorCode } from '../../platform/http/errors.ts';
-import { challengeName } from './challenge.ts';
+import { challengeName } from './proof/challenge.ts';
 import { findMailProvider, isPublicSuffix } from './mail_providers.ts';
 
 type Refusal = { code: ErrorCode; detail: string };

@@ -12,7 +12,7 @@ import {
 import type { DomainWorld } from '../../../test/factories/people/domains.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { recheckDomains } from './recheck.ts';
+import { recheckDomains } from './proof/recheck.ts';
 import type { DomainRow } from './schema.ts';
 import { findVerifiedDomain } from './store.ts';
 

@@ -4,7 +4,7 @@ import { compose } from '../../platform/mail/compose.ts';
 import type { MailContent } from '../../platform/mail/compose.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { challengeName } from './challenge.ts';
+import { challengeName } from './proof/challenge.ts';
 
 /**
  * What administrators are told about a domain. `reason` is the sentence of the last look-up;

@@ -10,8 +10,8 @@ import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
-import { newChallenge } from './challenge.ts';
-import { newProof, nextCheck } from './checks.ts';
+import { newChallenge } from './proof/challenge.ts';
+import { newProof, nextCheck } from './proof/checks.ts';
 import { certificatesExpireAt } from './saml_fields.ts';
 import type { DomainChanges, DomainRow } from './schema.ts';
 

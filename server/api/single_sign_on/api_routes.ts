@@ -12,7 +12,7 @@ import { write } from '../../platform/http/write.ts';
 import { serviceMetadata } from '../../platform/saml/metadata.ts';
 import { findDomain, findVerifiedDomain } from '../domains/store.ts';
 import { limitAddress } from './limit.ts';
-import { findSamlParties, samlService } from './saml_provider.ts';
+import { findSamlParties, samlService } from './saml/provider.ts';
 import { findProviders } from './find_providers.ts';
 import { Providers, TestSignIn } from './schema.ts';
 import { createTestUrl } from './test_sign_in.ts';

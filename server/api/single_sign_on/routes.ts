@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.ts';
 import { serveStylesheet } from '../../platform/http/pages/stylesheet.ts';
 import { singleSignOnApiRoutes } from './api_routes.ts';
 import { linkRoutes } from './link_routes.ts';
-import { openidRoutes } from './openid_routes.ts';
-import { samlRoutes } from './saml_routes.ts';
+import { openidRoutes } from './openid/routes.ts';
+import { samlRoutes } from './saml/routes.ts';
 
 /**
  * Sign-in through identity providers: SAML, OpenID, the operator's link, and what the API has about

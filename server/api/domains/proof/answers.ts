@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import type { ResolverAnswer } from '../../platform/dns/dns.ts';
+import type { ResolverAnswer } from '../../../platform/dns/dns.ts';
 import { judgeAnswer } from './challenge.ts';
 import type { CheckOutcome } from './challenge.ts';
 

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { shareChromium } from '../../../test/processes/chromium.ts';
-import { encodeResponse, readLoginUrl } from '../../../test/saml/identity_provider.ts';
+import { shareChromium } from '../../../../test/processes/chromium.ts';
+import { encodeResponse, readLoginUrl } from '../../../../test/saml/identity_provider.ts';
 import {
   changeDomain,
   genuine,
   openSingleSignOn,
-} from '../../../test/factories/people/single_sign_on.ts';
-import type { SingleSignOnWorld } from '../../../test/factories/people/single_sign_on.ts';
+} from '../../../../test/factories/people/single_sign_on.ts';
+import type { SingleSignOnWorld } from '../../../../test/factories/people/single_sign_on.ts';
 
 const chromium = shareChromium();
 const { skip } = chromium;

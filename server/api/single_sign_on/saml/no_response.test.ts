@@ -5,8 +5,8 @@ import {
   assertRefused,
   openNavigator,
   openSingleSignOn,
-} from '../../../test/factories/people/single_sign_on.ts';
-import type { SingleSignOnWorld } from '../../../test/factories/people/single_sign_on.ts';
+} from '../../../../test/factories/people/single_sign_on.ts';
+import type { SingleSignOnWorld } from '../../../../test/factories/people/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 before(async () => {

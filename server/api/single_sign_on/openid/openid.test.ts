@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
-import type { OpenidFault, OpenidTestProvider } from '../../../test/servers/openid_provider.ts';
+import type { OpenidFault, OpenidTestProvider } from '../../../../test/servers/openid_provider.ts';
 import {
   accountAt,
   assertRefused,
   openNavigator,
   openSingleSignOn,
-} from '../../../test/factories/people/single_sign_on.ts';
-import type { OpenidProvider } from '../../platform/openid_providers.ts';
-import { email, openOpenidSignOn, persons } from '../../../test/factories/people/openid_sign_on.ts';
-import type { OpenidSignOn } from '../../../test/factories/people/openid_sign_on.ts';
+} from '../../../../test/factories/people/single_sign_on.ts';
+import type { OpenidProvider } from '../../../platform/openid_providers.ts';
+import {
+  email,
+  openOpenidSignOn,
+  persons,
+} from '../../../../test/factories/people/openid_sign_on.ts';
+import type { OpenidSignOn } from '../../../../test/factories/people/openid_sign_on.ts';
 
 let signing: OpenidSignOn;
 let world: OpenidSignOn['world'];

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { forged_claims } from '../../../test/saml/forged_claims.ts';
-import { forged_documents } from '../../../test/saml/forged_documents.ts';
-import { forged_signatures } from '../../../test/saml/forged_signatures.ts';
-import { forged_wrappings } from '../../../test/saml/forged_wrapping.ts';
-import { beginSignIn } from '../../../test/saml/forgery.ts';
-import { inDepth } from '../../../test/depth.ts';
-import { forgetAllAttempts } from '../../../test/factories/people/people.ts';
+import { forged_claims } from '../../../../test/saml/forged_claims.ts';
+import { forged_documents } from '../../../../test/saml/forged_documents.ts';
+import { forged_signatures } from '../../../../test/saml/forged_signatures.ts';
+import { forged_wrappings } from '../../../../test/saml/forged_wrapping.ts';
+import { beginSignIn } from '../../../../test/saml/forgery.ts';
+import { inDepth } from '../../../../test/depth.ts';
+import { forgetAllAttempts } from '../../../../test/factories/people/people.ts';
 import {
   encodeResponse,
   responseFacts,
   signedResponse,
   testIdentityProvider,
-} from '../../../test/saml/identity_provider.ts';
+} from '../../../../test/saml/identity_provider.ts';
 import {
   accountAt,
   assertRefused,
@@ -25,14 +25,14 @@ import {
   postResponse,
   respond,
   shownIn,
-} from '../../../test/factories/people/single_sign_on.ts';
+} from '../../../../test/factories/people/single_sign_on.ts';
 import type {
   Home,
   Navigator,
   SingleSignOnWorld,
-} from '../../../test/factories/people/single_sign_on.ts';
-import { peekRequestId } from '../../platform/saml/response.ts';
-import { sweepSingleSignOn } from './store.ts';
+} from '../../../../test/factories/people/single_sign_on.ts';
+import { peekRequestId } from '../../../platform/saml/response.ts';
+import { sweepSingleSignOn } from '../store.ts';
 
 let world: SingleSignOnWorld;
 let home: Home;

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newPerson } from '../../../test/factories/people/people.ts';
-import { accountAt, assertRefused } from '../../../test/factories/people/single_sign_on.ts';
-import type { OpenidProvider } from '../../platform/openid_providers.ts';
-import { email, openOpenidSignOn, persons } from '../../../test/factories/people/openid_sign_on.ts';
-import type { OpenidSignOn } from '../../../test/factories/people/openid_sign_on.ts';
+import { newPerson } from '../../../../test/factories/people/people.ts';
+import { accountAt, assertRefused } from '../../../../test/factories/people/single_sign_on.ts';
+import type { OpenidProvider } from '../../../platform/openid_providers.ts';
+import {
+  email,
+  openOpenidSignOn,
+  persons,
+} from '../../../../test/factories/people/openid_sign_on.ts';
+import type { OpenidSignOn } from '../../../../test/factories/people/openid_sign_on.ts';
 
 let signing: OpenidSignOn;
 let world: OpenidSignOn['world'];

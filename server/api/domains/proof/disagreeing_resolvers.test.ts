@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { ShownAnswer } from './answers.ts';
-import type { DnsBehaviour, DnsRecord } from '../../../test/servers/dns_server.ts';
-import { openDomainWorld, proofNameOf, proofOf } from '../../../test/factories/people/domains.ts';
-import type { DomainWorld } from '../../../test/factories/people/domains.ts';
+import type { DnsBehaviour, DnsRecord } from '../../../../test/servers/dns_server.ts';
+import {
+  openDomainWorld,
+  proofNameOf,
+  proofOf,
+} from '../../../../test/factories/people/domains.ts';
+import type { DomainWorld } from '../../../../test/factories/people/domains.ts';
 
 let world: DomainWorld;
 let several: DomainWorld;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TxtAnswer } from '../../platform/dns/txt_answer.ts';
+import type { TxtAnswer } from '../../../platform/dns/txt_answer.ts';
 import { shownAnswers } from './answers.ts';
 
 const found = (record: string): TxtAnswer => ({ outcome: 'found', records: [record] });

@@ -1,9 +1,9 @@
-import type { Deps } from '../../deps.ts';
-import { readCertificates } from '../../platform/saml/certificates.ts';
-import type { Certificate } from '../../platform/saml/certificates.ts';
-import type { Provider, Service } from '../../platform/saml/parties.ts';
-import type { Secrets } from '../../platform/secrets/secrets.ts';
-import type { VerifiedDomain } from '../domains/store.ts';
+import type { Deps } from '../../../deps.ts';
+import { readCertificates } from '../../../platform/saml/certificates.ts';
+import type { Certificate } from '../../../platform/saml/certificates.ts';
+import type { Provider, Service } from '../../../platform/saml/parties.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import type { VerifiedDomain } from '../../domains/store.ts';
 
 /** A domain's identity provider, and this server as it knows it. */
 export type SamlParties = { provider: Provider; service: Service; certificates: Certificate[] };

@@ -1,24 +1,24 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Deps } from '../../deps.ts';
-import { basePath } from '../../platform/http/base_path.ts';
-import { randomBase62 } from '../../platform/http/caller/api_key.ts';
-import { html } from '../../platform/http/pages/html.ts';
-import { sendPage } from '../../platform/http/pages/page.ts';
-import { query } from '../../platform/http/lists/query.ts';
-import { configuredProviders, openid_providers } from '../../platform/openid_providers.ts';
-import type { OpenidProvider } from '../../platform/openid_providers.ts';
-import { findVerifiedDomain } from '../domains/store.ts';
-import { findUserByEmail } from '../users/store.ts';
-import { signIn } from './admit.ts';
-import { findBrowser, markBrowser } from './browser.ts';
-import { browserRoute, countSignIn } from './browser_route.ts';
-import { localPath } from './local_path.ts';
-import { openOpenidClient } from './openid_client.ts';
-import type { OpenidClient, OpenidSecrets } from './openid_client.ts';
-import type { OpenidPerson } from './openid_person.ts';
-import { SignInRefused } from './refusal.ts';
-import { insertRequest, useOpenidRequest } from './store.ts';
+import type { Deps } from '../../../deps.ts';
+import { basePath } from '../../../platform/http/base_path.ts';
+import { randomBase62 } from '../../../platform/http/caller/api_key.ts';
+import { html } from '../../../platform/http/pages/html.ts';
+import { sendPage } from '../../../platform/http/pages/page.ts';
+import { query } from '../../../platform/http/lists/query.ts';
+import { configuredProviders, openid_providers } from '../../../platform/openid_providers.ts';
+import type { OpenidProvider } from '../../../platform/openid_providers.ts';
+import { findVerifiedDomain } from '../../domains/store.ts';
+import { findUserByEmail } from '../../users/store.ts';
+import { signIn } from '../admit.ts';
+import { findBrowser, markBrowser } from '../browser.ts';
+import { browserRoute, countSignIn } from '../browser_route.ts';
+import { localPath } from '../local_path.ts';
+import { openOpenidClient } from './client.ts';
+import type { OpenidClient, OpenidSecrets } from './client.ts';
+import type { OpenidPerson } from './person.ts';
+import { SignInRefused } from '../refusal.ts';
+import { insertRequest, useOpenidRequest } from '../store.ts';
 
 /** `email` is a hint for the provider's page: which account there is meant. */
 const Login = Type.Object({

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { change } from '../../../test/saml/forgery.ts';
-import { encodeResponse } from '../../../test/saml/identity_provider.ts';
-import { openPysaml2, skip_pysaml2 } from '../../../test/saml/pysaml2.ts';
-import type { Pysaml2 } from '../../../test/saml/pysaml2.ts';
-import { answerBySamlify } from '../../../test/saml/samlify.ts';
+import { change } from '../../../../test/saml/forgery.ts';
+import { encodeResponse } from '../../../../test/saml/identity_provider.ts';
+import { openPysaml2, skip_pysaml2 } from '../../../../test/saml/pysaml2.ts';
+import type { Pysaml2 } from '../../../../test/saml/pysaml2.ts';
+import { answerBySamlify } from '../../../../test/saml/samlify.ts';
 import {
   accountAt,
   assertRefused,
   openNavigator,
   openSingleSignOn,
-} from '../../../test/factories/people/single_sign_on.ts';
-import type { SingleSignOnWorld } from '../../../test/factories/people/single_sign_on.ts';
+} from '../../../../test/factories/people/single_sign_on.ts';
+import type { SingleSignOnWorld } from '../../../../test/factories/people/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 let pysaml2: Pysaml2 | undefined;

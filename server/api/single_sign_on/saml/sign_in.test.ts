@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { testIdentityProvider } from '../../../test/saml/identity_provider.ts';
+import { testIdentityProvider } from '../../../../test/saml/identity_provider.ts';
 import {
   accountAt,
   assertRefused,
@@ -15,8 +15,8 @@ import {
   sessionOf,
   shownIn,
   signInBySaml,
-} from '../../../test/factories/people/single_sign_on.ts';
-import type { Home, SingleSignOnWorld } from '../../../test/factories/people/single_sign_on.ts';
+} from '../../../../test/factories/people/single_sign_on.ts';
+import type { Home, SingleSignOnWorld } from '../../../../test/factories/people/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 before(async () => {

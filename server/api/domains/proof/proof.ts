@@ -1,17 +1,17 @@
-import { isoInstant } from '../../platform/clock.ts';
-import { changesOf } from '../../platform/activity/changes.ts';
-import type { Activity } from '../../platform/activity/chain.ts';
-import type { LookedUp } from '../../platform/dns/dns.ts';
-import type { Transaction } from '../../platform/postgres/database.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { changesOf } from '../../../platform/activity/changes.ts';
+import type { Activity } from '../../../platform/activity/chain.ts';
+import type { LookedUp } from '../../../platform/dns/dns.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
 import { shownAnswers } from './answers.ts';
 import { challengeName, judgeAnswer } from './challenge.ts';
 import { afterCheck, isMissingTold, lapseInstant, nextCheck } from './checks.ts';
 import type { DomainProof } from './checks.ts';
-import type { Notice } from './notices.ts';
+import type { Notice } from '../notices.ts';
 import { lockProof, saveProof } from './proof_store.ts';
 import type { StoredProof } from './proof_store.ts';
-import type { DomainRow } from './schema.ts';
-import { findDomain } from './store.ts';
+import type { DomainRow } from '../schema.ts';
+import { findDomain } from '../store.ts';
 
 /**
  * What a look-up did to a domain: the record before and after it, and what administrators are told,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { testIdentityProvider } from '../../../test/saml/identity_provider.ts';
+import { testIdentityProvider } from '../../../../test/saml/identity_provider.ts';
 import {
   assertRefused,
   beginSaml,
@@ -11,12 +11,12 @@ import {
   openSingleSignOn,
   postResponse,
   respond,
-} from '../../../test/factories/people/single_sign_on.ts';
+} from '../../../../test/factories/people/single_sign_on.ts';
 import type {
   Home,
   Navigator,
   SingleSignOnWorld,
-} from '../../../test/factories/people/single_sign_on.ts';
+} from '../../../../test/factories/people/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 let home: Home;

@@ -3,13 +3,17 @@ import { Writable } from 'node:stream';
 import { after, before, beforeEach, test } from 'node:test';
 import { pino } from 'pino';
 import sql from 'sql-template-tag';
-import { openDomainWorld, proofNameOf, proofOf } from '../../../test/factories/people/domains.ts';
-import type { DomainWorld } from '../../../test/factories/people/domains.ts';
-import type { Deps } from '../../deps.ts';
+import {
+  openDomainWorld,
+  proofNameOf,
+  proofOf,
+} from '../../../../test/factories/people/domains.ts';
+import type { DomainWorld } from '../../../../test/factories/people/domains.ts';
+import type { Deps } from '../../../deps.ts';
 import { challengeName } from './challenge.ts';
 import { claimDueDomain } from './proof_store.ts';
 import { recheckDomains } from './recheck.ts';
-import type { DomainRow } from './schema.ts';
+import type { DomainRow } from '../schema.ts';
 
 let world: DomainWorld;
 let deps: Deps;

@@ -12,12 +12,12 @@ import {
   enableNonRepudiationChecks,
 } from 'openid-client';
 import type { CustomFetch } from 'openid-client';
-import type { Deps } from '../../deps.ts';
-import type { OpenidProvider } from '../../platform/openid_providers.ts';
-import { OutboundRefused } from '../../platform/outbound/outbound.ts';
-import { readGithubPerson, readOpenidPerson } from './openid_person.ts';
-import type { OpenidPerson } from './openid_person.ts';
-import { SignInRefused } from './refusal.ts';
+import type { Deps } from '../../../deps.ts';
+import type { OpenidProvider } from '../../../platform/openid_providers.ts';
+import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
+import { readGithubPerson, readOpenidPerson } from './person.ts';
+import type { OpenidPerson } from './person.ts';
+import { SignInRefused } from '../refusal.ts';
 
 /**
  * What ties the way back to the way there. `nonce` and `verifier` never leave the server but for

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { TxtAnswer, UnansweredReason } from '../../platform/dns/txt_answer.ts';
+import type { TxtAnswer, UnansweredReason } from '../../../platform/dns/txt_answer.ts';
 
 /** What one look-up says about the proof: the challenge is there, it is not, or nobody knows. */
 export type CheckOutcome = 'met' | 'missing' | 'unanswered';

@@ -1,14 +1,14 @@
-import type { Deps } from '../../deps.ts';
-import { isoInstant } from '../../platform/clock.ts';
-import { readResponse } from '../../platform/saml/response.ts';
-import type { ResponseForm } from '../../platform/saml/response.ts';
-import { findVerifiedDomain } from '../domains/store.ts';
-import type { Outcome } from './outcome.ts';
-import { SignInRefused } from './refusal.ts';
-import { findSamlParties, samlSettingsHash } from './saml_provider.ts';
-import type { SamlParties } from './saml_provider.ts';
-import { keepOutcome, useAssertion } from './store.ts';
-import type { SamlRequest } from './store.ts';
+import type { Deps } from '../../../deps.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import { readResponse } from '../../../platform/saml/response.ts';
+import type { ResponseForm } from '../../../platform/saml/response.ts';
+import { findVerifiedDomain } from '../../domains/store.ts';
+import type { Outcome } from '../outcome.ts';
+import { SignInRefused } from '../refusal.ts';
+import { findSamlParties, samlSettingsHash } from './provider.ts';
+import type { SamlParties } from './provider.ts';
+import { keepOutcome, useAssertion } from '../store.ts';
+import type { SamlRequest } from '../store.ts';
 
 /** How far the clock of an identity provider may be off: 3 minutes. */
 const skew_ms = 180_000;

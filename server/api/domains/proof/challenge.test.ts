@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { any_character, any_grapheme } from '../../../test/factories/any_character.ts';
-import type { TxtAnswer, UnansweredReason } from '../../platform/dns/txt_answer.ts';
+import { any_character, any_grapheme } from '../../../../test/factories/any_character.ts';
+import type { TxtAnswer, UnansweredReason } from '../../../platform/dns/txt_answer.ts';
 import { challengeName, isChallengeMet, judgeAnswer, newChallenge } from './challenge.ts';
 
 const challenge = newChallenge();

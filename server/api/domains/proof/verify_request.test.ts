@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openDomainWorld, proofNameOf, proofOf } from '../../../test/factories/people/domains.ts';
-import type { DomainWorld } from '../../../test/factories/people/domains.ts';
+import {
+  openDomainWorld,
+  proofNameOf,
+  proofOf,
+} from '../../../../test/factories/people/domains.ts';
+import type { DomainWorld } from '../../../../test/factories/people/domains.ts';
 
 let world: DomainWorld;
 let several: DomainWorld;

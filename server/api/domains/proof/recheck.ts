@@ -1,7 +1,7 @@
-import type { Deps } from '../../deps.ts';
-import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
+import type { Deps } from '../../../deps.ts';
+import { appendActivity, server_actor } from '../../../platform/activity/chain.ts';
 import { challengeName } from './challenge.ts';
-import { writeNotice } from './notices.ts';
+import { writeNotice } from '../notices.ts';
 import { checkEntry, settleAnswer } from './proof.ts';
 import { claimDueDomain } from './proof_store.ts';
 import type { DueDomain } from './proof_store.ts';

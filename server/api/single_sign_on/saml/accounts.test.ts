@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newPerson } from '../../../test/factories/people/people.ts';
+import { newPerson } from '../../../../test/factories/people/people.ts';
 import {
   accountAt,
   assertRefused,
@@ -10,8 +10,8 @@ import {
   openSingleSignOn,
   sessionOf,
   signInBySaml,
-} from '../../../test/factories/people/single_sign_on.ts';
-import type { Home, SingleSignOnWorld } from '../../../test/factories/people/single_sign_on.ts';
+} from '../../../../test/factories/people/single_sign_on.ts';
+import type { Home, SingleSignOnWorld } from '../../../../test/factories/people/single_sign_on.ts';
 
 let world: SingleSignOnWorld;
 before(async () => {

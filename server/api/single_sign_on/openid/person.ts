@@ -5,11 +5,11 @@ import type {
   TokenEndpointResponseHelpers,
 } from 'openid-client';
 import { Type } from 'typebox';
-import { isAddress } from '../../platform/mail/mailbox.ts';
-import type { OpenidProvider } from '../../platform/openid_providers.ts';
-import { shapeOf } from '../../platform/shape.ts';
-import type { Shape } from '../../platform/shape.ts';
-import { SignInRefused } from './refusal.ts';
+import { isAddress } from '../../../platform/mail/mailbox.ts';
+import type { OpenidProvider } from '../../../platform/openid_providers.ts';
+import { shapeOf } from '../../../platform/shape.ts';
+import type { Shape } from '../../../platform/shape.ts';
+import { SignInRefused } from '../refusal.ts';
 
 /**
  * Whom a provider vouches for: the id there, and the addresses that it says are theirs, one at

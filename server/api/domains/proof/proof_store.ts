@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
-import { isoInstant } from '../../platform/clock.ts';
-import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import type { ShownAnswer } from './answers.ts';
 import type { DomainProof } from './checks.ts';
 
