@@ -2,10 +2,11 @@ import sql from 'sql-template-tag';
 import { deliveredOf } from '../../../engine/ledger/ledger.ts';
 import { coveredSpans } from '../../../engine/ledger/spans.ts';
 import type { Span } from '../../../engine/ledger/spans.ts';
+import { isoInstant } from '../../../platform/clock.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { FailedInterval } from './schema.ts';
 
-type Failed = FailedInterval & { id: string };
+type Failed = FailedInterval & { id: string; revision: number };
 
 /**
  * Of each of the exports the earliest interval of its schedule, in its present revision, whose run
@@ -17,31 +18,40 @@ export async function findFailedIntervals(
   exports: { id: string; revision: number }[],
 ): Promise<Map<string, FailedInterval>> {
   const found = new Map<string, FailedInterval>();
-  const revisions = new Map(exports.map(({ id, revision }) => [id, revision]));
-  const delivered = new Map<string, Span[]>();
   let wanted = exports.map(({ id, revision }) => ({ id, revision, from: '-infinity' }));
-  // A round more for each stretch of failed intervals that were delivered later.
+  // A round more for each stretch of intervals that failed and were delivered later.
   while (wanted.length > 0) {
     const failed = await listEarliest(db, wanted);
-    const unread = failed.filter(({ id }) => !delivered.has(id));
-    const areas = await deliveredOf(
-      db,
-      unread.map(({ id }) => ({ id, revision: revisions.get(id)! })),
-    );
-    for (const { id } of unread) delivered.set(id, coveredSpans(areas.get(id) ?? []));
-    wanted = failed.flatMap(({ id, ...interval }) => {
-      const [from, to] = [
-        Date.parse(interval.data_interval_start),
-        Date.parse(interval.data_interval_end),
-      ];
-      const span = delivered.get(id)!.find((one) => one.from <= from && one.to >= to);
+    if (failed.length === 0) return found;
+    const delivered = await deliveredOf(db, failed.map(withSpan));
+    wanted = failed.flatMap(({ id, revision, ...interval }) => {
+      const { from, to } = spanOf(interval);
+      const span = coveredSpans(delivered.get(id) ?? []).find(
+        (one) => one.from <= from && one.to >= to,
+      );
       if (span === undefined) found.set(id, interval);
       return span === undefined || span.to === Infinity
         ? []
-        : [{ id, revision: revisions.get(id)!, from: new Date(span.to).toISOString() }];
+        : [{ id, revision, from: isoInstant(span.to) }];
     });
   }
   return found;
+}
+
+function spanOf({ data_interval_start, data_interval_end }: FailedInterval): Span {
+  return { from: Date.parse(data_interval_start), to: Date.parse(data_interval_end) };
+}
+
+/** What of the export's ledger is to be read: of a long one only what lies near the interval. */
+function withSpan(failed: Failed) {
+  const { from, to } = spanOf(failed);
+  const area = {
+    event_from: -Infinity,
+    event_to: Infinity,
+    inserted_from: from,
+    inserted_to: to,
+  };
+  return { id: failed.id, revision: failed.revision, within: [area] };
 }
 
 /**
@@ -53,7 +63,7 @@ function listEarliest(
   wanted: { id: string; revision: number; from: string }[],
 ): Promise<Failed[]> {
   return db.rows<Failed>(sql`
-    SELECT wanted.id, failed.* FROM unnest(${wanted.map(({ id }) => id)}::uuid[],
+    SELECT wanted.id, wanted.revision, failed.* FROM unnest(${wanted.map(({ id }) => id)}::uuid[],
         ${wanted.map(({ revision }) => revision)}::int[],
         ${wanted.map(({ from }) => from)}::timestamptz[]) AS wanted (id, revision, from_at)
     CROSS JOIN LATERAL (
