@@ -37,7 +37,7 @@ test('an export is as its health says, unless an interval of it is missing', () 
   assert.deepEqual(told('up_to_date', { retrying }), tried);
   assert.deepEqual(told('waiting', { retrying, delivered_until: null }), tried);
   const why = 'An interval failed and was not delivered since: Refused.';
-  const incomplete = ['bad', `Incomplete, from ${earlier}`, why];
+  const incomplete = ['bad', `Incomplete, since ${earlier}`, 'Refused.'];
   assert.deepEqual(told('up_to_date', { failed_interval }), incomplete);
   assert.deepEqual(told('ended', { failed_interval, retrying }), incomplete);
   assert.deepEqual(told('late', { failed_interval }), ['bad', `Late, until ${later}`, why]);

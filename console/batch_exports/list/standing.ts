@@ -38,8 +38,8 @@ export function standingOf(row: Told): Standing {
   const { code, since } = health;
   const isWell = code === 'up_to_date' || code === 'waiting' || code === 'ended';
   if (failed !== null && isWell) {
-    const at = { before: ', from ', instant: failed.data_interval_start };
-    return { word: 'Incomplete', tone: 'bad', at, why: failedSentence(failed) };
+    const at = { before: ', since ', instant: failed.data_interval_start };
+    return { word: 'Incomplete', tone: 'bad', at, why: errorOf(failed) };
   }
   if (retrying !== null && isWell) {
     const at = { before: ', since ', instant: retrying.since };
@@ -58,12 +58,13 @@ export function standingOf(row: Told): Standing {
 function reasonOf({ health: { code, detail }, retrying, failed_interval }: Told) {
   if (code === 'failing' || code === 'paused_automatically')
     return detail.replace(/^(Failing|Paused by the server): /, '');
-  if (failed_interval !== null) return failedSentence(failed_interval);
+  if (failed_interval !== null)
+    return `An interval failed and was not delivered since: ${errorOf(failed_interval)}`;
   return retrying === null ? undefined : `A run is tried again: ${retrying.latest_error}`;
 }
 
-function failedSentence({ latest_error }: NonNullable<Told['failed_interval']>): string {
-  return `An interval failed and was not delivered since: ${latest_error ?? 'see its run.'}`;
+function errorOf({ latest_error }: NonNullable<Told['failed_interval']>): string {
+  return latest_error ?? 'Its run failed, and no error was kept.';
 }
 
 /** What is said of an export that only backfills have delivered with so far; else undefined. */
