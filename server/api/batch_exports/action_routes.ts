@@ -7,7 +7,7 @@ import { exportEntry } from './activity.ts';
 import { getExport, getLockedExport } from './found.ts';
 import { paused, recordPause, unpaused } from './pause.ts';
 import type { PauseChange } from './pause.ts';
-import type { Mount } from './mount.ts';
+import type { Mount } from '../../platform/http/caller/mount.ts';
 import { BatchExport, Unpause } from './schema.ts';
 import { updateBatchExport } from './store.ts';
 import type { LockedExport } from './store.ts';

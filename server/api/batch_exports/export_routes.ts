@@ -20,7 +20,7 @@ import { checkContent, contentOfLocked } from './body/query_check.ts';
 import type { QueryCheck } from './body/query_check.ts';
 import { changeBatchExport } from './patch.ts';
 import type { HowToChange } from './body/changed_export.ts';
-import type { Mount } from './mount.ts';
+import type { Mount } from '../../platform/http/caller/mount.ts';
 import { BatchExport, BatchExportPatch, BatchExportReplacement, NewBatchExport } from './schema.ts';
 import {
   findBatchExport,

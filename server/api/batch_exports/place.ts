@@ -1,22 +1,12 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
+import { liesIn } from '../../platform/http/caller/mount.ts';
+import type { Place } from '../../platform/http/caller/mount.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 
-/**
- * Where a request looks: in one project, or in all projects of an organization. `request.access` is
- * one.
- */
-export type Place = { organization_id: string; team_id?: number };
-
 /** The condition that the export `e` lies in the place and was not deleted. */
-export function isInPlace(place: Place): Sql {
-  const within =
-    place.team_id === undefined
-      ? sql`e.team_id IN (SELECT p.id FROM projects p
-        WHERE p.organization_id = ${place.organization_id})`
-      : sql`e.team_id = ${place.team_id}`;
-  return sql`e.deleted_at IS NULL AND ${within}`;
-}
+export const isInPlace = (place: Place): Sql =>
+  sql`e.deleted_at IS NULL AND ${liesIn(place, sql`e.team_id`)}`;
 
 /** The interval of the next run of export `e`, as JSON; null while none is to come. */
 export const next_run = sql`CASE WHEN NOT e.paused AND e.next_run_at IS NOT NULL

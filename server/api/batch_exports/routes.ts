@@ -13,19 +13,13 @@ import { runActionRoutes } from './runs/action_routes.ts';
 import { runRoutes } from './runs/routes.ts';
 import { slotRoutes } from './slots/routes.ts';
 import { timelineRoutes } from './timeline/routes.ts';
-import type { Mount } from './mount.ts';
-
-/** Both places: the organization's shows the exports of all its projects. */
-const mounts: readonly Mount[] = [
-  { base: '/api/organizations/:organization_id/batch_exports/', within: 'organization' },
-  { base: '/api/projects/:project_id/batch_exports/', within: 'project' },
-];
+import { mountsOf } from '../../platform/http/caller/mount.ts';
 
 /** Batch exports with their runs, backfills and logs, under organizations and under projects. */
 export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
   const { engine } = deps;
   findRoutes(app, engine);
-  for (const mount of mounts) {
+  for (const mount of mountsOf('batch_exports')) {
     exportRoutes(app, engine, mount);
     draftRoutes(app, engine, mount);
     actionRoutes(app, mount);

@@ -12,7 +12,7 @@ import { locking } from '../../platform/postgres/locking.ts';
 import { instant_column } from '../../platform/postgres/instant.ts';
 import { managedBy } from '../configuration/store.ts';
 import { isInPlace, next_run, pageOfPlace } from './place.ts';
-import type { Place } from './place.ts';
+import type { Place } from '../../platform/http/caller/mount.ts';
 import { run_text } from './runs/fields.ts';
 import type { BatchExport } from './schema.ts';
 import type { ModelName } from '../../engine/models/model.ts';

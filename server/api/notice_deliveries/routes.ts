@@ -7,20 +7,15 @@ import { conflict, notFound } from '../../platform/http/errors.ts';
 import { answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { write } from '../../platform/http/write.ts';
+import { mountsOf } from '../../platform/http/caller/mount.ts';
+import type { Mount } from '../../platform/http/caller/mount.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from './schema.ts';
 import { countDeliveries, findDelivery, listDeliveries, lockDelivery, sendAgain } from './store.ts';
 
-type Mount = { base: string; within: 'organization' | 'project' };
-
-const mounts: readonly Mount[] = [
-  { base: '/api/organizations/:organization_id/notice_deliveries/', within: 'organization' },
-  { base: '/api/projects/:project_id/notice_deliveries/', within: 'project' },
-];
-
 /** What became of notices, under organizations and under projects: list, retrieve, send again. */
 export function noticeDeliveryRoutes(app: FastifyInstance, deps: Deps): void {
-  for (const mount of mounts) {
+  for (const mount of mountsOf('notice_deliveries')) {
     readingRoutes(app, deps, mount);
     sendRoute(app, deps, mount);
   }

@@ -1,11 +1,11 @@
 import sql, { empty } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
+import { liesIn } from '../../platform/http/caller/mount.ts';
+import type { Place } from '../../platform/http/caller/mount.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { NoticeDeliveryRecord } from './schema.ts';
 
-/** Where a request looks: in one project, or in all projects of an organization. */
-export type Place = { organization_id: string; team_id?: number };
 /** What narrows the list. */
 export type DeliveriesWanted = { target?: string; batch_export?: string; outcome?: string };
 
@@ -14,11 +14,7 @@ const columns = sql`d.id, d.team_id, d.notice_id AS notice, n.event,
   d.next_attempt_at, n.created_at`;
 const joined = sql`notice_deliveries d JOIN notices n ON n.id = d.notice_id`;
 
-const isInPlace = ({ organization_id, team_id }: Place) =>
-  team_id === undefined
-    ? sql`d.team_id IN (SELECT p.id FROM projects p
-      WHERE p.organization_id = ${organization_id}::uuid)`
-    : sql`d.team_id = ${team_id}`;
+const isInPlace = (place: Place) => liesIn(place, sql`d.team_id`);
 
 const fits = (place: Place, { target, batch_export, outcome }: DeliveriesWanted) => sql`
   ${isInPlace(place)} ${target === undefined ? empty : sql`AND d.target_id = ${target}::uuid`}

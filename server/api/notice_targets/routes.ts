@@ -9,6 +9,8 @@ import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
+import { mountsOf } from '../../platform/http/caller/mount.ts';
+import type { Mount } from '../../platform/http/caller/mount.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { changeTarget, createTarget } from './change.ts';
 import {
@@ -27,20 +29,12 @@ import {
 } from './store.ts';
 import { tryTarget } from './try_target.ts';
 
-type Mount = { base: string; within: 'organization' | 'project' };
-
-/** Both places: the organization's shows the targets of all its projects. */
-const mounts: readonly Mount[] = [
-  { base: '/api/organizations/:organization_id/notice_targets/', within: 'organization' },
-  { base: '/api/projects/:project_id/notice_targets/', within: 'project' },
-];
-
 /**
  * Who is told of what happens to batch exports: list, create, retrieve, change, delete, test, under
  * organizations and under projects.
  */
 export function noticeTargetRoutes(app: FastifyInstance, deps: Deps): void {
-  for (const mount of mounts) {
+  for (const mount of mountsOf('notice_targets')) {
     listRoutes(app, deps, mount);
     recordRoutes(app, deps, mount);
     deleteRoute(app, mount);

@@ -1,5 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
+import { liesIn } from '../../platform/http/caller/mount.ts';
+import type { Place } from '../../platform/http/caller/mount.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -7,22 +9,12 @@ import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
 import type { NoticeTargetRow } from './schema.ts';
 
-/**
- * Where a request looks: in one project, or in all projects of an organization. `request.access` is
- * one.
- */
-export type Place = { organization_id: string; team_id?: number };
-
 // Columns are named: what is sealed cannot slip in.
 const columns = sql`t.id, t.team_id, t.type, t.address, t.url, t.events, t.batch_export_ids,
   t.enabled, t.disabled_reason, t.last_attempt, t.created_at, t.last_updated_at,
   ${managedBy('notice_target', sql`t.id`)} AS managed_by`;
 
-const isInPlace = (place: Place) =>
-  place.team_id === undefined
-    ? sql`t.team_id IN (SELECT p.id FROM projects p
-      WHERE p.organization_id = ${place.organization_id}::uuid)`
-    : sql`t.team_id = ${place.team_id}`;
+const isInPlace = (place: Place) => liesIn(place, sql`t.team_id`);
 
 /**
  * One page of the targets of a place, newest first (ties by id). Leans on

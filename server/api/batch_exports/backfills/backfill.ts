@@ -13,7 +13,7 @@ import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { findBackfill, listOpenBackfills } from './store.ts';
 import { dryRun, outlookOf } from './dry_run.ts';
 import { grainViolations, instantViolations, rangeViolations } from '../body/instants.ts';
-import type { Place } from '../place.ts';
+import type { Place } from '../../../platform/http/caller/mount.ts';
 import { NewBackfill } from './schema.ts';
 import type { Backfill } from './schema.ts';
 import type { LockedExport } from '../store.ts';

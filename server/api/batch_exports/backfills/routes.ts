@@ -10,7 +10,7 @@ import { exportActionEntry } from '../activity.ts';
 import { backfill } from './backfill.ts';
 import { countBackfills, findBackfill, listBackfills } from './store.ts';
 import { getExport, getPresence, getLockedExport, missing } from '../found.ts';
-import type { Mount } from '../mount.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { Backfill, BatchExportWithBackfill, NewBackfill } from './schema.ts';
 
 /** `backfill/` and `backfills/` of an export under one mount. */

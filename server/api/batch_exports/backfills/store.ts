@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import type { Page } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { isInPlace } from '../place.ts';
-import type { Place } from '../place.ts';
+import type { Place } from '../../../platform/http/caller/mount.ts';
 import type { Backfill } from './schema.ts';
 
 // The runs of each backfill are counted in the one statement, from batch_export_runs_by_backfill.

@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import type { Engine } from '../../../engine/engine.ts';
 import { isFields } from '../../../platform/fields.ts';
 import { invalid, notFound } from '../../../platform/http/errors.ts';
-import type { Place } from '../place.ts';
+import type { Place } from '../../../platform/http/caller/mount.ts';
 import { NewBatchExport } from '../schema.ts';
 import { findTargetProject } from '../store.ts';
 import { checkedInput } from './input.ts';

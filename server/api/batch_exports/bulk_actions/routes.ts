@@ -10,7 +10,7 @@ import { write } from '../../../platform/http/write.ts';
 import type { Entry } from '../../../platform/http/write.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { getPresence, missing } from '../found.ts';
-import type { Mount } from '../mount.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { createBulkAction, shownAction } from './create.ts';
 import { BulkAction, BulkActionItem, ItemsQuery, NewBulkAction, NewRunsAction } from './schema.ts';
 import {

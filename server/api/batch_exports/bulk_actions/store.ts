@@ -4,7 +4,7 @@ import type { Actor } from '../../../platform/activity/chain.ts';
 import type { Page } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { isInPlace } from '../place.ts';
-import type { Place } from '../place.ts';
+import type { Place } from '../../../platform/http/caller/mount.ts';
 import { isOfRuns } from './schema.ts';
 import type { BulkAction, BulkKind, NewBulkAction } from './schema.ts';
 

@@ -13,7 +13,7 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { exportActionEntry, exportEntry } from '../activity.ts';
 import { deleteBatchExport } from '../delete.ts';
 import { paused, recordPause, unpaused } from '../pause.ts';
-import type { Place } from '../place.ts';
+import type { Place } from '../../../platform/http/caller/mount.ts';
 import { cancelRun } from '../runs/cancel.ts';
 import { retryRun } from '../runs/retry.ts';
 import type { RestOf } from '../runs/retry.ts';

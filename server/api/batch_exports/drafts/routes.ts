@@ -8,7 +8,7 @@ import { changedDraft, newDraft } from './draft.ts';
 import type { Draft } from './draft.ts';
 import { effectOfChange } from './effect.ts';
 import { preview } from './preview.ts';
-import type { Mount } from '../mount.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { BatchExportPatch, NewBatchExport } from '../schema.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../../engine/engine.ts';
 import { getExport } from '../found.ts';
-import type { Mount } from '../mount.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { BatchExportLogs, DocumentedLogQuery } from './schema.ts';
 import { answerLogs } from './store.ts';
 

@@ -7,7 +7,7 @@ import { query } from '../../../platform/http/lists/query.ts';
 import { getPresence } from '../found.ts';
 import { BatchExportMetrics, MetricsQuery } from './schema.ts';
 import { listMetricPoints } from './store.ts';
-import type { Mount } from '../mount.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { refuseEmptyRange } from '../range.ts';
 
 const default_days = 30;

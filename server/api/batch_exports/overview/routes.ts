@@ -7,7 +7,7 @@ import { answerPage, pageAnswer, pageAsked } from '../../../platform/http/lists/
 import type { Page } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { choicesAsked } from '../body/choices.ts';
-import type { Mount } from '../mount.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { findFailedIntervals } from './failed_intervals.ts';
 import { Overview, OverviewQuery, default_slots, health_codes } from './schema.ts';
 import type { ExportOverview, FailedInterval, HealthCode } from './schema.ts';

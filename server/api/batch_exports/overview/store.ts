@@ -4,7 +4,7 @@ import type { PauseReason } from '../../../engine/health/pause_automatically.ts'
 import type { Page } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { isInPlace, next_run, pageOfPlace } from '../place.ts';
-import type { Place } from '../place.ts';
+import type { Place } from '../../../platform/http/caller/mount.ts';
 import { health_codes } from './schema.ts';
 import type { ExportOverview, HealthCode } from './schema.ts';
 

@@ -4,7 +4,7 @@ import { write } from '../../../platform/http/write.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { exportActionEntry } from '../activity.ts';
 import { getLockedRun } from '../found.ts';
-import type { Mount } from '../mount.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { BatchExportRun } from './schema.ts';
 import { cancelRun } from './cancel.ts';
 import { retryRun } from './retry.ts';

@@ -11,7 +11,7 @@ import { getExport, missing } from '../found.ts';
 import { BatchExportRunLogs, DocumentedLogQuery } from '../logs/schema.ts';
 import { answerLogs } from '../logs/store.ts';
 import { RunPage, runsAhead } from './next_run.ts';
-import type { Mount } from '../mount.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { BatchExportRun, Receipt, RunFilter, run_statuses } from './schema.ts';
 import { findReceipt, findRun, listRuns } from './store.ts';
 

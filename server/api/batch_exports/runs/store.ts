@@ -6,7 +6,7 @@ import { keysetCondition, keysetOrder } from '../../../platform/http/lists/curso
 import type { Keyset } from '../../../platform/http/lists/cursor.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { isInPlace } from '../place.ts';
-import type { Place } from '../place.ts';
+import type { Place } from '../../../platform/http/caller/mount.ts';
 import { run_columns } from './fields.ts';
 import type { BatchExportRun } from './schema.ts';
 

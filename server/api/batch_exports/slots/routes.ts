@@ -10,7 +10,7 @@ import { invalid } from '../../../platform/http/errors.ts';
 import { linkTo } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { getPresence, missing } from '../found.ts';
-import type { Mount } from '../mount.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { refuseEmptyRange } from '../range.ts';
 import { Slots, SlotsQuery } from './schema.ts';
 import { listSlotRanges } from './slots.ts';

@@ -7,7 +7,7 @@ import { query } from '../../../platform/http/lists/query.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { choicesAsked } from '../body/choices.ts';
 import { getPresence } from '../found.ts';
-import type { Mount } from '../mount.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { Timeline, TimelineFilter, TimelineQuery, entry_types, timeline_orders } from './schema.ts';
 import { listTimeline } from './store.ts';
 import type { TimelineWanted } from './store.ts';
