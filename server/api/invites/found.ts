@@ -48,7 +48,7 @@ export async function getInviteFor(
   )
     return invite;
   const wait_seconds = request.server.limiter.takeRefused(request.ip);
-  throw wait_seconds === undefined ? notFound() : throttled(wait_seconds, {});
+  throw wait_seconds === undefined ? notFound() : throttled(wait_seconds);
 }
 
 /** The address has to be verified: anybody can give an account somebody else's address. */

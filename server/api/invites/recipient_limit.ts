@@ -40,7 +40,7 @@ export async function countRecipients(
     const seconds = waits.get(subjects[index]!);
     return seconds === undefined ? [] : [{ attr, detail: detailOf(seconds) }];
   });
-  throw throttled(Math.max(...waits.values()), {}, refused);
+  throw throttled(Math.max(...waits.values()), refused);
 }
 
 function detailOf(seconds: number): string {

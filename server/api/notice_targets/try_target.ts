@@ -28,7 +28,7 @@ export async function tryTarget(
 ): Promise<Static<typeof NoticeTargetTest>> {
   if (isValidateOnly(request)) return { is_delivered: null, detail: null };
   const wait_seconds = await takeAttempt(deps, `notice_target_test:${team_id}`, throttle);
-  if (wait_seconds !== undefined) throw throttled(wait_seconds, {});
+  if (wait_seconds !== undefined) throw throttled(wait_seconds);
   const result = await send(deps, id);
   return result.outcome === 'delivered'
     ? { is_delivered: true, detail: null }

@@ -8,5 +8,5 @@ export function limitAddress(
   what: 'single sign-on' | 'sign-in providers',
 ): void {
   const budget = request.server.limiter.take(`${what} from ${addressOf(request.ip)}`);
-  if (budget?.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
+  if (budget?.wait_seconds !== undefined) throw throttled(budget.wait_seconds);
 }

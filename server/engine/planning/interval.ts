@@ -8,6 +8,8 @@ export const intervals = ['every 5 minutes', 'every 15 minutes', 'hour', 'day', 
 
 /** One of `intervals`. */
 export type Interval = (typeof intervals)[number];
+/** The longest interval that a run has in days, with one for the change of the clocks. */
+export const run_days_max = 8;
 
 const minute_ms = 60_000;
 const fixed_ms: Partial<Record<Interval, number>> = {

@@ -247,14 +247,12 @@ export function idempotencyMismatch(): ApiError {
 /** 429 with the whole seconds to wait; `refused` says of which fields there was too much. */
 export function throttled(
   wait_seconds: number,
-  headers: Record<string, string>,
   refused?: Pick<Violation, 'attr' | 'detail'>[],
 ): ApiError {
   const seconds = `${wait_seconds} ${wait_seconds === 1 ? 'second' : 'seconds'}`;
   const whole = { attr: null, detail: `Too many requests: try again in ${seconds}.` };
   const violations = (refused ?? [whole]).map((one) => ({ ...one, code: 'throttled' as const }));
   return new ApiError(429, 'throttled_error', violations, {
-    ...headers,
     'retry-after': String(wait_seconds),
   });
 }

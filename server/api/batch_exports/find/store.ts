@@ -5,9 +5,8 @@ import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { BatchExportRun } from '../runs/schema.ts';
 import { exports_max, records_max } from './schema.ts';
 import type { ModelName } from '../../../engine/models/model.ts';
+import { run_days_max } from '../../../engine/planning/interval.ts';
 
-/** The longest interval that a run has, and a day for the change of the clocks. */
-const run_days_max = 8;
 const look_seconds_max = 10;
 
 /** A stored event, or a version of a person or of a distinct id; instants in microseconds. */

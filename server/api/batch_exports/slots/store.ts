@@ -3,12 +3,10 @@ import type { Sql } from 'sql-template-tag';
 import { deliveredOf, inHandOf } from '../../../engine/ledger/ledger.ts';
 import { coveredSpans, multirangeText } from '../../../engine/ledger/spans.ts';
 import type { Span } from '../../../engine/ledger/spans.ts';
+import { run_days_max } from '../../../engine/planning/interval.ts';
 import type { Interval } from '../../../engine/planning/interval.ts';
 import type { Database, Transaction } from '../../../platform/postgres/database.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
-
-/** The longest interval that a run has, and a day for the change of the clocks. */
-const run_days_max = 8;
 
 /** The schedule of an export. */
 export type Schedule = {

@@ -170,7 +170,7 @@ async function takeResponse(
 async function countResponse(deps: Deps, { ip }: FastifyRequest): Promise<() => Promise<void>> {
   const subject = `saml response from ${addressOf(ip)}`;
   const wait_seconds = await takeAttempt(deps, subject, responses_of_address);
-  if (wait_seconds !== undefined) throw throttled(wait_seconds, {});
+  if (wait_seconds !== undefined) throw throttled(wait_seconds);
   return () => takeBackAttempt(deps, subject);
 }
 

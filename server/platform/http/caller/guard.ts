@@ -57,7 +57,7 @@ export function guard(
     const budget = limiter.take(limitedSubject(found));
     if (budget !== undefined) {
       reply.header('ratelimit-policy', budget.policy).header('ratelimit', budget.remaining);
-      if (budget.wait_seconds !== undefined) throw throttled(budget.wait_seconds, {});
+      if (budget.wait_seconds !== undefined) throw throttled(budget.wait_seconds);
     }
     if (accepted !== undefined && !found.scopes.some((one) => accepted.has(one)))
       throw forbidden(`The API key lacks the scope ${scope}.`);
@@ -158,7 +158,7 @@ async function authenticateCounted(
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
     const wait_seconds = limiter.takeRefused(request.ip);
-    throw wait_seconds === undefined ? error : throttled(wait_seconds, {});
+    throw wait_seconds === undefined ? error : throttled(wait_seconds);
   }
 }
 

@@ -106,5 +106,5 @@ async function take(
   policy: AttemptPolicy,
 ): Promise<void> {
   const wait_seconds = await takeAttempt(request.server.context, subject, policy);
-  if (wait_seconds !== undefined) throw throttled(wait_seconds, {});
+  if (wait_seconds !== undefined) throw throttled(wait_seconds);
 }

@@ -25,7 +25,7 @@ export async function inTurn<Result>(
   if (innerCall() !== undefined) return work();
   const { organization_id } = request.access;
   const turns = organizations.get(organization_id) ?? { count: 0, last: Promise.resolve() };
-  if (turns.count >= waiting_max) throw throttled(wait_seconds, {});
+  if (turns.count >= waiting_max) throw throttled(wait_seconds);
   organizations.set(organization_id, turns);
   turns.count += 1;
   const result = turns.last.then(() => everybody.run(work));
