@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { pipe_header } from '../../clickhouse/answer.ts';
 import { openReader } from './pipes.ts';
-import { isLate, stopOperation, stuckKilledMs, tryFormat } from './read.ts';
+import { intoPipe, isLate, stopOperation, stuckKilledMs, tryFormat } from './read.ts';
 import type { Operation, Outcome, Read } from './read.ts';
-import { faultOf, quote } from './session.ts';
+import { faultOf } from './session.ts';
 import type { Fault } from './session.ts';
 
 /**
@@ -29,10 +29,7 @@ export async function streamThroughPipe(
   response.flushHeaders();
   let isOver = false;
   const settled = engine
-    .run(
-      `${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ` +
-        `${read.format}${read.after}`,
-    )
+    .run(intoPipe(operation, read))
     .then(
       () => undefined,
       (error: unknown) => faultOf(error),

@@ -74,6 +74,10 @@ export async function tryFormat(
     await engine.run(`${preamble}SELECT * FROM (\n${before}\n) LIMIT 0 FORMAT ${format}${after}`);
 }
 
+/** The statement that writes the result of a SELECT into the pipe of the operation. */
+export const intoPipe = ({ preamble, pipe }: Operation, { before, format, after }: Read): string =>
+  `${preamble}${before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ${format}${after}`;
+
 /**
  * Streams the result of a SELECT, one valid document of its format, into the response with
  * back-pressure, in bounded memory. Guarantee: the response ends cleanly only when the engine has
@@ -99,22 +103,17 @@ export async function streamResult(
   reader.on('error', () => {});
   let failure: Fault | undefined;
   let isOver = false;
-  const settled = engine
-    .run(
-      `${operation.preamble}${read.before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ` +
-        `${read.format}${read.after}`,
-    )
-    .then(
-      () => {
-        isOver = true;
-        return touchReader(pipe);
-      },
-      (error) => {
-        isOver = true;
-        failure = faultOf(error);
-        reader.destroy();
-      },
-    );
+  const settled = engine.run(intoPipe(operation, read)).then(
+    () => {
+      isOver = true;
+      return touchReader(pipe);
+    },
+    (error) => {
+      isOver = true;
+      failure = faultOf(error);
+      reader.destroy();
+    },
+  );
   // The query first: a reader that merely closes does not stop it. What still comes is read and
   // thrown away, because what waits for its reader sees no kill, or has already left the engine's
   // list of queries.
