@@ -19,6 +19,8 @@ export type Judged = {
   left: Placed[];
   needs: Need[];
   violations: Violation[];
+  /** The paths of what has a fault, of form or between objects: it is not tried. */
+  faulty: ReadonlySet<string>;
   versions: Record<string, string>;
   /** The ids of what stands, by the path at which it is wanted or would be. */
   ids: Map<string, string>;
@@ -56,6 +58,10 @@ export function judge({ objects, sections }: Configuration, state: State, how: H
     left,
     needs: pairs.flatMap(needsOf),
     violations,
+    faulty: new Set([
+      ...objects.filter(({ is_faulty }) => is_faulty).map(({ path }) => path),
+      ...pathsOf(violations, objects),
+    ]),
     versions: Object.fromEntries([
       ...pairs.map((pair) => [pair.wanted.path, versionOf(pair, how.fingerprint)]),
       ...left.map((standing) => [
@@ -180,9 +186,20 @@ function referenceFaults(objects: Wanted[], pairs: Pair[], state: State): Violat
   );
 }
 
+/** The paths of the objects at which something is wrong. */
+function pathsOf(violations: Violation[], objects: Wanted[]): string[] {
+  const by_attr = new Map(objects.map(({ path }) => [attrOfPath(path), path]));
+  return violations.flatMap(({ attr }) => {
+    const steps = (attr ?? '').split('__');
+    while (steps.length > 0 && !by_attr.has(steps.join('__'))) steps.pop();
+    return by_attr.get(steps.join('__')) ?? [];
+  });
+}
+
 /** What cannot be created, and fields that stay as they were created. */
 function fixedFaults({ wanted, standing }: Pair): Violation[] {
-  const { kind, path, fields } = wanted;
+  const { kind, path, fields, is_faulty } = wanted;
+  if (is_faulty) return [];
   if (standing === undefined)
     return kind.name === 'member'
       ? [

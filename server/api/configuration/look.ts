@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { forbidden, invalidMany } from '../../platform/http/errors.ts';
+import { forbidden } from '../../platform/http/errors.ts';
+import type { Violation } from '../../platform/http/errors.ts';
 import { satisfying } from '../../platform/http/caller/scopes.ts';
 import type { Scope } from '../../platform/http/caller/scopes.ts';
 import { judge } from './judge.ts';
@@ -23,6 +24,8 @@ export type Looked = {
   judged: Judged;
   source: Source;
   fingerprint: Fingerprint;
+  /** Every fault of form, and every one between objects. */
+  violations: Violation[];
 };
 
 /** The source that a request names. */
@@ -31,8 +34,8 @@ function sourceOf({ source }: PlanRequest): Source {
 }
 
 /**
- * Reads a configuration and what stands, and compares them; changes nothing. Throws 400 with every
- * fault of form, and 403 for a kind that the caller's key may not read.
+ * Reads a configuration and what stands, and compares them; changes nothing. Throws 403 for a kind
+ * that the caller's key may not read.
  */
 export async function look(
   deps: Deps,
@@ -45,14 +48,13 @@ export async function look(
   for (const kind of kindsOfSections(read)) names.add(kind);
   const needed = kindsNeeded(names);
   refuseUnreadable(needed, who.scopes);
-  if (read.violations.length > 0) throw invalidMany(read.violations);
   const state = await readState(deps, db, who.organization_id, needed);
   const configuration = { ...read, objects: withoutAccepted(read.objects, state) };
   const fingerprint = fingerprintBy(deps);
   const source = sourceOf(asked);
   const judged = judge(configuration, state, { source: source.name, fingerprint });
-  if (judged.violations.length > 0) throw invalidMany(judged.violations);
-  return { configuration, judged, source, fingerprint };
+  const violations = [...read.violations, ...judged.violations];
+  return { configuration, judged, source, fingerprint, violations };
 }
 
 function refuseUnreadable(wanted: readonly Kind[], scopes: readonly string[]): void {

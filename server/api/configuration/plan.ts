@@ -39,7 +39,8 @@ export async function createPlan(
   refuseSecretsOfAgent(request, looked.configuration);
   const { carried, lacks } = await rehearse(deps, request, { tx, beforehand }, asked, looked);
   requireDone(beforehand);
-  if (carried.violations.length > 0) throw invalidMany(carried.violations);
+  const violations = [...looked.violations, ...carried.violations];
+  if (violations.length > 0) throw invalidMany(violations);
   const now_ms = deps.clock.now();
   const { judged, source, configuration } = looked;
   const steps = carried.steps.map(shownStep);
@@ -87,7 +88,7 @@ async function rehearse(
   request: FastifyRequest,
   { tx, beforehand }: Planning,
   asked: PlanRequest,
-  { judged }: Looked,
+  { judged, violations }: Looked,
 ): Promise<{ carried: CarriedOut; lacks: ReadonlySet<string | number> }> {
   // What a rehearsal would do once it is committed is never done.
   const inner = openInnerRequests(request, tx, () => undefined, beforehand, 'rehearsal');
@@ -95,7 +96,8 @@ async function rehearse(
     db: tx,
     inner,
     organization_id: request.access.organization_id,
-    prune: asked.prune ?? false,
+    // What a fault hides would be taken for what is no longer named.
+    prune: asked.prune === true && violations.length === 0,
     noteOf: () => ({ field: 'managed_by', action: 'changed' as const, before: null, after: null }),
   };
   try {
