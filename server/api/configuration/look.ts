@@ -58,9 +58,12 @@ export async function look(
 }
 
 function refuseUnreadable(wanted: readonly Kind[], scopes: readonly string[]): void {
-  const unreadable = wanted.find((kind) => !mayRead(kind, scopes));
-  if (unreadable !== undefined)
-    throw forbidden(`The API key lacks the scope ${unreadable.right}:read.`);
+  const unreadable = wanted.filter((kind) => !mayRead(kind, scopes));
+  const lacking = [...new Set(unreadable.map(({ right }) => `${right}:read`))];
+  if (lacking.length > 0)
+    throw forbidden(
+      `The API key lacks the scope${lacking.length === 1 ? '' : 's'} ${lacking.join(', ')}.`,
+    );
 }
 
 /** Whether a key with these scopes may read objects of the kind. */
