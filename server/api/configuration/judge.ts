@@ -17,6 +17,8 @@ export type Judged = {
   gone: { wanted: Wanted; managed: Managed }[];
   /** What the source applied and no longer names. */
   left: Placed[];
+  /** The same where another source applied something in it, which no prune of this one deletes. */
+  held: { standing: Placed; other: Placed }[];
   needs: Need[];
   violations: Violation[];
   /** The paths of what has a fault, of form or between objects: it is not tried. */
@@ -43,19 +45,22 @@ export function judge({ objects, sections }: Configuration, state: State, how: H
   ];
   const matched = new Set(pairs.map(({ standing }) => standing));
   const projects = projectPaths(pairs);
-  const left = state.objects.filter(
+  const unnamed = state.objects.filter(
     (one) =>
       one.managed?.source === how.source &&
       !one.kind.is_single &&
       !matched.has(one) &&
       sections.has(sectionOf(one, projects) ?? ''),
   );
+  const held = unnamed.flatMap((standing) => heldBy(standing, state, how.source));
+  const left = unnamed.filter((one) => held.every(({ standing }) => standing !== one));
   return {
     pairs,
     candidates: pairs.flatMap((pair) => candidateOf(pair, how.source) ?? []),
     drift: pairs.flatMap((pair) => driftOf(pair, how.fingerprint) ?? []),
     gone: pairs.flatMap((pair) => goneOf(pair, pairs, state) ?? []),
     left,
+    held,
     needs: pairs.flatMap(needsOf),
     violations,
     faulty: new Set([
@@ -71,6 +76,18 @@ export function judge({ objects, sections }: Configuration, state: State, how: H
     ]) as Record<string, string>,
     ids: idsOf(pairs, state, projects),
   };
+}
+
+/** A project that is no longer named, with the first object in it that another source applied. */
+function heldBy(standing: Placed, { objects }: State, source: string): Judged['held'] {
+  const other = objects.find(
+    ({ kind, parent_id, managed }) =>
+      kind.parent === standing.kind.name &&
+      parent_id === standing.id &&
+      managed !== undefined &&
+      managed.source !== source,
+  );
+  return other === undefined ? [] : [{ standing, other }];
 }
 
 function idsOf(

@@ -48,13 +48,21 @@ export async function look(
   for (const kind of kindsOfSections(read)) names.add(kind);
   const needed = kindsNeeded(names);
   refuseUnreadable(needed, who.scopes);
-  const state = await readState(deps, db, who.organization_id, needed);
+  const read_kinds = asked.prune === true ? withWhatLiesIn(needed) : needed;
+  const state = await readState(deps, db, who.organization_id, read_kinds);
   const configuration = { ...read, objects: withoutAccepted(read.objects, state) };
   const fingerprint = fingerprintBy(deps);
   const source = sourceOf(asked);
   const judged = judge(configuration, state, { source: source.name, fingerprint });
   const violations = [...read.violations, ...judged.violations];
   return { configuration, judged, source, fingerprint, violations };
+}
+
+/** A project that is deleted takes along what lies in it, whose kinds the files may not have. */
+function withWhatLiesIn(needed: readonly Kind[]): Kind[] {
+  const names = new Set(needed.map(({ name }) => name));
+  const inside = kinds.filter(({ parent }) => parent !== undefined && names.has(parent));
+  return kindsNeeded(new Set([...names, ...inside.map(({ name }) => name)]));
 }
 
 function refuseUnreadable(wanted: readonly Kind[], scopes: readonly string[]): void {

@@ -14,6 +14,7 @@ import { driftShown } from './drift.ts';
 import { look } from './look.ts';
 import type { Looked, Source } from './look.ts';
 import type { Applied, Need, Plan, PlanRequest, Step } from './schema.ts';
+import type { Placed } from './standing.ts';
 import { keepPlan, planContext } from './store.ts';
 
 /** So long a plan can be applied: an hour. */
@@ -58,7 +59,10 @@ export async function createPlan(
       ...carried.needs.filter(({ path }) => judged.needs.every((one) => one.path !== path)),
       ...[...lacks].map(needOfRight),
     ],
-    left: asked.prune === true ? [] : judged.left.map(leftShown),
+    left: [
+      ...(asked.prune === true ? [] : judged.left.map((one) => leftShown(one))),
+      ...judged.held.map(({ standing, other }) => leftShown(standing, other)),
+    ],
     left_out: configuration.left_out,
     created_at: isoInstant(now_ms),
     expires_at: isoInstant(now_ms + open_for_ms),
@@ -187,19 +191,14 @@ function needOfRight(right: string | number): Need {
   };
 }
 
-function leftShown({
-  kind,
-  path,
-  id,
-  name,
-}: Looked['judged']['left'][number]): Plan['left'][number] {
-  return {
-    kind: kind.name,
-    path,
-    id,
-    name,
-    detail: 'It was applied before, and is not named any more: it stays; a prune deletes it.',
-  };
+/** `other`: what another source applied in it. */
+function leftShown({ kind, path, id, name }: Placed, other?: Placed): Plan['left'][number] {
+  const fate =
+    other === undefined
+      ? 'it stays; a prune deletes it.'
+      : `it stays, as the configuration ${other.managed?.source} manages something in it.`;
+  const detail = `It was applied before, and is not named any more: ${fate}`;
+  return { kind: kind.name, path, id, name, detail };
 }
 
 /** Where what was applied comes from, as the log says it. */
