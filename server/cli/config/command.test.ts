@@ -153,6 +153,9 @@ test('exports that would change are tried, with their first rows; 1 when one fai
     body: { events: [{ event: 'tried', distinct_id: 'a' }] },
   });
   assert.match((await run(['test', path])).out, /^No export would change\.$/m);
+  // What it says has one form.
+  const formed = await run(['test', '--json', path]);
+  assert.deepEqual([formed.code, /unknown option '--json'/.test(formed.err)], [2, true]);
   const place = { user: 'u', password: 'pl4nted', host: '127.0.0.1', port: 9, database: 'd' };
   const lost = JSON.stringify({
     lost: { name: 'Lost', interval: 'day', destination: { type: 'Postgres', config: place } },
