@@ -51,9 +51,7 @@ export async function erase(
   { distinctId: distinct_ids, anonymize }: { distinctId: string[]; anonymize?: boolean },
 ): Promise<string> {
   if (distinct_ids.some((id) => id === '' || id.length > distinct_id_length_max))
-    throw new UserError(
-      `--distinct-id takes ids of 1 to ${distinct_id_length_max} characters: nothing was asked for.`,
-    );
+    throw new UserError(`--distinct-id takes ids of 1 to ${distinct_id_length_max} characters.`);
   const team_id = /^\d{1,9}$/.test(project) ? Number(project) : 0;
   const id = await db.transaction(async (tx) => {
     const found = await tx.row<{ organization_id: string }>(
