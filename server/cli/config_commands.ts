@@ -18,14 +18,14 @@ export function addConfigCommand(program: Command, wrap: Wrap): void {
         (await load()).pull(context, file, flags),
       ),
     );
-  planOptions(config.command('plan'))
+  shownOptions(planOptions(config.command('plan')))
     .description('show what an apply would do; nothing changes')
     .action(
       wrap(async (context, paths: string[], flags: ConfigFlags) =>
         (await load()).plan(context, paths, flags),
       ),
     );
-  planOptions(config.command('diff'))
+  shownOptions(planOptions(config.command('diff')))
     .description('as plan; with --exit-code 1 when something differs')
     .option('--exit-code', 'exit with 1 when something differs')
     .action(
@@ -33,7 +33,7 @@ export function addConfigCommand(program: Command, wrap: Wrap): void {
         (await load()).diff(context, paths, flags),
       ),
     );
-  planOptions(config.command('apply'))
+  shownOptions(planOptions(config.command('apply')))
     .description('show the plan, ask, and apply it: all of it or nothing')
     .option('--yes', 'do not ask')
     .action(
@@ -63,7 +63,11 @@ function planOptions(command: Command): Command {
     .argument('<paths...>', 'files and folders: YAML, JSON, TypeScript')
     .option('--source <name>', 'name of the configuration, such as its repository', 'default')
     .option('--commit <id>', 'commit of the files')
-    .option('--prune', 'delete what this source applied before and no longer names')
+    .option('--prune', 'delete what this source applied before and no longer names');
+}
+
+function shownOptions(command: Command): Command {
+  return command
     .option('--json', 'one JSON object instead of text')
     .option('--markdown', 'Markdown, for a comment on a pull request');
 }

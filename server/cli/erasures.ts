@@ -39,12 +39,19 @@ function tell({ id, team_id, kind, step, detail, created_at, ...row }: Row): str
   return `erasing  ${id}: ${kind} of project ${team_id}, asked ${created_at}, step ${step}.${now}`;
 }
 
-/** Asks for an erasure of persons, and says its id. Throws a `UserError` without such a project. */
+const distinct_id_length_max = 400;
+
+/**
+ * Asks for an erasure of persons, and says its id. Throws a `UserError` without such a project, and
+ * for a distinct id that nobody can have, such as a variable that is not set.
+ */
 export async function erase(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
   project: string,
   { distinctId: distinct_ids, anonymize }: { distinctId: string[]; anonymize?: boolean },
 ): Promise<string> {
+  if (distinct_ids.some((id) => id === '' || id.length > distinct_id_length_max))
+    throw new UserError(`--distinct-id takes ids of 1 to ${distinct_id_length_max} characters.`);
   const team_id = /^\d{1,9}$/.test(project) ? Number(project) : 0;
   const id = await db.transaction(async (tx) => {
     const found = await tx.row<{ organization_id: string }>(

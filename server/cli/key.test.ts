@@ -34,6 +34,12 @@ test('a key that is revoked is refused at once, and the log of its owner says so
   await assert.rejects(revokeKey(harness.deps, 'slk_something'), UserError);
 });
 
+test('a label that no key can have is told in a sentence', async () => {
+  const { email } = await newPerson(harness);
+  for (const label of ['', '  ', 'x'.repeat(101)])
+    await assert.rejects(issueKey(harness.deps, { ...wanted, email, label }), UserError);
+});
+
 test('everybody is listed with how they get in and where they belong', async () => {
   const { organization, user } = await harness.newOrganization({ level: 8 });
   await harness.giveSecondFactor(user);

@@ -14,15 +14,19 @@ import { UserError } from './user_error.ts';
 import { sayWith } from './process/with_process.ts';
 
 const day_ms = 24 * 3_600_000;
+const label_length_max = 100;
 
 /**
  * Creates a key for a user and gives it: the only time that it can be seen. Throws `UserError` for
- * an address that nobody has.
+ * an address that nobody has, and for a label that is empty or too long.
  */
 export async function issueKey(
   deps: Deps,
   wanted: { email: string; label: string; scopes: string[]; expires_in_days: number | undefined },
 ): Promise<string> {
+  const given = wanted.label.trim();
+  if (given === '' || given.length > label_length_max)
+    throw new UserError(`--label takes a text of 1 to ${label_length_max} characters.`);
   const user = await getKeyOwner(deps.db, wanted.email);
   const expires_at =
     wanted.expires_in_days === undefined
@@ -31,7 +35,7 @@ export async function issueKey(
   return deps.db.transaction(async (tx) => {
     const { value, id, label, mask_value, scopes } = await insertApiKey(tx, deps.secrets, {
       user_id: user.id,
-      label: wanted.label,
+      label: given,
       scopes: wanted.scopes,
       expires_at,
     });

@@ -50,6 +50,7 @@ export async function applyPlan(
   ) as PlanRequest;
   const who = { organization_id, scopes: request.caller.scopes };
   const looked = await look(deps, tx, who, asked);
+  if (looked.violations.length > 0) throw invalidMany(looked.violations);
   await refuseMoved(deps, tx, organization_id, plan, looked);
   refuseLacking(looked.judged.needs);
   const { judged, source, configuration } = looked;

@@ -46,7 +46,8 @@ export type Carrying = {
  * Carries the steps out by the routes of the API: what is created or changed in the order of the
  * kinds, then what is deleted, the other way round. A difference that the route does not count is
  * no step.
- * What a route refuses is a violation at the object's place, and the others go on.
+ * What a route refuses is a violation at the object's place, and the others go on. What is faulty
+ * is left out, with what needs it.
  */
 export async function carryOut(judged: Judged, carrying: Carrying): Promise<CarriedOut> {
   const result: CarriedOut = {
@@ -55,8 +56,9 @@ export async function carryOut(judged: Judged, carrying: Carrying): Promise<Carr
     needs: [],
     ids: new Map(judged.ids),
   };
-  const unmade = new Set<string>();
+  const unmade = unmadeOf(judged);
   for (const candidate of judged.candidates) {
+    if (judged.faulty.has(candidate.wanted.path)) continue;
     if (lacksOthers(candidate.wanted, unmade)) {
       result.steps.push(unrehearsed(candidate));
       unmade.add(candidate.wanted.path);
@@ -71,6 +73,15 @@ export async function carryOut(judged: Judged, carrying: Carrying): Promise<Carr
     for (const standing of judged.left.toReversed())
       result.steps.push(await removeOne(standing, carrying, result));
   return result;
+}
+
+/** What is faulty, but for projects that stand: what lies in them can be tried. */
+function unmadeOf({ pairs, faulty }: Judged): Set<string> {
+  const unmade = pairs.filter(
+    ({ wanted, standing }) =>
+      faulty.has(wanted.path) && (standing === undefined || wanted.kind.name !== 'project'),
+  );
+  return new Set(unmade.map(({ wanted }) => wanted.path));
 }
 
 /** A step of which no route said anything: what may be secret is left out. */
@@ -240,9 +251,20 @@ function collect(
       continue;
     }
     const field = attr === null ? '' : fieldOf(wanted, attr);
-    result.violations.push({ ...place, attr: attrOfPath(path, field), code, detail });
+    const hint = isMistakenMark(wanted, attr) ? mark_hint : '';
+    const said = { code, detail: `${detail}${hint}` };
+    result.violations.push({ ...place, attr: attrOfPath(path, field), ...said });
   }
   return false;
+}
+
+const mark_hint = ' A secret that stands elsewhere is {env: NAME}, {file: path} or {keep: true}.';
+
+/** Whether what was refused is an object in place of a secret text: a mark with a slip in it. */
+function isMistakenMark(wanted: Wanted | undefined, attr: string | null): boolean {
+  const secret = wanted?.secrets[(attr ?? '').replaceAll('__', '.')];
+  if (secret === undefined || !('value' in secret) || !isFields(secret.value)) return false;
+  return Object.keys(secret.value).length === 1;
 }
 
 function stepOf(candidate: Candidate, changes: FieldChange[]): Done {

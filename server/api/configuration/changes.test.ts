@@ -220,3 +220,25 @@ test('a stored secret is needed anew when its place changes, and nothing is done
     [409, `configuration__${path.replaceAll('.', '__')}__destination__config__password`],
   );
 });
+
+test('a project in which another source applied something is not pruned', async () => {
+  const config = await openConfigurations(harness);
+  const inside = { write_keys: { site: { name: 'Site' } } };
+  await config.put(
+    { projects: { web: { name: 'Web', ...inside } } },
+    { source: { name: 'first' } },
+  );
+  // The second one takes the project over, and has nothing in it.
+  const second = { source: { name: 'second' }, prune: true };
+  await config.put({ projects: { web: { name: 'Web' } } }, second);
+  const held = await config.plan({ projects: {} }, second);
+  assert.deepEqual([held.status, held.body.steps], [201, []]);
+  const [left, ...more] = held.body.left;
+  assert.deepEqual([left.path, more], ['projects.web', []]);
+  assert.match(left.detail, /it stays, as the configuration first manages something in it\.$/);
+  const emptied = { projects: { web: { name: 'Web', write_keys: {} } } };
+  await config.put(emptied, { source: { name: 'first' }, prune: true });
+  await config.put({ projects: { web: { name: 'Web' } } }, second);
+  const pruned = await config.plan({ projects: {} }, second);
+  assert.deepEqual(stepsOf(pruned), [['delete', 'projects.web', {}]]);
+});

@@ -17,8 +17,12 @@ export type Judged = {
   gone: { wanted: Wanted; managed: Managed }[];
   /** What the source applied and no longer names. */
   left: Placed[];
+  /** The same where another source applied something in it, which no prune of this one deletes. */
+  held: { standing: Placed; other: Placed }[];
   needs: Need[];
   violations: Violation[];
+  /** The paths of what has a fault, of form or between objects: it is not tried. */
+  faulty: ReadonlySet<string>;
   versions: Record<string, string>;
   /** The ids of what stands, by the path at which it is wanted or would be. */
   ids: Map<string, string>;
@@ -41,21 +45,28 @@ export function judge({ objects, sections }: Configuration, state: State, how: H
   ];
   const matched = new Set(pairs.map(({ standing }) => standing));
   const projects = projectPaths(pairs);
-  const left = state.objects.filter(
+  const unnamed = state.objects.filter(
     (one) =>
       one.managed?.source === how.source &&
       !one.kind.is_single &&
       !matched.has(one) &&
       sections.has(sectionOf(one, projects) ?? ''),
   );
+  const held = unnamed.flatMap((standing) => heldBy(standing, state, how.source));
+  const left = unnamed.filter((one) => held.every(({ standing }) => standing !== one));
   return {
     pairs,
     candidates: pairs.flatMap((pair) => candidateOf(pair, how.source) ?? []),
     drift: pairs.flatMap((pair) => driftOf(pair, how.fingerprint) ?? []),
     gone: pairs.flatMap((pair) => goneOf(pair, pairs, state) ?? []),
     left,
+    held,
     needs: pairs.flatMap(needsOf),
     violations,
+    faulty: new Set([
+      ...objects.filter(({ is_faulty }) => is_faulty).map(({ path }) => path),
+      ...pathsOf(violations, objects),
+    ]),
     versions: Object.fromEntries([
       ...pairs.map((pair) => [pair.wanted.path, versionOf(pair, how.fingerprint)]),
       ...left.map((standing) => [
@@ -65,6 +76,18 @@ export function judge({ objects, sections }: Configuration, state: State, how: H
     ]) as Record<string, string>,
     ids: idsOf(pairs, state, projects),
   };
+}
+
+/** A project that is no longer named, with the first object in it that another source applied. */
+function heldBy(standing: Placed, { objects }: State, source: string): Judged['held'] {
+  const other = objects.find(
+    ({ kind, parent_id, managed }) =>
+      kind.parent === standing.kind.name &&
+      parent_id === standing.id &&
+      managed !== undefined &&
+      managed.source !== source,
+  );
+  return other === undefined ? [] : [{ standing, other }];
 }
 
 function idsOf(
@@ -180,9 +203,20 @@ function referenceFaults(objects: Wanted[], pairs: Pair[], state: State): Violat
   );
 }
 
+/** The paths of the objects at which something is wrong. */
+function pathsOf(violations: Violation[], objects: Wanted[]): string[] {
+  const by_attr = new Map(objects.map(({ path }) => [attrOfPath(path), path]));
+  return violations.flatMap(({ attr }) => {
+    const steps = (attr ?? '').split('__');
+    while (steps.length > 0 && !by_attr.has(steps.join('__'))) steps.pop();
+    return by_attr.get(steps.join('__')) ?? [];
+  });
+}
+
 /** What cannot be created, and fields that stay as they were created. */
 function fixedFaults({ wanted, standing }: Pair): Violation[] {
-  const { kind, path, fields } = wanted;
+  const { kind, path, fields, is_faulty } = wanted;
+  if (is_faulty) return [];
   if (standing === undefined)
     return kind.name === 'member'
       ? [

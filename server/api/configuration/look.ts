@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { forbidden, invalidMany } from '../../platform/http/errors.ts';
+import { forbidden } from '../../platform/http/errors.ts';
+import type { Violation } from '../../platform/http/errors.ts';
 import { satisfying } from '../../platform/http/caller/scopes.ts';
 import type { Scope } from '../../platform/http/caller/scopes.ts';
 import { judge } from './judge.ts';
@@ -23,6 +24,8 @@ export type Looked = {
   judged: Judged;
   source: Source;
   fingerprint: Fingerprint;
+  /** Every fault of form, and every one between objects. */
+  violations: Violation[];
 };
 
 /** The source that a request names. */
@@ -31,8 +34,8 @@ function sourceOf({ source }: PlanRequest): Source {
 }
 
 /**
- * Reads a configuration and what stands, and compares them; changes nothing. Throws 400 with every
- * fault of form, and 403 for a kind that the caller's key may not read.
+ * Reads a configuration and what stands, and compares them; changes nothing. Throws 403 for a kind
+ * that the caller's key may not read.
  */
 export async function look(
   deps: Deps,
@@ -45,20 +48,30 @@ export async function look(
   for (const kind of kindsOfSections(read)) names.add(kind);
   const needed = kindsNeeded(names);
   refuseUnreadable(needed, who.scopes);
-  if (read.violations.length > 0) throw invalidMany(read.violations);
-  const state = await readState(deps, db, who.organization_id, needed);
+  const read_kinds = asked.prune === true ? withWhatLiesIn(needed) : needed;
+  const state = await readState(deps, db, who.organization_id, read_kinds);
   const configuration = { ...read, objects: withoutAccepted(read.objects, state) };
   const fingerprint = fingerprintBy(deps);
   const source = sourceOf(asked);
   const judged = judge(configuration, state, { source: source.name, fingerprint });
-  if (judged.violations.length > 0) throw invalidMany(judged.violations);
-  return { configuration, judged, source, fingerprint };
+  const violations = [...read.violations, ...judged.violations];
+  return { configuration, judged, source, fingerprint, violations };
+}
+
+/** A project that is deleted takes along what lies in it, whose kinds the files may not have. */
+function withWhatLiesIn(needed: readonly Kind[]): Kind[] {
+  const names = new Set(needed.map(({ name }) => name));
+  const inside = kinds.filter(({ parent }) => parent !== undefined && names.has(parent));
+  return kindsNeeded(new Set([...names, ...inside.map(({ name }) => name)]));
 }
 
 function refuseUnreadable(wanted: readonly Kind[], scopes: readonly string[]): void {
-  const unreadable = wanted.find((kind) => !mayRead(kind, scopes));
-  if (unreadable !== undefined)
-    throw forbidden(`The API key lacks the scope ${unreadable.right}:read.`);
+  const unreadable = wanted.filter((kind) => !mayRead(kind, scopes));
+  const lacking = [...new Set(unreadable.map(({ right }) => `${right}:read`))];
+  if (lacking.length > 0)
+    throw forbidden(
+      `The API key lacks the scope${lacking.length === 1 ? '' : 's'} ${lacking.join(', ')}.`,
+    );
 }
 
 /** Whether a key with these scopes may read objects of the kind. */

@@ -14,6 +14,7 @@ import { driftShown } from './drift.ts';
 import { look } from './look.ts';
 import type { Looked, Source } from './look.ts';
 import type { Applied, Need, Plan, PlanRequest, Step } from './schema.ts';
+import type { Placed } from './standing.ts';
 import { keepPlan, planContext } from './store.ts';
 
 /** So long a plan can be applied: an hour. */
@@ -39,7 +40,8 @@ export async function createPlan(
   refuseSecretsOfAgent(request, looked.configuration);
   const { carried, lacks } = await rehearse(deps, request, { tx, beforehand }, asked, looked);
   requireDone(beforehand);
-  if (carried.violations.length > 0) throw invalidMany(carried.violations);
+  const violations = [...looked.violations, ...carried.violations];
+  if (violations.length > 0) throw invalidMany(violations);
   const now_ms = deps.clock.now();
   const { judged, source, configuration } = looked;
   const steps = carried.steps.map(shownStep);
@@ -57,7 +59,10 @@ export async function createPlan(
       ...carried.needs.filter(({ path }) => judged.needs.every((one) => one.path !== path)),
       ...[...lacks].map(needOfRight),
     ],
-    left: asked.prune === true ? [] : judged.left.map(leftShown),
+    left: [
+      ...(asked.prune === true ? [] : judged.left.map((one) => leftShown(one))),
+      ...judged.held.map(({ standing, other }) => leftShown(standing, other)),
+    ],
     left_out: configuration.left_out,
     created_at: isoInstant(now_ms),
     expires_at: isoInstant(now_ms + open_for_ms),
@@ -87,7 +92,7 @@ async function rehearse(
   request: FastifyRequest,
   { tx, beforehand }: Planning,
   asked: PlanRequest,
-  { judged }: Looked,
+  { judged, violations }: Looked,
 ): Promise<{ carried: CarriedOut; lacks: ReadonlySet<string | number> }> {
   // What a rehearsal would do once it is committed is never done.
   const inner = openInnerRequests(request, tx, () => undefined, beforehand, 'rehearsal');
@@ -95,7 +100,8 @@ async function rehearse(
     db: tx,
     inner,
     organization_id: request.access.organization_id,
-    prune: asked.prune ?? false,
+    // What a fault hides would be taken for what is no longer named.
+    prune: asked.prune === true && violations.length === 0,
     noteOf: () => ({ field: 'managed_by', action: 'changed' as const, before: null, after: null }),
   };
   try {
@@ -185,19 +191,14 @@ function needOfRight(right: string | number): Need {
   };
 }
 
-function leftShown({
-  kind,
-  path,
-  id,
-  name,
-}: Looked['judged']['left'][number]): Plan['left'][number] {
-  return {
-    kind: kind.name,
-    path,
-    id,
-    name,
-    detail: 'It was applied before, and is not named any more: it stays; a prune deletes it.',
-  };
+/** `other`: what another source applied in it. */
+function leftShown({ kind, path, id, name }: Placed, other?: Placed): Plan['left'][number] {
+  const fate =
+    other === undefined
+      ? 'it stays; a prune deletes it.'
+      : `it stays, as the configuration ${other.managed?.source} manages something in it.`;
+  const detail = `It was applied before, and is not named any more: ${fate}`;
+  return { kind: kind.name, path, id, name, detail };
 }
 
 /** Where what was applied comes from, as the log says it. */

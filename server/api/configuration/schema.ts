@@ -204,7 +204,9 @@ export const Plan = Type.Object(
       description: 'What has to be there first; with any of them the plan cannot be applied.',
     }),
     left: Type.Array(Left, {
-      description: 'What the source applied before and no longer names; it stays without `prune`.',
+      description:
+        'What the source applied before and no longer names; it stays without `prune`, and where ' +
+        'another source applied something in it.',
     }),
     left_out: Type.Array(Type.String(), {
       description: 'Sections that the configuration has and that are left out without `people`.',

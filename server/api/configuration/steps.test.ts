@@ -24,6 +24,7 @@ const wants = (
   was: undefined,
   fields,
   secrets,
+  is_faulty: false,
   ...more,
 });
 

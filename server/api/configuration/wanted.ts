@@ -23,6 +23,8 @@ export type Wanted = {
   /** The fields that the files name; references are keys. */
   fields: Fields;
   secrets: Record<string, SecretWanted>;
+  /** Whether its form is wrong: its fields are as they were sent, and nothing is done with it. */
+  is_faulty: boolean;
 };
 
 /**
@@ -48,7 +50,7 @@ export function attrOfPath(path: string, field = ''): string {
 
 /**
  * Reads a configuration into its objects, parents before what lies in them. Every fault of form is
- * among the violations; what has one is no object. `people` are left out unless wanted.
+ * among the violations; an object that has one is marked. `people` are left out unless wanted.
  */
 export function readConfiguration(sent: unknown, people: boolean): Configuration {
   const read: Configuration & { sections: Set<string> } = {
@@ -99,7 +101,12 @@ type Place = Pick<Wanted, 'key' | 'path' | 'parent_path'>;
 
 function readObject(read: Reading, kind: Kind, place: Place, object: unknown): void {
   const { path } = place;
-  if (!isFields(object)) return refuse(read, path, 'invalid_input', 'Must be an object.');
+  const faults_before = read.violations.length;
+  if (!isFields(object)) {
+    refuse(read, path, 'invalid_input', 'Must be an object.');
+    read.objects.push({ ...faulty_object, kind, ...place });
+    return;
+  }
   const inside = kind.name === 'project' ? kinds.filter((one) => one.parent === 'project') : [];
   const { was, ...rest } = object;
   if (was !== undefined && (typeof was !== 'string' || !key_form.test(was) || kind.is_single))
@@ -108,16 +115,20 @@ function readObject(read: Reading, kind: Kind, place: Place, object: unknown): v
   const parted = partSecrets(kind, Object.fromEntries(own), attrOfPath(path));
   read.violations.push(...parted.violations);
   const fields = checkedFields(read, kind, path, parted.fields, parted.secrets);
-  if (fields !== undefined)
-    read.objects.push({
-      kind,
-      ...place,
-      was: typeof was === 'string' ? was : undefined,
-      fields: kind.spelled(fields),
-      secrets: parted.secrets,
-    });
+  const is_faulty = read.violations.length > faults_before;
+  read.objects.push({
+    kind,
+    ...place,
+    was: typeof was === 'string' ? was : undefined,
+    fields: is_faulty ? parted.fields : kind.spelled(fields),
+    secrets: parted.secrets,
+    is_faulty,
+  });
   for (const one of inside) readSection(read, one, rest[one.section], path);
 }
+
+/** What is known of an object that is none. */
+const faulty_object = { was: undefined, fields: {}, secrets: {}, is_faulty: true };
 
 /** The fields as the schema takes them; what a secret stands for is checked by the route. */
 function checkedFields(
@@ -126,7 +137,7 @@ function checkedFields(
   path: string,
   fields: Fields,
   secrets: Record<string, SecretWanted>,
-): Fields | undefined {
+): Fields {
   try {
     const pointer = `/configuration/${path.replaceAll('.', '/')}`;
     return checked(closed(kind.schema), fields, pointer) as Fields;
@@ -135,7 +146,7 @@ function checkedFields(
     const given = new Set(Object.keys(secrets).map((secret) => attrOfPath(path, secret)));
     const left = error.violations.filter(({ attr }) => attr === null || !given.has(attr));
     read.violations.push(...left);
-    return left.length === 0 ? fields : undefined;
+    return fields;
   }
 }
 

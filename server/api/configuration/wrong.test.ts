@@ -70,6 +70,7 @@ test('what routes refuse is told for all objects at once; nothing is kept', asyn
             database: 'd',
           }),
           bad: postgres({ user: 'u', hots: 'h', database: 'd' }),
+          slip: postgres({ user: 'u', password: { evn: 'PW' }, host: 'h', database: 'd' }),
           worse: { name: 'Worse', interval: 'hour', destination: { type: 'Nowhere', config: {} } },
         },
         notice_targets: {
@@ -86,17 +87,72 @@ test('what routes refuse is told for all objects at once; nothing is kept', asyn
       'projects__web__batch_exports__bad__destination__config__host required',
       'projects__web__batch_exports__bad__destination__config__hots unknown_field',
       'projects__web__batch_exports__bad__destination__config__password required',
+      'projects__web__batch_exports__slip__destination__config__password invalid_input',
       'projects__web__batch_exports__worse__destination__type invalid_choice',
       'projects__web__notice_targets__ops__address required',
       'projects__web__notice_targets__ops__url invalid_input',
       'projects__zone__timezone invalid_choice',
     ].toSorted(),
   );
+  assert.match(refused.text, /Must be text\. A secret that stands elsewhere is \{env: NAME\}/);
   assert.doesNotMatch(refused.text, /pl4nted/);
   const found = await harness.deps.db.rows(
     sql`SELECT 1 FROM projects WHERE organization_id = ${config.home.organization.id}`,
   );
   assert.equal(found.length, 1);
+});
+
+test('faults of form hide neither those between objects nor those of rules', async () => {
+  const config = await openConfigurations(harness);
+  await config.put({ projects: { old: { name: 'Old', write_keys: { kept: { name: 'Kept' } } } } });
+  const file = (prefix: object) => ({
+    name: 'Rows',
+    interval: 'hour',
+    destination: { type: 'File', config: prefix },
+  });
+  const refused = await config.plan(
+    {
+      colours: {},
+      projects: {
+        // One that stands and has a fault of form: what lies in it is tried all the same.
+        old: { name: 'Old', timezon: 'UTC', batch_exports: { bad: file({ prefx: 'a' }) } },
+        // One that is new and has a fault: what lies in it needs it.
+        made: { nam: 'Made', batch_exports: { untried: file({ prefx: 'a' }) } },
+        web: {
+          name: 'Web',
+          batch_exports: {
+            none: null,
+            typo: { ...file({ prefix: 'a' }), nam: 'x' },
+            bad: file({ prefx: 'a' }),
+          },
+          notice_targets: {
+            gone: { type: 'email', address: 'a@example.com', batch_exports: ['gone'] },
+            known: { type: 'email', address: 'b@example.com', batch_exports: ['typo', 'none'] },
+            bad: { type: 'email' },
+          },
+        },
+      },
+    },
+    { prune: true },
+  );
+  assert.deepEqual(
+    faultsOf(refused).toSorted(),
+    [
+      400,
+      'colours unknown_field',
+      'projects__made__nam unknown_field',
+      'projects__made__name required',
+      'projects__old__batch_exports__bad__destination__config__prefix required',
+      'projects__old__batch_exports__bad__destination__config__prefx unknown_field',
+      'projects__old__timezon unknown_field',
+      'projects__web__batch_exports__bad__destination__config__prefix required',
+      'projects__web__batch_exports__bad__destination__config__prefx unknown_field',
+      'projects__web__batch_exports__none invalid_input',
+      'projects__web__batch_exports__typo__nam unknown_field',
+      'projects__web__notice_targets__bad__address required',
+      'projects__web__notice_targets__gone__batch_exports__0 invalid_input',
+    ].toSorted(),
+  );
 });
 
 test('references that lead nowhere, keys in a circle and two claims on one object', async () => {

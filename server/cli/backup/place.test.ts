@@ -26,6 +26,10 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+test('an empty address is no place', () => {
+  for (const address of ['', ' ']) assert.throws(() => openPlace(address), UserError);
+});
+
 for (const kind of ['folder', 'bucket'])
   test(`a ${kind} holds a file whole, or not at all`, async () => {
     const address =

@@ -44,17 +44,24 @@ export function openClient({ address, key, organization }: ServerTarget) {
       throw new UserError(`The server at ${address} cannot be reached: ${reasonOf(error)}.`);
     }
   };
+  const refused = (status: number, problem: Problem) =>
+    status === 404
+      ? new UserError(
+          `${address} has no organization ${organization} that this key may see: check ` +
+            '--organization, --url and the key.',
+        )
+      : refusal(status, problem);
   return {
     pull: async (people: boolean) => {
       const path = `configuration/${people ? '?people=true' : ''}`;
       const { status, body } = await ask<{ configuration: Record<string, unknown> }>('GET', path);
-      if (status !== 200) throw refusal(status, body);
+      if (status !== 200) throw refused(status, body);
       return body.configuration;
     },
     plan: async (asked: object, places: ReadonlyMap<string, FilePlace>): Promise<Plan> => {
       const { status, body } = await ask<Plan>('POST', 'configuration/plan/', asked);
       if (status === 201) return body;
-      throw status === 400 ? placed(body, places) : refusal(status, body);
+      throw status === 400 ? placed(body, places) : refused(status, body);
     },
     apply: async (hash: string, places: ReadonlyMap<string, FilePlace>): Promise<Applied> => {
       const unknown = (error: Error) => new UserError(`${error.message} ${fate_unknown}`);

@@ -153,6 +153,9 @@ test('exports that would change are tried, with their first rows; 1 when one fai
     body: { events: [{ event: 'tried', distinct_id: 'a' }] },
   });
   assert.match((await run(['test', path])).out, /^No export would change\.$/m);
+  // What it says has one form.
+  const formed = await run(['test', '--json', path]);
+  assert.deepEqual([formed.code, /unknown option '--json'/.test(formed.err)], [2, true]);
   const place = { user: 'u', password: 'pl4nted', host: '127.0.0.1', port: 9, database: 'd' };
   const lost = JSON.stringify({
     lost: { name: 'Lost', interval: 'day', destination: { type: 'Postgres', config: place } },
@@ -260,4 +263,13 @@ test('an unreachable server and a wrong key are told in a sentence', async () =>
   );
   const wrong = await sluice.run(['config', 'plan', path, '--url', address, '--key', 'slk_x'], {});
   assert.deepEqual([wrong.code, /answered 401/.test(wrong.err)], [1, true]);
+  for (const [words, said] of [
+    [['--url', address.replace('http://', '')], /is not the address of a server/],
+    [['--url', address, '--organization', 'none'], /has no organization none that this key may/],
+    [['--url', `${address}/api`], /has no organization @current that this key may see: check/],
+  ] as const) {
+    const told = await sluice.run(['config', 'plan', path, ...words, '--key', home.key], {});
+    assert.deepEqual([told.code, told.out], [1, '']);
+    assert.match(told.err, said);
+  }
 });

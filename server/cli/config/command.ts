@@ -3,6 +3,7 @@ import type { Plan } from '../../api/configuration/schema.ts';
 import { environmentVariable } from '../../config/config.ts';
 import type { CommandContext } from '../command_context.ts';
 import { signal_exit_codes, stopSignal } from '../process/stop_signal.ts';
+import { serverAddress } from '../server_address.ts';
 import { UserError } from '../user_error.ts';
 import { ConfigurationRefused, fate_unknown, openClient } from './client.ts';
 import type { Client } from './client.ts';
@@ -122,7 +123,8 @@ async function isWanted(planned: Plan, { yes = false }: ConfigFlags): Promise<bo
   if (yes) return true;
   if (!process.stdin.isTTY)
     throw new UserError('There is nobody to ask: --yes applies the plan without a question.');
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  // Standard output may be another program's.
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const answer = await terminal.question(`Apply this: ${summaryLine(planned)} (yes/no) `);
     return answer.trim().toLowerCase() === 'yes';
@@ -149,7 +151,7 @@ async function tellingFaults(work: () => Promise<number>): Promise<number> {
 }
 
 function addressOf({ config }: CommandContext, { url }: ConfigFlags): string {
-  return (url ?? config.public_url).replace(/\/+$/, '');
+  return serverAddress(url ?? config.public_url);
 }
 
 function clientOf(context: CommandContext, flags: ConfigFlags): Client {

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readFiles } from './files.ts';
 import { faultLines } from './places.ts';
+import { pullFiles } from './pull_files.ts';
 import { readYaml } from './yaml_file.ts';
 
 let folder: string;
@@ -15,7 +16,10 @@ after(() => rmSync(folder, { recursive: true }));
 
 let number = 0;
 /** Reads files of a folder of their own; faults name them without it. */
-async function read(files: Record<string, string>, variables: Record<string, string> = {}) {
+async function read(
+  files: Record<string, string | Buffer>,
+  variables: Record<string, string> = {},
+) {
   const own = join(folder, String((number += 1)));
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(own, name)), { recursive: true });
@@ -113,6 +117,38 @@ test('every fault of every file is told at once, with line and column', async ()
     lines.find((line) => line.startsWith('c.yaml'))!,
     /holds itself: a cycle/,
   );
+});
+
+test('what nobody meant is not taken: other encodings, a second document, ${NAME}', async () => {
+  const { lines } = await read({
+    'a.yaml': '---\nx: 1\n---\ny: 2\n',
+    'b.yaml': Buffer.from('x: 1\nname: W\xe4b\n', 'latin1'),
+    'c.yaml': 'x: ${WORD}\ny: ${ env:WORD }\nz: ${env:WORD\nu: ${env:A-B}\nv: ${{ x }}\n',
+    'd.yaml': 'plugins:\n  own:\n    source:\n      index.ts: "`${WORD} ${env.a} ${a}`"\n',
+    'e.yaml': 'e: { file: secret.bin }\n',
+    'secret.bin': Buffer.from([0xff, 0xfe]),
+    'f.yaml': 'f: $100 ${word} $WORD {WORD}\n',
+  });
+  assert.match(lines.shift()!, /^a\.yaml:3:1: The file has several documents: /);
+  assert.match(lines.shift()!, /^b\.yaml:2:8: The file is no UTF-8 text/);
+  for (const line of [1, 2, 3, 4, 5])
+    assert.match(lines.shift()!, new RegExp(`^c\\.yaml:${line}:1: \\S.* is no variable: write `));
+  assert.match(lines.shift()!, /^e\.yaml:1:1: The file secret\.bin cannot be read: it is no UTF-8/);
+  assert.deepEqual(lines, []);
+});
+
+test('what a pull writes is read as it stands', async () => {
+  const code = 'const a = `$${b} ${c} ${env:HOME} $$${d} ${{}} ${HOME} ${ env.x }`; // $$ {';
+  const configuration = {
+    organization: { name: '${env:NAME} $${x}' },
+    plugins: { own: { source: { 'index.ts': code } } },
+  };
+  for (const name of ['pulled.yaml', 'pulled.json']) {
+    const file = join(folder, name);
+    await pullFiles(configuration, file, 'http://a.example');
+    const { value, faults } = await readFiles([file], () => 'never');
+    assert.deepEqual([value, faults], [configuration, []]);
+  }
 });
 
 test('anchors that multiply, deep nesting and large files are told in time', () => {

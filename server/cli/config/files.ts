@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -64,13 +65,24 @@ function filesOf(path: string): string[] {
 async function readOne(file: string): Promise<FilesRead> {
   if (module_file.test(file)) return readModule(file);
   try {
-    if (statSync(file).size <= file_size_bytes_max)
-      return readYaml(file, readFileSync(file, 'utf8'));
+    if (statSync(file).size <= file_size_bytes_max) {
+      const bytes = readFileSync(file);
+      return isUtf8(bytes) ? readYaml(file, bytes.toString()) : noUtf8(file, bytes);
+    }
   } catch (error) {
     throw new UserError(`${file} cannot be read: ${(error as Error).message}`);
   }
   const detail = `The file is larger than ${file_size_bytes_max} bytes.`;
   return { value: null, places: new Map(), faults: [{ file, line: 1, column: 1, detail }] };
+}
+
+/** Bytes of another encoding would be read as signs that nobody wrote. */
+function noUtf8(file: string, bytes: Buffer): FilesRead {
+  const [before = ''] = bytes.toString().split('\uFFFD', 1);
+  const line = before.split('\n').length;
+  const detail = 'The file is no UTF-8 text here: save it as UTF-8.';
+  const fault = { file, line, column: before.length - before.lastIndexOf('\n'), detail };
+  return { value: null, places: new Map(), faults: [fault] };
 }
 
 /** What a module exports; it has no lines of its own. */

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { UserError } from '../user_error.ts';
+import { withEscapes } from './references.ts';
 
 /**
  * Writes a configuration into a file (`-`: gives its lines). YAML, or JSON by the file's name. A
@@ -12,10 +13,11 @@ export async function pullFiles(
   address: string,
 ): Promise<{ lines: string[] }> {
   const isJson = file.endsWith('.json');
+  const written = withEscapes(configuration);
   const text = isJson
-    ? `${JSON.stringify(configuration, null, 2)}\n`
+    ? `${JSON.stringify(written, null, 2)}\n`
     : `# yaml-language-server: $schema=${address}/api/configuration/schema/\n` +
-      stringify(configuration, { lineWidth: 0, aliasDuplicateObjects: false });
+      stringify(written, { lineWidth: 0, aliasDuplicateObjects: false });
   if (file === '-') return { lines: [text.trimEnd()] };
   try {
     writeFileSync(file, text, { flag: 'wx' });

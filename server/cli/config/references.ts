@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { FileFault, FilePlace, ReadValue } from './places.ts';
@@ -5,7 +6,12 @@ import type { FileFault, FilePlace, ReadValue } from './places.ts';
 /** Largest file that a secret or a source may stand in, in bytes. */
 const content_size_bytes_max = 1024 * 1024;
 
-const variable = /\$\$\{|\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
+const variable =
+  /\$\$\{|\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}|\$\{(?:\s*env\b[^}]*\}?|[A-Z_][A-Z0-9_]*\}|\{)/g;
+/** Where a text would be read as something else than it says. */
+const needs_escape = /(?<=\$)\$\{|\$\{(?=\s*env\b|[A-Z_][A-Z0-9_]*\}|\{)/g;
+/** Texts that are code, in which `${` mostly is the code's. */
+const code_place = /^plugins\.[^.]+\.source\./;
 
 /** What stands for a variable; undefined where it is not set. */
 export type Variables = (name: string) => string | undefined;
@@ -13,7 +19,8 @@ export type Variables = (name: string) => string | undefined;
 /**
  * The value with `${env:NAME}` in texts replaced, and `{env: NAME}` and `{file: path}` by what they
  * stand for, marked as secrets. A variable that is not set stays a reference, which the plan names;
- * in a text it is a fault, and so is a file that cannot be read. `$${` stands for `${`.
+ * in a text it is a fault, and so are a file that cannot be read and what looks like a variable and
+ * is none (`${NAME}`), but for the code of plugins. `$${` stands for `${`.
  */
 export function resolveReferences(
   { value, places }: ReadValue,
@@ -27,7 +34,11 @@ export function resolveReferences(
   const read = (part: unknown, path: string): unknown => {
     if (typeof part === 'string')
       return part.replaceAll(variable, (whole, name?: string) => {
-        if (name === undefined) return '${';
+        if (whole === '$${') return '${';
+        if (name === undefined) {
+          if (!code_place.test(path)) faults.push({ ...placeOf(path), detail: notOne(whole) });
+          return whole;
+        }
         const found = variables(name);
         if (found === undefined)
           faults.push({ ...placeOf(path), detail: `The variable ${name} is not set.` });
@@ -50,6 +61,20 @@ export function resolveReferences(
   return { value: read(value, ''), faults };
 }
 
+/** The value as `resolveReferences` has to find it to give that very value. */
+export function withEscapes(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll(needs_escape, () => '$${');
+  if (Array.isArray(value)) return value.map(withEscapes);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, withEscapes(inner)]),
+  );
+}
+
+function notOne(text: string): string {
+  return `${text} is no variable: write \${env:NAME}, or $\${ where \${ itself is meant.`;
+}
+
 function secretOf(value: string | undefined, reference: object): object {
   return value === undefined ? reference : { secret: value };
 }
@@ -64,7 +89,9 @@ function fileContent(
   try {
     if (statSync(file).size > content_size_bytes_max)
       throw new Error(`it is larger than ${content_size_bytes_max} bytes`);
-    return { secret: readFileSync(file, 'utf8').replace(/\r?\n$/, '') };
+    const bytes = readFileSync(file);
+    if (!isUtf8(bytes)) throw new Error('it is no UTF-8 text');
+    return { secret: bytes.toString().replace(/\r?\n$/, '') };
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
     faults.push({ ...place, detail: `The file ${path} cannot be read: ${reason}.` });

@@ -63,8 +63,8 @@ export function planMarkdown(plan: Plan): string {
       ),
     ),
     ...list(
-      'No longer named; it stays without a prune',
-      plan.left.map(({ path }) => code(path)),
+      'No longer named; it stays',
+      plan.left.map(({ path, detail }) => `${code(path)}: ${cell(detail)}`),
     ),
     ...list(
       'Left out',

@@ -7,6 +7,8 @@ export const file_size_bytes_max = 5 * 1024 * 1024;
 /** Most values that a file may have once its anchors are written out. */
 const values_max = 100_000;
 const depth_max = 64;
+const several_documents =
+  'The file has several documents: put what follows --- into another file, or take --- out.';
 
 /** Carries a fault that makes the rest of the file not worth reading. */
 class FileRefused extends Error {
@@ -35,11 +37,12 @@ export function readYaml(file: string, text: string): ReadValue & { faults: File
     lineCounter: lines,
     uniqueKeys: true,
     prettyErrors: false,
-    logLevel: 'silent',
+    // Silent would leave out what follows the first document.
+    logLevel: 'error',
   });
   const faults = firstOfLines(
-    [...document.errors, ...document.warnings].map(({ message, pos }) =>
-      at(file, lines, pos[0], plainSentence(message)),
+    [...document.errors, ...document.warnings].map(({ code, message, pos }) =>
+      at(file, lines, pos[0], code === 'MULTIPLE_DOCS' ? several_documents : sentenceOf(message)),
     ),
     text,
   );
@@ -155,7 +158,7 @@ function refuse(reading: Reading, offset: number, detail: string): never {
   throw new FileRefused({ ...placeAt(reading, offset), detail });
 }
 
-function plainSentence(message: string): string {
+function sentenceOf(message: string): string {
   const [first = ''] = message.split('\n');
   return first.endsWith('.') ? first : `${first}.`;
 }

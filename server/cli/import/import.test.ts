@@ -169,6 +169,10 @@ test('a server that asks to wait is waited for, one that refuses ends the import
     /The import stopped: the server answered 403: The API key lacks the scope event:write/,
   );
   await assert.rejects(
+    importing.run(owner, file, { project: '2147483647' }),
+    /has no project 2147483647 that this key may see\. Check --project, /,
+  );
+  await assert.rejects(
     importing.run(owner, file, { url: 'http://127.0.0.1:9', wait_ms_max: 100 }),
     /cannot be reached.* Run the same command again/,
   );

@@ -14,6 +14,7 @@ import { openComplaints, openImportBar } from './terminal.ts';
 import type { Complaints, ImportBar, ImportTerminal } from './terminal.ts';
 import { signal_exit_codes } from '../process/stop_signal.ts';
 import type { StopSignal } from '../process/stop_signal.ts';
+import { serverAddress } from '../server_address.ts';
 import { UserError } from '../user_error.ts';
 
 /** What to import, where to, and how its lines are to be read. */
@@ -50,7 +51,7 @@ export async function importFile(
   terminal: ImportTerminal,
 ): Promise<number> {
   checkMapping(options);
-  const url = checkUrl(options.url);
+  const url = serverAddress(options.url);
   const stopping = new AbortController();
   let signal: StopSignal | undefined;
   const stop = (name: StopSignal) => {
@@ -156,14 +157,6 @@ async function sendAll(
     underWay.catch(() => {});
   }
   await underWay;
-}
-
-function checkUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return text.replace(/\/+$/, '');
-  throw new UserError(
-    `"${text}" is not the address of a server. --url takes one such as http://127.0.0.1:8000.`,
-  );
 }
 
 function stateFile(file: string): string {

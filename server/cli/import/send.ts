@@ -57,6 +57,11 @@ export async function sendLines(target: SendTarget, lines: string[]): Promise<Se
       reply.status === 0
         ? `the server at ${target.url} cannot be reached`
         : `the server answered ${reply.status}: ${reply.answer.detail ?? 'no reason given'}`;
+    if (reply.status === 404)
+      throw new UserError(
+        `The import stopped: ${target.url} has no project ${target.project} that this key may ` +
+          'see. Check --project, --url and the key.',
+      );
     if (!mayPass) throw new UserError(`The import stopped: ${reason}`);
     const seconds = reply.retry_after ?? Math.min(backoff_seconds_max, 0.5 * 2 ** attempt);
     if (performance.now() - started + seconds * 1_000 > target.wait_ms_max)
