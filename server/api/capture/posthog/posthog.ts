@@ -1,7 +1,9 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import { isWriteKey } from '../../../platform/http/caller/write_key.ts';
 import { jsonAnswer, pixelAnswer } from '../answers.ts';
 import type { Draft } from '../draft.ts';
+import { shownKeys } from '../keys.ts';
 import type { Decoded, Protocol, Sent } from '../protocol.ts';
 import { posthogSettings } from './settings.ts';
 import { decodeResults, resultsAnswer, resultsRefusal } from './results.ts';
@@ -51,21 +53,27 @@ function decode(body: unknown, sent: Sent): Decoded | undefined {
   return {
     length: list.length,
     events: list.values().map((event: unknown) => draftOf(event, sent)),
-    keys: keysOf([envelope, ...list]),
+    keys: keysOf([envelope, ...list], sent),
     sent_at: envelope['sent_at'] ?? sent.query['_'],
   };
 }
 
-/** An event may carry the key of its project itself, and must, where there is no envelope. */
-function keysOf(values: unknown[]): unknown[] {
+/**
+ * An event may carry the key of its project itself, and must, where there is no envelope. A
+ * property `token` is the application's own where it is no write key and the request names one
+ * elsewhere.
+ */
+function keysOf(values: unknown[], sent: Sent): unknown[] {
   const keys: unknown[] = [];
+  const tokens: unknown[] = [];
   for (const value of values) {
     if (!isJsonObject(value)) continue;
     const { api_key, token, $token, properties } = value;
-    const inside = isJsonObject(properties) ? properties['token'] : undefined;
-    for (const key of [api_key, token, $token, inside]) if (key !== undefined) keys.push(key);
+    for (const key of [api_key, token, $token]) if (key !== undefined) keys.push(key);
+    if (isJsonObject(properties)) tokens.push(properties['token']);
   }
-  return keys;
+  keys.push(...tokens.filter((token) => typeof token === 'string' && isWriteKey(token)));
+  return keys.length > 0 || shownKeys(sent).length > 0 ? keys : tokens;
 }
 
 function draftOf(value: unknown, sent: Sent): Draft {

@@ -8,7 +8,7 @@ import { isoInstant } from '../../../platform/clock.ts';
 import { isUuid } from '../../../platform/uuid.ts';
 import type { WarningReason } from '../../../engine/ingestion_warnings/warning.ts';
 import type { Draft } from '../draft.ts';
-import { future_ms_max, readTime } from './times.ts';
+import { exactInstant, future_ms_max, readNumber, readTime } from './times.ts';
 import type { Judged, TrafficJudge } from './traffic.ts';
 
 /** Longest event name and distinct id that are kept whole, in characters. */
@@ -118,13 +118,20 @@ function marked(properties: JsonObject, judged: Judged | undefined): JsonObject 
 function uuidOf(draft: Draft, warn: Warn): string | undefined {
   const { uuid, message_id } = draft;
   for (const given of [uuid, message_id]) {
-    if (typeof given !== 'string' || given === '') continue;
-    if (isUuid(given)) return given.toLowerCase();
+    const text = textOf(given);
+    if (text === undefined || text === '') continue;
+    if (isUuid(text)) return text.toLowerCase();
     if (given === uuid) warn('uuid_replaced', given);
-    return nameUuid(given.toWellFormed(), message_namespace);
+    return nameUuid(text.toWellFormed(), message_namespace);
   }
   if (uuid !== undefined && uuid !== null && uuid !== '') warn('uuid_replaced', uuid);
   return undefined;
+}
+
+/** A text as it is, and of whatever else the JSON; undefined where there is nothing to tell. */
+function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null || isTooDeep(value)) return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /**
@@ -132,8 +139,8 @@ function uuidOf(draft: Draft, warn: Warn): string | undefined {
  * whatever else is no text become their JSON.
  */
 function shortText(value: unknown, cut: WarningReason, warn: Warn): string | undefined {
-  if (value === undefined || value === null || isTooDeep(value)) return undefined;
-  let text = typeof value === 'string' ? value : JSON.stringify(value);
+  let text = textOf(value);
+  if (text === undefined) return undefined;
   if (text.includes('\0')) {
     text = text.replaceAll('\0', '\uFFFD');
     warn('null_characters_replaced', text);
@@ -148,27 +155,24 @@ function shortText(value: unknown, cut: WarningReason, warn: Warn): string | und
 function timestampOf(draft: Draft, { received_ms, skew_ms }: Clocks, warn: Warn): string {
   const { at, offset_ms, is_at_right = false } = draft;
   const now = storeInstant(received_ms);
-  if (at === undefined || at === null) {
-    if (offset_ms === undefined || offset_ms === null) return now;
-    const instant = typeof offset_ms === 'number' ? instantOf(received_ms - offset_ms) : undefined;
-    if (instant === undefined) warn('timestamp_ignored', offset_ms);
-    return instant ?? now;
-  }
-  const read_ms = readTime(at);
-  if (read_ms === undefined) {
-    warn('timestamp_ignored', at);
+  const isNamed = at !== undefined && at !== null;
+  const given = isNamed ? at : (offset_ms ?? undefined);
+  if (given === undefined) return now;
+  const read_ms = isNamed ? readTime(at) : received_ms - (readNumber(offset_ms) ?? Number.NaN);
+  if (read_ms === undefined || Number.isNaN(read_ms)) {
+    warn('timestamp_ignored', given);
     return now;
   }
-  const shift_ms = is_at_right ? 0 : skew_ms;
-  if (shift_ms !== 0) warn('clock_skew_mended', at);
+  const shift_ms = is_at_right || !isNamed ? 0 : skew_ms;
+  if (shift_ms !== 0) warn('clock_skew_mended', given);
   if (read_ms + shift_ms > received_ms + future_ms_max) {
-    warn('timestamp_clamped', at);
+    warn('timestamp_clamped', given);
     return now;
   }
   // As it was sent it keeps its microseconds.
-  const as_sent = shift_ms === 0 && typeof at === 'string' ? parseInstant(at) : undefined;
+  const as_sent = shift_ms === 0 && typeof at === 'string' ? exactInstant(at) : undefined;
   const instant = as_sent ?? instantOf(read_ms + shift_ms);
-  if (instant === undefined) warn('timestamp_ignored', at);
+  if (instant === undefined) warn('timestamp_ignored', given);
   return instant ?? now;
 }
 
@@ -188,16 +192,17 @@ function propertiesOf(draft: Draft, warn: Warn): Record<string, unknown> {
   ] as const) {
     const inside = properties[name];
     if (inside === undefined && beside === undefined) continue;
-    const isBad = [inside, beside].some(
+    const bad = [inside, beside].find(
       (one) => (one ?? undefined) !== undefined && !isJsonObject(one),
     );
-    if (isBad) warn('set_ignored', isJsonObject(inside) ? beside : inside);
+    if (bad !== undefined) warn('set_ignored', bad);
     const parts = [inside, beside].filter(isJsonObject);
     if (parts.length > 0) properties[name] = { ...parts[0], ...parts[1] };
     else delete properties[name];
   }
   if (draft.unset !== undefined && draft.unset !== null) properties['$unset'] ??= draft.unset;
   const { $unset: unset } = properties;
-  if (unset !== undefined && unset !== null && typeof unset !== 'object') warn('set_ignored');
+  if (unset !== undefined && unset !== null && typeof unset !== 'object')
+    warn('set_ignored', unset);
   return properties;
 }

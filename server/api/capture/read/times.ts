@@ -1,4 +1,5 @@
-import { parseInstant } from '../../../engine/ingest/parse/instant.ts';
+import { isNumberText } from '../../../engine/ingest/parse/exact_json.ts';
+import { isDay, parseInstant } from '../../../engine/ingest/parse/instant.ts';
 
 /** Differences below this are the way of the request and its repeats, not a wrong clock. */
 const skew_ms_min = 30_000;
@@ -10,23 +11,61 @@ export const future_ms_max = 23 * 3_600_000;
 // Numbers of epoch time from here on are milliseconds: as seconds they would lie beyond the year
 // 5000.
 const milliseconds_min = 100_000_000_000;
-const without_zone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/;
+const iso_day = /^(\d{4})-(\d\d)-(\d\d)(?!\d)/;
+const without_zone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?$/;
+// What JavaScript, mail and old libraries write: `Wed May 01 2024 10:00:00 GMT+0200 (CEST)`,
+// `Wed, 01 May 2024 10:00:00 GMT`, `2024/05/01 10:00:00`.
+const comment = /\s*\([^()]*\)\s*$/;
+const year = /\d{4}/;
+const minus = /^\s*-/;
+const strange_word = new RegExp(
+  '(?<![a-z])(?!(?:sun|mon|tue|wed|thu|fri|sat|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|' +
+    '(?:t|z|ut|utc|gmt|am|pm|[ecmp][sd]t)(?![a-z]))[a-z]',
+  'i',
+);
+const zone = /(?:z|utc?|gmt|[ecmp][sd]t|(?:\d:\d\d(?:[.,]\d+)?|gmt|utc|\s)\s*[+-]\d\d:?\d\d)$/i;
 
 /**
  * The milliseconds since the epoch that a text or number names, in any spelling that SDKs use;
  * undefined for anything else. A text without a zone is UTC.
  */
 export function readTime(value: unknown): number | undefined {
-  const text = typeof value === 'number' ? String(value) : value;
+  const number = readNumber(value);
+  const text = number === undefined ? value : String(number);
   if (typeof text !== 'string' || text === '') return undefined;
   if (/^\d{1,16}(\.\d+)?$/.test(text)) {
-    const number = Number(text);
-    return number >= milliseconds_min ? number : number * 1000;
+    const epoch = Number(text);
+    return epoch >= milliseconds_min ? epoch : epoch * 1000;
   }
-  const known = parseInstant(text);
+  const known = exactInstant(text);
   if (known !== undefined) return Date.parse(`${known.replace(' ', 'T')}Z`);
-  const parsed = Date.parse(without_zone.test(text) ? `${text}Z` : text);
-  return Number.isNaN(parsed) ? undefined : parsed;
+  return number === undefined ? readSpelled(text) : undefined;
+}
+
+/** The number that JSON had, also where it is kept as its text (`1.0`); undefined for no number. */
+export function readNumber(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'object' || !isNumberText(value)) return undefined;
+  return Number(JSON.stringify(value));
+}
+
+/** An instant of ISO 8601, of UTC where it names no zone, with its microseconds. */
+export function exactInstant(text: string): string | undefined {
+  return parseInstant(without_zone.test(text) ? `${text}Z` : text);
+}
+
+/**
+ * A time that is spelled in another way than ISO's instants. It names its year and no word that
+ * is not of a date: the parser of JavaScript takes `order 5` for a day in May 2001. Without a zone
+ * that parser would take the zone of this machine.
+ */
+function readSpelled(given: string): number | undefined {
+  const text = given.replace(comment, '').trim();
+  if (!year.test(text) || minus.test(text) || strange_word.test(text)) return undefined;
+  const day = iso_day.exec(text)?.slice(1).map(Number);
+  if (day !== undefined && !isDay(day[0]!, day[1]!, day[2]!)) return undefined;
+  const spelled = [text, `${text}Z`, `${text} UTC`].slice(zone.test(text) ? 0 : 1);
+  return spelled.map((one) => Date.parse(one)).find((one) => !Number.isNaN(one));
 }
 
 /**

@@ -37,6 +37,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
   );
 }
 
+/** True for a number that is kept as its text, because JavaScript would print it otherwise. */
+export function isNumberText(value: unknown): boolean {
+  return raw.isRawJSON(value);
+}
+
 /**
  * A number in its shortest form without an exponent, so that `17`, `17.0` and `1.7e1` name the
  * same; as it is where that would take digits from it or add an exponent.

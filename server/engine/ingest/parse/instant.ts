@@ -54,7 +54,8 @@ export function parseInstant(text: string): string | undefined {
   return `${utcDate.slice(0, 10)} ${utcDate.slice(11, 19)}.${fraction.slice(0, 6).padEnd(6, '0')}`;
 }
 
-function isDay(year: number, month: number, day: number): boolean {
+/** True for a day that the calendar has. */
+export function isDay(year: number, month: number, day: number): boolean {
   if (month < 1 || month > 12 || day < 1) return false;
   if (month !== 2)
     return day <= (month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31);

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { case_key as key, case_now } from '../protocol_case.ts';
+import { openMessage } from './message.ts';
+
+const now = '2026-11-22 12:00:00.000000';
+
+function open(body: string, query: Record<string, string> = {}, path = '/batch/') {
+  return openMessage(Buffer.from(body), {
+    method: 'POST',
+    path,
+    query,
+    headers: {},
+    sender: { user_agent: undefined, address: '127.0.0.1' },
+    received_ms: Date.parse(case_now),
+  });
+}
+
+/** What is read of the events, of which each has a name and somebody. */
+function read(fields: string[], path?: string) {
+  const events = fields.map((one) => `{"event":"a","distinct_id":"ada","userId":"ada",${one}}`);
+  const owner = path === undefined ? 'api_key' : 'writeKey';
+  return [...open(`{"${owner}":"${key}","batch":[${events.join()}]}`, {}, path).read()].map(
+    ({ read: { event }, warnings, told }) => ({ event, warnings, sent: told?.sent }),
+  );
+}
+
+test('a property token of the application is no key where the request has one elsewhere', () => {
+  const event = { event: 'a', distinct_id: 'ada', properties: { token: 'reset-1' } };
+  const keyed = { ...event, properties: { token: key } };
+  const bodies: [unknown, Record<string, string>][] = [
+    [{ api_key: key, batch: [event] }, {}],
+    [{ ...event, api_key: key }, {}],
+    [[event], { token: key }],
+    [[keyed, event], {}],
+  ];
+  for (const [body, query] of bodies) assert.equal(open(JSON.stringify(body), query).key, key);
+  assert.throws(() => open(JSON.stringify([event])), /unknown/);
+  const other = { ...event, properties: { token: `slp_${'B'.repeat(43)}` } };
+  assert.throws(() => open(JSON.stringify({ api_key: key, batch: [other] })), /same write key/);
+});
+
+test('times keep what they say, also without a zone and as a number of any notation', () => {
+  const given = ['"2024-05-01T10:00:00.123456"', '1714557600.0', '"order 5"', '"2020-02-30"', '-1'];
+  const seen = read(given.map((at) => `"timestamp":${at}`));
+  assert.deepEqual(
+    seen.map(({ event, warnings }) => [event!.timestamp, ...warnings]),
+    [
+      ['2024-05-01 10:00:00.123456'],
+      ['2024-05-01 10:00:00.000000'],
+      [now, 'timestamp_ignored'],
+      [now, 'timestamp_ignored'],
+      [now, 'timestamp_ignored'],
+    ],
+  );
+});
+
+test('an offset is a time like others', () => {
+  const seen = read(['1500.0', '-900000000000', '"1500"'].map((ago) => `"offset":${ago}`));
+  assert.deepEqual(
+    seen.map(({ event, warnings }) => [event!.timestamp, ...warnings]),
+    [['2026-11-22 11:59:58.500000'], [now, 'timestamp_clamped'], [now, 'timestamp_ignored']],
+  );
+});
+
+test('an id that is no text names its event each time', () => {
+  const [first] = read(['"uuid":12345']);
+  const [again] = read(['"uuid":12345']);
+  assert.deepEqual(first!.warnings, ['uuid_replaced']);
+  assert.equal(first!.event!.uuid, again!.event!.uuid);
+  const [call] = read(['"type":"track","messageId":17'], '/v1/batch');
+  assert.equal(
+    call!.event!.uuid,
+    read(['"type":"track","messageId":17'], '/v1/batch')[0]!.event!.uuid,
+  );
+  assert.deepEqual(call!.warnings, []);
+});
+
+test('the example of what was not set has it', () => {
+  const seen = read(['"$set":"x"', '"properties":{"$set":null},"$set":[1]', '"$unset":"y"']);
+  assert.deepEqual(
+    seen.map(({ sent }) => sent),
+    [{ set_ignored: 'x' }, { set_ignored: 'a list' }, { set_ignored: 'y' }],
+  );
+});
