@@ -5,6 +5,7 @@ import sql from 'sql-template-tag';
 import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { fillEvents } from '../../../test/factories/events/fill_events.ts';
 import { inDepth } from '../../../test/depth.ts';
+import { isoInstant } from '../../platform/clock.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { advanceBackfills } from './advance_backfills.ts';
@@ -112,7 +113,7 @@ test(
     const receipt = readReceipt(runs[intervals - 1]!.receipt!, engine.secrets.public_key);
     assert.deepEqual(
       [receipt?.run_id, receipt?.records, receipt?.slices, receipt?.data_interval_start],
-      [runs[intervals - 1]!.id, 0, [], iso(start + (intervals - 1) * hour)],
+      [runs[intervals - 1]!.id, 0, [], isoInstant(start + (intervals - 1) * hour)],
     );
     const lines = await engine.db.rows(
       sql`SELECT message FROM batch_export_logs WHERE batch_export_id = ${created.id}

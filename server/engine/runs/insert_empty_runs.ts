@@ -56,14 +56,11 @@ export function openReceipts(
     engine.log.info({ err: error, backfill_id }, 'runs without rows are left to workers');
     return undefined;
   }
-  // As in the receipts that there are: the schedule's six digits, and three of these runs of a
-  // backfill.
-  const spell = backfill_id === null ? isoInstant : (at: number) => new Date(at).toISOString();
   // A backfill may have thousands of runs, and nobody asks where those that end at once would go.
   const host = backfill_id === null ? (hostOf(of) ?? null) : null;
   const sign = ({ from, to, selection: rectangles }: EmptyRun): SignedRun => {
     const [id, selection] = [uuidv7(), toStored(rectangles)];
-    const [start, end] = [spell(from), spell(to)];
+    const [start, end] = [isoInstant(from), isoInstant(to)];
     const names = {
       run_id: id,
       delivery_id: id,
