@@ -160,7 +160,7 @@ function answer(result: Answered) {
   if (result.broken !== undefined)
     throw unparsable(
       `The body broke off or its gzip data is broken behind line ${result.broken.after_line}; ` +
-        `${taken} new events before it are stored.`,
+        `new events before it that are stored: ${taken}.`,
     );
   const errors = result.problems.map(({ position, attr, code, detail }) => ({
     line: result.named === 'lines' ? position : null,
