@@ -158,8 +158,10 @@ test('the limits of every package', async () => {
   assert.equal(Object.keys(await readArchive(createZip(many(2000)))).length, 2000);
 });
 
+const inFolder = (name: string) => `archives/${name}`;
+
 test('the readers of archives have no way to the disk', () => {
-  const names = ['archive', 'collector', 'file_names', 'limits', 'tar', 'zip'];
+  const names = ['limits', ...['archive', 'collector', 'file_names', 'tar', 'zip'].map(inFolder)];
   const readers = names.map((name) => readSourceFile(`server/engine/plugins/packages/${name}.ts`));
   const imported = readers.flatMap((reader) => listImports(reader).map(({ module }) => module));
   assert.deepEqual([...new Set(imported.filter((module) => !module.startsWith('.')))].sort(), [
