@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import { distinct_id_length_max } from '../api/erasures/schema.ts';
 import { createErasure } from '../api/erasures/store.ts';
 import { erasureEntry } from '../api/erasures/entry.ts';
 import type { Deps } from '../deps.ts';
@@ -38,8 +39,6 @@ function tell({ id, team_id, kind, step, detail, created_at, ...row }: Row): str
   const now = detail === null ? '' : ` ${detail}`;
   return `erasing  ${id}: ${kind} of project ${team_id}, asked ${created_at}, step ${step}.${now}`;
 }
-
-const distinct_id_length_max = 400;
 
 /**
  * Asks for an erasure of persons, and says its id. Throws a `UserError` without such a project, and

@@ -1,7 +1,6 @@
-import sql from 'sql-template-tag';
 import { forgetFailures } from '../../engine/health/store.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
-import { waitingSentence } from '../../engine/runs/hold_until_reconciled.ts';
+import { findWaitingSentence } from '../../engine/runs/hold_until_reconciled.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { conflict } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
@@ -118,9 +117,8 @@ export async function recordPause(
   change: PauseChange,
 ): Promise<void> {
   if (!change.fields.paused) {
-    const held = await tx.row<{ taken_at: string; detail: string | null }>(sql`
-      SELECT taken_at, detail FROM reconciliations WHERE batch_export_id = ${exportId}`);
-    if (held !== undefined) throw conflict(waitingSentence(held.taken_at, held.detail));
+    const waiting = await findWaitingSentence(tx, exportId);
+    if (waiting !== undefined) throw conflict(waiting);
     await forgetFailures(tx, exportId);
   }
   await writeRunLog(tx, {

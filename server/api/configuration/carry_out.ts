@@ -45,9 +45,8 @@ export type Carrying = {
 /**
  * Carries the steps out by the routes of the API: what is created or changed in the order of the
  * kinds, then what is deleted, the other way round. A difference that the route does not count is
- * no step.
- * What a route refuses is a violation at the object's place, and the others go on. What is faulty
- * is left out, with what needs it.
+ * no step. What a route refuses is a violation at the object's place, and the others go on. What is
+ * faulty is left out, with what needs it.
  */
 export async function carryOut(judged: Judged, carrying: Carrying): Promise<CarriedOut> {
   const result: CarriedOut = {

@@ -8,6 +8,8 @@ const instant = (description: string) => Type.String({ format: 'date-time', desc
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const ids_max = 1_000;
+/** Longest distinct id that is stored, in characters. */
+export const distinct_id_length_max = 400;
 const late_events = ['refuse', 'anonymize'] as const;
 
 const filterInstant = (description: string) =>
@@ -58,7 +60,7 @@ const Filter = Type.Object(
 /** The body that asks for an erasure. */
 export const NewErasure = Type.Object({
   distinct_ids: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 400 }), {
+    Type.Array(Type.String({ minLength: 1, maxLength: distinct_id_length_max }), {
       minItems: 1,
       maxItems: ids_max,
       description: 'Persons, each by any of their distinct ids: all others are found.',

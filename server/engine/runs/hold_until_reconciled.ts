@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import { commandLine } from '../../platform/command_line.ts';
-import type { Database } from '../../platform/postgres/database.ts';
+import type { Database, Queryable } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import type { PauseReason } from '../health/pause_automatically.ts';
 
@@ -15,6 +15,16 @@ export function waitingSentence(taken_at: string, detail: string | null): string
     `${detail ?? 'that was not asked yet.'} Its runs wait until ` +
     `\`${commandLine('reconcile')}\` knows what was delivered after it.`
   );
+}
+
+/** The same of an export as it is stored; undefined where it does not wait. */
+export async function findWaitingSentence(
+  db: Queryable,
+  exportId: string,
+): Promise<string | undefined> {
+  const waiting = await db.row<{ taken_at: string; detail: string | null }>(sql`
+    SELECT taken_at, detail FROM reconciliations WHERE batch_export_id = ${exportId}`);
+  return waiting && waitingSentence(waiting.taken_at, waiting.detail);
 }
 
 /**

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { counted } from '../../../platform/counted.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import { waitingSentence } from '../../../engine/runs/hold_until_reconciled.ts';
+import { findWaitingSentence } from '../../../engine/runs/hold_until_reconciled.ts';
 import { cursorPageOf } from '../../../platform/http/lists/cursor.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { isoInstant } from '../../../platform/clock.ts';
@@ -38,14 +38,10 @@ export const RunPage = Type.Object({
  * not begun; first of all why none of them will begin, where it waits since a restore.
  */
 export async function runsAhead(engine: Engine, found: BatchExport): Promise<RunsAhead> {
-  const held = await engine.db.row<{ taken_at: string; detail: string | null }>(sql`
-    SELECT taken_at, detail FROM reconciliations WHERE batch_export_id = ${found.id}`);
+  const waiting = await findWaitingSentence(engine.db, found.id);
   const ahead = await plannedRuns(engine, found);
-  if (held === undefined) return ahead;
-  return {
-    ...ahead,
-    detail: `The export waits. ${waitingSentence(held.taken_at, held.detail)} ${ahead.detail}`,
-  };
+  if (waiting === undefined) return ahead;
+  return { ...ahead, detail: `The export waits. ${waiting} ${ahead.detail}` };
 }
 
 async function plannedRuns(engine: Engine, found: BatchExport): Promise<RunsAhead> {
