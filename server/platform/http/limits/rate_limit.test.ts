@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openHarness } from '../../../../test/harness.ts';
 import type { Harness } from '../../../../test/harness.ts';
+import type { Database } from '../../postgres/database.ts';
 import { sweep } from '../housekeeping.ts';
 import { openLimiter } from './rate_limit.ts';
 import { roll, used, waitSeconds } from './rate_window.ts';
@@ -122,6 +123,49 @@ test('two processes share one limit within a synchronisation', async () => {
   now += 4 * 3_600_000;
   await sweep(harness.deps);
   assert.equal((await harness.deps.db.text('SELECT 1 FROM rate_counts')).rowCount, 0);
+});
+
+test('what is counted while the counts are sent is kept, also when the window turns', async () => {
+  now = start + 96 * 3_600_000;
+  const turning: Database = {
+    ...harness.deps.db,
+    rows: async (query) => {
+      const rows = await harness.deps.db.rows(query);
+      now += 180_000;
+      limiter.take('turning');
+      limiter.take('turning');
+      return rows as never;
+    },
+  };
+  const limiter = openLimiter(turning, clock, { per_minute: 3, per_hour: 0 });
+  limiter.take('turning');
+  await limiter.synchronise();
+  assert.equal(limiter.take('turning')?.wait_seconds, undefined);
+  assert.notEqual(limiter.take('turning')?.wait_seconds, undefined);
+});
+
+test('counts that could not be sent are sent with the next', async () => {
+  now = start + 120 * 3_600_000;
+  let isDown = true;
+  const failing: Database = {
+    ...harness.deps.db,
+    rows: (query) =>
+      isDown ? Promise.reject(new Error('The store is down.')) : harness.deps.db.rows(query),
+  };
+  const limits = { per_minute: 4, per_hour: 0 };
+  const [one, two] = [
+    openLimiter(failing, clock, limits),
+    openLimiter(harness.deps.db, clock, limits),
+  ];
+  one.take('unsent');
+  one.take('unsent');
+  await assert.rejects(one.synchronise(), /The store is down/);
+  isDown = false;
+  one.take('unsent');
+  await one.synchronise();
+  two.take('unsent');
+  await two.synchronise();
+  assert.notEqual(two.take('unsent')?.wait_seconds, undefined);
 });
 
 test('0 is off', () => {

@@ -98,12 +98,14 @@ function openCounts(db: Database, clock: Clock) {
     for (const { window_seconds } of policies) {
       const counter = counterOf(subject, window_seconds, now);
       counter.current = Math.max(0, counter.current + requests);
-      const key = `${window_seconds} ${subject} ${counter.index}`;
-      const entry = pending.get(key);
-      if (entry === undefined)
-        pending.set(key, { subject, window_seconds, index: counter.index, requests });
-      else entry.requests += requests;
+      keep({ subject, window_seconds, index: counter.index, requests });
     }
+  }
+  function keep(counted: Pending): void {
+    const key = `${counted.window_seconds} ${counted.subject} ${counted.index}`;
+    const entry = pending.get(key);
+    if (entry === undefined) pending.set(key, counted);
+    else entry.requests += counted.requests;
   }
   function take(subject: string, policies: Policy[], now: number): number | undefined {
     let wait: number | undefined;
@@ -123,13 +125,19 @@ function openCounts(db: Database, clock: Clock) {
     return `"${policy.name}";r=${left};t=${seconds}`;
   }
   async function synchronise(): Promise<void> {
-    const now = clock.now();
+    const began = clock.now();
     for (const [key, counter] of counters)
-      if (counter.index < windowIndex(now, Number.parseInt(key, 10)) - 1) counters.delete(key);
+      if (counter.index < windowIndex(began, Number.parseInt(key, 10)) - 1) counters.delete(key);
     if (pending.size === 0) return;
     const sent = [...pending.values()];
     pending = new Map();
-    for (const row of await send(db, sent)) {
+    const rows = await send(db, sent).catch((error: unknown) => {
+      for (const entry of sent) keep(entry);
+      throw error;
+    });
+    // The window may have turned meanwhile, and a counter must not go back to the one before.
+    const now = clock.now();
+    for (const row of rows) {
       const counter = counterOf(row.subject, row.window_seconds, now);
       const index = windowIndex(Date.parse(row.window_start), row.window_seconds);
       if (counter.index !== index) continue;
