@@ -17,6 +17,7 @@ const failed_interval = {
   data_interval_end: later,
   finished_at: later,
   latest_error: 'Refused.',
+  retry_run_id: null,
 };
 
 test('an export is as its health says, unless an interval of it is missing', () => {
@@ -38,8 +39,10 @@ test('an export is as its health says, unless an interval of it is missing', () 
   assert.deepEqual(told('waiting', { retrying, delivered_until: null }), tried);
   const why = 'An interval failed and was not delivered since: Refused.';
   const incomplete = ['bad', `Incomplete, since ${earlier}`, 'Refused.'];
-  assert.deepEqual(told('up_to_date', { failed_interval }), incomplete);
-  assert.deepEqual(told('ended', { failed_interval, retrying }), incomplete);
+  assert.deepEqual(told('incomplete', { failed_interval }), incomplete);
+  assert.deepEqual(told('incomplete', { failed_interval, retrying }), incomplete);
+  const retried = { failed_interval: { ...failed_interval, retry_run_id: 'a' } };
+  assert.equal(told('incomplete', retried)[2], 'A retry is under way, after: Refused.');
   assert.deepEqual(told('late', { failed_interval }), ['bad', `Late, until ${later}`, why]);
   assert.deepEqual(told('late', { retrying }), [
     'bad',

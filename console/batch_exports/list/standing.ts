@@ -10,6 +10,7 @@ export const healths: Record<HealthCode, State> = {
   failing: { word: 'Failing', tone: 'bad' },
   paused_automatically: { word: 'Paused by the server', tone: 'bad' },
   late: { word: 'Late', tone: 'bad' },
+  incomplete: { word: 'Incomplete', tone: 'bad' },
   unusual_volume: { word: 'Unusual volume', tone: 'warn' },
   paused: { word: 'Paused', tone: 'warn' },
   waiting: { word: 'Waiting for its first run', tone: 'muted' },
@@ -36,11 +37,11 @@ type Told = Pick<
 export function standingOf(row: Told): Standing {
   const { health, retrying, failed_interval: failed, delivered_until } = row;
   const { code, since } = health;
-  const isWell = code === 'up_to_date' || code === 'waiting' || code === 'ended';
-  if (failed !== null && isWell) {
+  if (failed !== null && code === 'incomplete') {
     const at = { before: ', since ', instant: failed.data_interval_start };
-    return { word: 'Incomplete', tone: 'bad', at, why: errorOf(failed) };
+    return { ...healths.incomplete, at, why: errorOf(failed) };
   }
+  const isWell = code === 'up_to_date' || code === 'waiting' || code === 'ended';
   if (retrying !== null && isWell) {
     const at = { before: ', since ', instant: retrying.since };
     return { word: 'Retrying', tone: 'warn', at, why: retrying.latest_error };
@@ -63,8 +64,9 @@ function reasonOf({ health: { code, detail }, retrying, failed_interval }: Told)
   return retrying === null ? undefined : `A run is tried again: ${retrying.latest_error}`;
 }
 
-function errorOf({ latest_error }: NonNullable<Told['failed_interval']>): string {
-  return latest_error ?? 'Its run failed, and no error was kept.';
+function errorOf({ latest_error, retry_run_id }: NonNullable<Told['failed_interval']>): string {
+  const error = latest_error ?? 'Its run failed, and no error was kept.';
+  return retry_run_id === null ? error : `A retry is under way, after: ${error}`;
 }
 
 /** What is said of an export that only backfills have delivered with so far; else undefined. */

@@ -4,6 +4,7 @@ import type { Interval } from '../planning/interval.ts';
 import type { Notice, NoticeRun } from '../notices/notice.ts';
 import { writeNotices } from '../notices/write_notice.ts';
 import type { ClaimedRun, RunEnd } from '../run.ts';
+import { findFailedIntervals } from './failed_intervals.ts';
 import { healthAfterRun } from './health.ts';
 import type { ConditionChange, Health } from './health.ts';
 import { pauseAutomatically } from './pause_automatically.ts';
@@ -41,55 +42,90 @@ export type FollowedRun = {
 /**
  * Follows runs of different exports that have just ended into the health of these exports, in the
  * same transaction: notices for what has changed, and the automatic pause after too many failures
- * in a row. Runs of backfills, of erasures, of earlier revisions and of deleted exports are left
- * out. The caller
- * holds the locks on the exports' rows; comes last, because it may append to the activity log, and
- * then of one run only.
+ * in a row. Runs of earlier revisions and of deleted exports are left out; those of backfills and
+ * of erasures say only whether an interval is still missing. The caller holds the locks on the
+ * exports' rows; comes last, because it may append to the activity log, and then of one run only.
  */
 export async function followRuns(
   engine: Engine,
   tx: Transaction,
   ended: FollowedRun[],
 ): Promise<void> {
-  const followed = ended.filter(
-    ({ run, export: of }) =>
-      run.backfill_id === null &&
-      run.replaces === null &&
-      !of.is_deleted &&
-      of.revision === run.revision,
+  const present = ended.filter(
+    ({ run, export: of }) => !of.is_deleted && of.revision === run.revision,
   );
-  if (followed.length === 0) return;
-  const volumes = await listVolumes(tx, followed);
+  if (present.length === 0) return;
+  const volumes = await listVolumes(tx, present.filter(isOfSchedule));
   const before = await listHealth(
     tx,
-    followed.map(({ run }) => run),
+    present.map(({ run }) => run),
   );
-  const after = followed.map((one, index) => healthAfter(before[index]!, one, volumes.get(one)));
+  const followed = await listIncomplete(tx, present, before);
+  if (followed.length === 0) return;
+  const after = followed.map((one) => ({
+    one,
+    ...healthAfter(one, volumes.get(one.ended)),
+  }));
   await putHealths(
     tx,
-    after.map(({ health }, index) => ({
-      ...health,
-      batch_export_id: followed[index]!.run.batch_export_id,
+    after.map(({ one, health }) => ({ ...health, batch_export_id: one.ended.run.batch_export_id })),
+  );
+  const notices = after.flatMap(({ one: { ended: of }, changes }) =>
+    changes.map((change) => ({
+      ...noticeOf(change, noticeRun(of), volumes.get(of)),
+      batch_export_id: of.run.batch_export_id,
     })),
   );
-  const notices = after.flatMap(({ changes }, index) => {
-    const one = followed[index]!;
-    return changes.map((change) => ({
-      ...noticeOf(change, noticeRun(one), volumes.get(one)),
-      batch_export_id: one.run.batch_export_id,
-    }));
-  });
   await writeNotices(tx, engine.clock, notices);
-  for (const [index, { health }] of after.entries())
-    await pauseAfter(engine, tx, followed[index]!, health.consecutive_failures);
+  for (const { one, health } of after)
+    if (isOfSchedule(one.ended))
+      await pauseAfter(engine, tx, one.ended, health.consecutive_failures);
+}
+
+const isOfSchedule = ({ run }: FollowedRun): boolean =>
+  run.backfill_id === null && run.replaces === null;
+const hasFailed = ({ end: { status } }: FollowedRun): boolean =>
+  status === 'Failed' || status === 'FailedRetryable';
+
+/** A run that has ended, its export's health before it, and whether an interval is missing now. */
+type Followed = { ended: FollowedRun; before: Health; is_incomplete: boolean };
+
+/**
+ * The runs that say something of their export. Where none has failed before, and this one has not,
+ * no interval is missing, and none is looked for.
+ */
+async function listIncomplete(
+  tx: Transaction,
+  ended: FollowedRun[],
+  healths: Health[],
+): Promise<Followed[]> {
+  const followed = ended
+    .map((one, index) => ({ ended: one, before: healths[index]! }))
+    .filter(
+      ({ ended: one, before }) =>
+        isOfSchedule(one) || (before.is_incomplete && before.revision === one.run.revision),
+    );
+  const looked = followed.filter(
+    ({ ended: one, before }) => hasFailed(one) || before.is_failing || before.is_incomplete,
+  );
+  const missing = await findFailedIntervals(
+    tx,
+    looked.map(({ ended: { run } }) => ({ id: run.batch_export_id, revision: run.revision })),
+  );
+  return followed.map((one) => ({
+    ...one,
+    is_incomplete: missing.has(one.ended.run.batch_export_id),
+  }));
 }
 
 function healthAfter(
-  before: Health,
-  { run, end, is_make_up, records_completed }: FollowedRun,
+  { ended, before, is_incomplete }: Followed,
   volume: VolumeJudgement | undefined,
 ): ReturnType<typeof healthAfterRun> {
+  if (!isOfSchedule(ended)) return { health: { ...before, is_incomplete }, changes: [] };
+  const { run, end, is_make_up, records_completed } = ended;
   return healthAfterRun(before, {
+    is_incomplete,
     status: end.status,
     revision: run.revision,
     // What makes up for a backfill's run has an interval of that one, which says nothing of how far
@@ -106,9 +142,8 @@ async function pauseAfter(
   one: FollowedRun,
   failures: number,
 ): Promise<void> {
-  const hasFailed = one.end.status === 'Failed' || one.end.status === 'FailedRetryable';
   const isTooMuch = engine.pause_after_failures > 0 && failures >= engine.pause_after_failures;
-  if (hasFailed && isTooMuch && !one.export.paused)
+  if (hasFailed(one) && isTooMuch && !one.export.paused)
     await pauseAutomatically(engine, tx, one.run.batch_export_id, noticeRun(one), failures);
 }
 

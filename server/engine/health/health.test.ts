@@ -8,6 +8,7 @@ type Step = {
   revision?: number;
   volume?: boolean;
   has_rows?: boolean;
+  missing?: boolean;
   end?: string | null;
 };
 const completed: Step = { status: 'Completed' };
@@ -19,12 +20,14 @@ function follow(steps: Step[]): { changes: string[]; health: Health } {
   let health = newHealth(1);
   const changes: string[] = [];
   for (const step of steps) {
-    const { status, revision = 1, volume, has_rows = true, end = '2026-01-01T00:00:00Z' } = step;
+    const { status, revision = 1, volume, has_rows = true, missing = false } = step;
+    const { end = '2026-01-01T00:00:00Z' } = step;
     const next = healthAfterRun(health, {
       status,
       revision,
       delivered_until: end,
       is_volume_unusual: volume,
+      is_incomplete: missing,
       has_rows,
     });
     changes.push(
@@ -49,6 +52,21 @@ const cases: [what: string, steps: Step[], changes: string[], health: Partial<He
     [failed],
     ['+failing'],
     { is_failing: true, consecutive_failures: 1 },
+  ],
+  [
+    'an interval is missing for as long as it is said, over good runs, and nothing is told of it',
+    [
+      { ...failed, missing: true },
+      { ...completed, missing: true },
+    ],
+    ['+failing', '-failing'],
+    { is_failing: false, is_incomplete: true },
+  ],
+  [
+    'a new revision misses nothing of the one before, and a cancelled run changes nothing',
+    [{ ...failed, missing: true }, { ...completed, revision: 2 }, { status: 'Cancelled' }],
+    ['+failing', '-failing', ''],
+    { is_incomplete: false },
   ],
   [
     'further failures count and tell nothing',

@@ -1,8 +1,9 @@
 import type { RunEnd } from '../run.ts';
 
 /**
- * How an export does. Failures and volume are about `revision`; `delivered_until` is the end of the
- * newest interval that its schedule has delivered (ISO 8601).
+ * How an export does. Failures, volume and `is_incomplete` (an interval of its schedule failed for
+ * good, and nothing has delivered it since) are about `revision`; `delivered_until` is the end of
+ * the newest interval that its schedule has delivered (ISO 8601).
  */
 export type Health = {
   revision: number;
@@ -10,6 +11,7 @@ export type Health = {
   is_failing: boolean;
   is_late: boolean;
   is_volume_unusual: boolean;
+  is_incomplete: boolean;
   delivered_until: string | null;
 };
 
@@ -25,13 +27,15 @@ export type ConditionChange = { condition: Condition; has_begun: boolean };
 /**
  * What a run that has ended says of its export: until when it has delivered the schedule's data
  * (null for a run that made up for a backfill), and whether its rows are unusual (undefined where
- * they cannot be judged). A completed run without rows never asked the destination (`has_rows`).
+ * they cannot be judged), and whether an interval is missing now. A completed run without rows
+ * never asked the destination (`has_rows`).
  */
 export type EndedRun = {
   status: RunEnd['status'];
   revision: number;
   delivered_until: string | null;
   is_volume_unusual: boolean | undefined;
+  is_incomplete: boolean;
   has_rows: boolean;
 };
 
@@ -43,6 +47,7 @@ export function newHealth(revision: number): Health {
     is_failing: false,
     is_late: false,
     is_volume_unusual: false,
+    is_incomplete: false,
     delivered_until: null,
   };
 }
@@ -59,10 +64,17 @@ export function healthAfterRun(
   run: EndedRun,
 ): { health: Health; changes: ConditionChange[] } {
   if (run.status === 'Cancelled') return { health: before, changes: [] };
+  const { is_incomplete } = run;
   const current =
     run.revision === before.revision
-      ? before
-      : { ...before, revision: run.revision, consecutive_failures: 0, is_volume_unusual: false };
+      ? { ...before, is_incomplete }
+      : {
+          ...before,
+          revision: run.revision,
+          consecutive_failures: 0,
+          is_volume_unusual: false,
+          is_incomplete,
+        };
   if (run.status !== 'Completed') {
     const health = {
       ...current,

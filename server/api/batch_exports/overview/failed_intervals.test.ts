@@ -13,6 +13,7 @@ import {
   failed,
 } from '../../../../test/factories/batch_exports/ended_runs.ts';
 import { shareHarness } from '../../../../test/harness.ts';
+import type { TestOrganization } from '../../../../test/harness.ts';
 import { endRun } from '../../../engine/runs/end_runs.ts';
 import { claimRun } from '../../../engine/workers/claims.ts';
 import type { ExportOverview } from './schema.ts';
@@ -25,17 +26,15 @@ test('an interval that failed is told until something has delivered it', async (
   const home = await harness.newOrganization();
   const { id } = await newExport(harness, home);
   const told = async () => {
-    const [{ health, failed_interval }] = (
-      await harness.request('GET', `/api/projects/${home.project.id}/overview/`, { key: home.key })
-    ).body.results as [ExportOverview];
-    return [health.code, failed_interval?.run_id, health.detail];
+    const [{ health, failed_interval }] = (await overview(home)).results as [ExportOverview];
+    return [health.code, failed_interval?.run_id, health.detail, failed_interval?.retry_run_id];
   };
   const runs: string[] = [];
   for (const hour of [1, 2, 4]) runs.push(await endedRun(harness, id, failed, { hour }));
   assert.deepEqual((await told()).slice(0, 2), ['failing', runs[0]]);
   await endedRun(harness, id, completed, { hour: 5 });
   const [code, , detail] = await told();
-  assert.equal(code, 'up_to_date');
+  assert.equal(code, 'incomplete');
   assert.equal(
     detail,
     'A run of its schedule failed and nothing has delivered since what was taken in from ' +
@@ -43,11 +42,13 @@ test('an interval that failed is told until something has delivered it', async (
       'The bucket may not be written to. The newest interval that it has delivered ended at ' +
       '2026-01-01T06:00:00.000000Z.',
   );
-  // While a retry is under way the next one is told; when it is done, as well.
+  // It is told while a retry is under way, and when that one is done the next one is.
   const retry = async (run: string) =>
     harness.request('POST', `${projectBase(home)}${id}/runs/${run}/retry/`, { key: home.key });
   const retried = (await retry(runs[0]!)).body.id as string;
-  assert.equal((await told())[1], runs[1]);
+  const [, run, sentence, retry_run_id] = await told();
+  assert.deepEqual([run, retry_run_id], [runs[0], retried]);
+  assert.match(String(sentence), new RegExp(`; run ${retried} retries it: The bucket`));
   await finish(retried);
   assert.equal((await told())[1], runs[1]);
   // A backfill that covers two hours delivers the second.
@@ -58,10 +59,42 @@ test('an interval that failed is told until something has delivered it', async (
   await harness.deps.db.run(sql`UPDATE batch_export_runs SET is_make_up = true
     WHERE id = ${backfilled}`);
   await finish(backfilled);
-  assert.equal((await told())[1], runs[2]);
+  assert.deepEqual((await told()).slice(0, 2), ['incomplete', runs[2]]);
   await finish((await retry(runs[2]!)).body.id);
   assert.deepEqual((await told()).slice(0, 2), ['up_to_date', undefined]);
 });
+
+test('an incomplete export is counted, filtered and ordered by', async () => {
+  const home = await harness.newOrganization();
+  const ids: string[] = [];
+  for (const name of ['well', 'incomplete', 'revised', 'ended', 'paused'])
+    ids.push((await newExport(harness, home, { name })).id);
+  for (const id of ids.slice(1)) await endedRun(harness, id, failed, { hour: 1 });
+  for (const id of ids) await endedRun(harness, id, completed, { hour: 2 });
+  const [, , revised, ended, paused] = ids;
+  const change = (id: string, body: object) =>
+    harness.request('PATCH', `${projectBase(home)}${id}/`, { key: home.key, body });
+  await change(revised!, { model: 'persons' });
+  await change(ended!, { end_at: '2026-01-02T00:00:00Z' });
+  await change(paused!, { paused: true });
+  const named = async (query: string) =>
+    (await overview(home, query)).results.map((one: ExportOverview) => one.name);
+  assert.equal((await overview(home)).counts.incomplete, 2);
+  assert.deepEqual(await named('?health=incomplete&ordering=name'), ['ended', 'incomplete']);
+  const all = ['ended', 'incomplete', 'paused', 'revised', 'well'];
+  assert.deepEqual(await named('?ordering=health'), all);
+  const [{ health }] = (await overview(home, '?search=ended')).results as [ExportOverview];
+  assert.match(health.detail, /^Its schedule has ended.*missing.*nothing has delivered since/);
+  const late = sql`UPDATE batch_export_health SET is_late = true
+    WHERE batch_export_id = ${ids[1]}`;
+  await harness.deps.db.run(late);
+  assert.deepEqual(await named('?health=late'), ['incomplete']);
+});
+
+async function overview(home: TestOrganization, query = '') {
+  const path = `/api/projects/${home.project.id}/overview/${query}`;
+  return (await harness.request('GET', path, { key: home.key })).body;
+}
 
 /** Ends a run that is planned, as if a worker had delivered it. */
 async function finish(id: string): Promise<void> {

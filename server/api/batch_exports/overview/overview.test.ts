@@ -69,6 +69,7 @@ test('health in a word and a sentence, with freshness, next run and rows', async
     failing: 1,
     paused_automatically: 0,
     late: 1,
+    incomplete: 0,
     unusual_volume: 0,
     paused: 1,
     waiting: 1,

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Engine } from '../../../engine/engine.ts';
+import { findFailedIntervals } from '../../../engine/health/failed_intervals.ts';
+import type { FailedInterval } from '../../../engine/health/failed_intervals.ts';
 import { deliveredSentence } from '../../../engine/health/health.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { answerPage, pageAnswer, pageAsked } from '../../../platform/http/lists/pagination.ts';
@@ -8,9 +10,8 @@ import type { Page } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { choicesAsked } from '../body/choices.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
-import { findFailedIntervals } from './failed_intervals.ts';
 import { Overview, OverviewQuery, default_slots, health_codes } from './schema.ts';
-import type { ExportOverview, FailedInterval, HealthCode } from './schema.ts';
+import type { ExportOverview, HealthCode } from './schema.ts';
 import { countByHealth, countHealth, countOverview, listOverview, worstOf } from './store.ts';
 import type { OverviewRow, OverviewWanted } from './store.ts';
 
@@ -111,13 +112,14 @@ function sentenceOf(row: Row): string {
   const own = sentenceOfHealth(row);
   // A failing one has its error in the sentence already.
   if (code === 'failing') return own;
+  const isSame = retrying !== null && retrying.run_id === failed_interval?.retry_run_id;
   const gaps = [
     ...(failed_interval === null ? [] : [failedSentence(failed_interval)]),
-    ...(retrying === null ? [] : [retryingSentence(retrying)]),
+    ...(retrying === null || isSame ? [] : [retryingSentence(retrying)]),
   ];
   if (gaps.length === 0) return own;
-  const isWell = code === 'up_to_date' || code === 'waiting';
-  return isWell
+  const isSaid = code === 'incomplete' && row.next_run !== null;
+  return isSaid || code === 'up_to_date' || code === 'waiting'
     ? [...gaps, deliveredSentence(row.delivered_until)].join(' ')
     : [own, ...gaps].join(' ');
 }
@@ -133,9 +135,12 @@ function retryingSentence(retrying: NonNullable<Row['retrying']>): string {
 }
 
 function failedSentence(failed: FailedInterval): string {
+  const { run_id, retry_run_id, latest_error } = failed;
+  const next =
+    retry_run_id === null ? `retry it (run ${run_id})` : `run ${retry_run_id} retries it`;
   return (
-    `A run of its schedule failed and nothing has delivered since ${takenIn(failed)}; retry it ` +
-    `(run ${failed.run_id}): ${failed.latest_error ?? 'no error was kept.'}`
+    `A run of its schedule failed and nothing has delivered since ${takenIn(failed)}; ${next}: ` +
+    (latest_error ?? 'no error was kept.')
   );
 }
 
@@ -151,6 +156,10 @@ function sentenceOfHealth(row: OverviewRow): string {
       return `Paused${last_paused_at === null ? '' : ` since ${last_paused_at}`}. ${until}`;
     case 'late':
       return `Late. ${until}`;
+    case 'incomplete':
+      return row.next_run === null
+        ? `Its schedule has ended (end_at), and an interval of it is missing. ${until}`
+        : `An interval of its schedule failed, and nothing has delivered it yet. ${until}`;
     case 'unusual_volume':
       return `Its latest run brought an unusual number of rows. ${until}`;
     case 'ended':

@@ -13,6 +13,7 @@ export const health_codes = [
   'failing',
   'paused_automatically',
   'late',
+  'incomplete',
   'unusual_volume',
   'paused',
   'waiting',
@@ -58,14 +59,16 @@ export const OverviewQuery = Type.Object({
 /** How many values of rows an answer has unless it is asked otherwise. */
 export const default_slots = slots_default;
 
-/** An interval of a schedule that failed for good. */
-export const FailedInterval = Type.Object(
+const FailedInterval = Type.Object(
   {
-    run_id: Type.String({ format: 'uuid', description: 'Its latest run, which can be retried.' }),
+    run_id: Type.String({ format: 'uuid', description: 'Its latest run that failed.' }),
     data_interval_start: instant('Start of the interval that is not delivered.'),
     data_interval_end: instant('End of that interval.'),
     finished_at: nullable(instant('When that run failed.')),
     latest_error: nullable(Type.String({ description: 'Why it failed.' })),
+    retry_run_id: nullable(
+      Type.String({ format: 'uuid', description: 'The run that retries it now; null: none.' }),
+    ),
   },
   {
     description:
@@ -73,9 +76,6 @@ export const FailedInterval = Type.Object(
       'delivered since, whatever `delivered_until` is; null where there is none.',
   },
 );
-/** An interval of a schedule that failed for good. */
-export type FailedInterval = Static<typeof FailedInterval>;
-
 /** One export at a glance. */
 export const ExportOverview = Type.Object(
   {

@@ -36,6 +36,7 @@ const code = sql`CASE
   WHEN e.paused THEN 'paused'
   WHEN h.is_failing THEN 'failing'
   WHEN h.is_late THEN 'late'
+  WHEN h.is_incomplete AND h.revision = e.revision THEN 'incomplete'
   WHEN h.is_volume_unusual THEN 'unusual_volume'
   WHEN e.next_run_at IS NULL THEN 'ended'
   WHEN h.delivered_until IS NULL THEN 'waiting'

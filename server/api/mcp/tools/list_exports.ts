@@ -40,8 +40,8 @@ export const list_exports = defineTool({
       Type.String({
         maxLength: 200,
         description:
-          'Only these, with commas: failing, paused_automatically, late, unusual_volume, paused, ' +
-          'waiting, up_to_date, ended.',
+          'Only these, with commas: failing, paused_automatically, late, incomplete, ' +
+          'unusual_volume, paused, waiting, up_to_date, ended.',
       }),
     ),
     search: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the name.' })),

@@ -1,17 +1,29 @@
 import sql from 'sql-template-tag';
-import { deliveredOf } from '../../../engine/ledger/ledger.ts';
-import { coveredSpans } from '../../../engine/ledger/spans.ts';
-import type { Span } from '../../../engine/ledger/spans.ts';
-import { isoInstant } from '../../../platform/clock.ts';
-import type { Queryable } from '../../../platform/postgres/database.ts';
-import type { FailedInterval } from './schema.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { deliveredOf } from '../ledger/ledger.ts';
+import { coveredSpans } from '../ledger/spans.ts';
+import type { Span } from '../ledger/spans.ts';
+
+/**
+ * An interval of a schedule whose run failed for good, with its latest run that did (instants in
+ * ISO 8601). `retry_run_id`: the run that is to deliver it or does so at present.
+ */
+export type FailedInterval = {
+  run_id: string;
+  data_interval_start: string;
+  data_interval_end: string;
+  finished_at: string | null;
+  latest_error: string | null;
+  retry_run_id: string | null;
+};
 
 type Failed = FailedInterval & { id: string; revision: number };
 
 /**
  * Of each of the exports the earliest interval of its schedule, in its present revision, whose run
- * failed for good and that nothing has delivered since: neither a retry, nor a backfill. Where a
- * retry is planned or under way the interval is passed over. Exports without one are left out.
+ * failed for good and that nothing has delivered since: neither a retry, nor a backfill. Exports
+ * without one are left out.
  */
 export async function findFailedIntervals(
   db: Queryable,
@@ -54,6 +66,10 @@ function withSpan(failed: Failed) {
   return { id: failed.id, revision: failed.revision, within: [area] };
 }
 
+const is_same_interval = sql`other.batch_export_id = r.batch_export_id
+  AND other.revision = r.revision AND other.data_interval_start = r.data_interval_start
+  AND other.data_interval_end = r.data_interval_end`;
+
 /**
  * Of each export its earliest failed interval that begins at `from` or later, from the index
  * batch_export_runs_failed.
@@ -68,15 +84,14 @@ function listEarliest(
         ${wanted.map(({ from }) => from)}::timestamptz[]) AS wanted (id, revision, from_at)
     CROSS JOIN LATERAL (
       SELECT r.id AS run_id, r.data_interval_start, r.data_interval_end, r.finished_at,
-        r.latest_error
+        r.latest_error,
+        (SELECT other.id FROM batch_export_runs other WHERE ${is_same_interval}
+          AND other.status IN ('Starting', 'Running') LIMIT 1) AS retry_run_id
       FROM batch_export_runs r
       WHERE r.batch_export_id = wanted.id AND r.revision = wanted.revision
         AND r.status IN ('Failed', 'FailedRetryable', 'TimedOut', 'Terminated')
         AND r.backfill_id IS NULL AND NOT r.is_make_up AND r.data_interval_start >= wanted.from_at
         AND NOT EXISTS (SELECT FROM batch_export_runs other
-          WHERE other.batch_export_id = r.batch_export_id AND other.revision = r.revision
-            AND other.data_interval_start = r.data_interval_start
-            AND other.data_interval_end = r.data_interval_end
-            AND other.status IN ('Starting', 'Running', 'Completed'))
+          WHERE ${is_same_interval} AND other.status = 'Completed')
       ORDER BY r.data_interval_start, r.created_at DESC LIMIT 1) failed`);
 }
