@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, globSync, readFileSync, readdirSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { root } from './source_files.ts';
 
@@ -45,6 +45,50 @@ test('every file of ours that a page about this repository names exists', () => 
       .map((path) => `${page} names ${path}, which is not there: write where it is now.`),
   );
   assert.deepEqual(gone, []);
+});
+
+const markdown = globSync(['*.md', 'docs/**/*.md', 'deploy/**/*.md'], { cwd: root }).map((page) =>
+  join(root, page),
+);
+const withoutCode = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gm, '');
+
+/** The names by which a page's headings can be linked to, as GitHub forms them. */
+function anchorsOf(text: string): Set<string> {
+  const seen = new Map<string, number>();
+  return new Set(
+    [...withoutCode(text).matchAll(/^#+ (.+)$/gm)].map((match) => {
+      const plain = match[1]!.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+      const anchor = plain.replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-');
+      const times = seen.get(anchor) ?? 0;
+      seen.set(anchor, times + 1);
+      return times === 0 ? anchor : `${anchor}-${times}`;
+    }),
+  );
+}
+
+/** The links of a page to a file or a heading here that is not there. */
+function deadLinks(page: string): string[] {
+  const links = withoutCode(readFileSync(page, 'utf8')).matchAll(/\]\(([^)\s]*)\)/g);
+  return [...links]
+    .map((match) => match[1]!)
+    .filter((link) => {
+      if (/^[a-z]+:/.test(link)) return false;
+      const [path, anchor] = link.split('#') as [string, string?];
+      const target = path === '' ? page : join(dirname(page), path);
+      if (!existsSync(target)) return true;
+      return anchor !== undefined && !anchorsOf(readFileSync(target, 'utf8')).has(anchor);
+    })
+    .map((link) => `${relative(root, page)} links to ${link}`);
+}
+
+test('every link of a page to a file or a heading of this repository leads there', () => {
+  assert.ok(markdown.length > 100);
+  assert.deepEqual(markdown.flatMap(deadLinks), []);
+});
+
+test('headings are named as GitHub names them', () => {
+  const text = '# A `code`, an [own](x.md)\n```\n# no heading\n```\n## Twice\n## Twice\n';
+  assert.deepEqual([...anchorsOf(text)], ['a-code-an-own', 'twice', 'twice-1']);
 });
 
 test('the rule itself: what is found and what is not', () => {
