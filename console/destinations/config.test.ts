@@ -122,15 +122,15 @@ test('an empty secret means one thing: nothing at first, and what is stored late
     [false, true].map((is_stored) => secretHint({ type, description }, is_stored));
   assert.deepEqual(said('Signs. Empty: not signed.'), [
     'Signs. Empty: not signed.',
-    'Signs. Empty: it stays as it is.',
+    'Signs. One is stored. Empty: it stays as it is.',
   ]);
   assert.deepEqual(said('Password; empty for a user without one.'), [
     'Password; empty for a user without one.',
-    'Password. Empty: it stays as it is.',
+    'Password. One is stored. Empty: it stays as it is.',
   ]);
   assert.deepEqual(said('More. Each.', 'object'), [
     'More. Each. One a line, as `Name: value`.',
-    'More. Each. One a line, as `Name: value`. Empty: it stays as it is.',
+    'More. Each. One a line, as `Name: value`. One is stored. Empty: it stays as it is.',
   ]);
 });
 

@@ -86,15 +86,15 @@ export function valueOf(schema: KeySchema, typed: string | boolean): unknown {
 }
 
 /**
- * What is said of a secret. The API does not tell whether one is stored; where it may be, an empty
- * field keeps it, whatever it means of a new destination.
+ * What is said of a secret. Where one is stored an empty field keeps it, whatever it means of a new
+ * destination.
  */
-export function secretHint(schema: KeySchema, may_be_stored: boolean): string {
+export function secretHint(schema: KeySchema, is_stored: boolean): string {
   const { description = '' } = schema;
   const pairs = kindOf(schema) === 'pairs' ? ' One a line, as `Name: value`.' : '';
-  if (!may_be_stored) return `${description}${pairs}`;
+  if (!is_stored) return `${description}${pairs}`;
   const of_any = description.replace(/; empty [^.]*| Empty: [^.]*\./g, '');
-  return `${of_any}${pairs} Empty: it stays as it is.`;
+  return `${of_any}${pairs} One is stored. Empty: it stays as it is.`;
 }
 
 /** What an emptied field stands for. */

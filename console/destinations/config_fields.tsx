@@ -24,6 +24,8 @@ type Given = {
   lost?: readonly string[];
   /** What is stored of it; undefined for a destination that is new. */
   stored: Config | undefined;
+  /** The keys of which a secret is stored. */
+  secret_keys: readonly string[];
   set: (key: string, value: string | boolean | null) => void;
 };
 
@@ -114,8 +116,8 @@ function exampleOf({ examples: [first] = [] }: KeySchema): string | undefined {
 }
 
 /**
- * A secret: what is typed is sent, what is left empty keeps what is stored. When a change leads it
- * elsewhere it has to be typed again, which the field says before the server does.
+ * A secret: what is typed is sent, what is left empty keeps what is stored. When a change leads a
+ * stored one elsewhere it has to be typed again, which the field says before the server does.
  */
 function SecretField({
   type,
@@ -123,7 +125,7 @@ function SecretField({
   schema,
   typed,
   lost = [],
-  stored,
+  secret_keys,
   set,
   elsewhere,
   attr,
@@ -131,7 +133,8 @@ function SecretField({
 }: OneField & { attr: string; error: string | false }) {
   const is_required = isRequired(type, name);
   const given = typed[name];
-  const is_kept = stored !== undefined && (given === undefined || given === '');
+  const is_stored = secret_keys.includes(name);
+  const is_kept = is_stored && (given === undefined || given === '');
   const why = lost.includes(name)
     ? 'It was typed, and is not kept: enter it again.'
     : is_kept
@@ -140,10 +143,10 @@ function SecretField({
   const common = {
     name: attr,
     label: schema.title ?? name,
-    description: secretHint(schema, stored !== undefined),
+    description: secretHint(schema, is_stored),
     error: error === false ? why : error,
-    required: mustBeFilled(type, name) && stored === undefined,
-    withAsterisk: mustBeFilled(type, name) && stored === undefined,
+    required: mustBeFilled(type, name) && !is_stored,
+    withAsterisk: mustBeFilled(type, name) && !is_stored,
     value: typeof given === 'string' ? given : '',
     disabled: given === null,
     autoComplete: 'new-password',
@@ -168,7 +171,7 @@ function SecretField({
           maxRows={8}
         />
       )}
-      {stored !== undefined && !is_required && (
+      {is_stored && !is_required && (
         <RemoveBox label={common.label} is_removed={given === null} name={name} set={set} />
       )}
     </div>
@@ -178,9 +181,8 @@ function SecretField({
 /** Why a secret has to be entered again; undefined where it goes where it went. */
 function whyAgain(elsewhere: string[], is_required: boolean): string | undefined {
   if (elsewhere.length === 0) return undefined;
-  const what = is_required ? 'it' : 'a stored one';
   const how = is_required ? 'enter it again.' : 'enter it again, or have it removed.';
-  return `${elsewhere.join(', ')} changed, which leads ${what} elsewhere: ${how}`;
+  return `${elsewhere.join(', ')} changed, which leads it elsewhere: ${how}`;
 }
 
 function RemoveBox({
@@ -194,7 +196,7 @@ function RemoveBox({
       size="xs"
       mt={6}
       checked={is_removed}
-      label={`Remove ${label}, if one is stored`}
+      label={`Remove ${label}`}
       onChange={({ currentTarget }) => set(name, currentTarget.checked ? null : '')}
     />
   );

@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { destinationTypes } from '../../destinations/destinations.ts';
-import { etagOf, pathOf } from '../../http/reading.ts';
+import type { StoredSecrets } from '../../../server/api/batch_exports/secret_keys.ts';
+import { etagOf, pathOf, reading } from '../../http/reading.ts';
 import { ManagedNote } from '../../configuration/managed_note.tsx';
 import { Page } from '../../page/page.tsx';
 import { Shown } from '../../page/shown.tsx';
@@ -23,6 +24,7 @@ export function EditPage() {
   const one = oneExport(project_id, export_id);
   const types = useQuery(destinationTypes);
   const query = useQuery(one);
+  const secrets = useQuery(reading<StoredSecrets>(`${path}secret_keys/`));
   const [turn, setTurn] = useState(0);
   return (
     <Page title={`Edit ${query.data?.name ?? 'the export'}`} request={pathOf(one)}>
@@ -30,25 +32,30 @@ export function EditPage() {
         {({ results }) => (
           <Shown query={query}>
             {(row) => (
-              <>
-                <ManagedNote by={row.managed_by} />
-                <ExportForm
-                  key={turn}
-                  project_id={project_id}
-                  types={results}
-                  path={path}
-                  base={row}
-                  etag={etagOf(row)}
-                  saved={async () => {
-                    await readAnew();
-                    await navigate({
-                      to: '/projects/$project_id/exports/$export_id',
-                      params: { project_id, export_id },
-                    });
-                  }}
-                  discarded={() => setTurn(turn + 1)}
-                />
-              </>
+              <Shown query={secrets}>
+                {({ secret_keys }) => (
+                  <>
+                    <ManagedNote by={row.managed_by} />
+                    <ExportForm
+                      key={turn}
+                      project_id={project_id}
+                      types={results}
+                      path={path}
+                      base={row}
+                      stored_secrets={secret_keys}
+                      etag={etagOf(row)}
+                      saved={async () => {
+                        await readAnew();
+                        await navigate({
+                          to: '/projects/$project_id/exports/$export_id',
+                          params: { project_id, export_id },
+                        });
+                      }}
+                      discarded={() => setTurn(turn + 1)}
+                    />
+                  </>
+                )}
+              </Shown>
             )}
           </Shown>
         )}

@@ -14,6 +14,8 @@ type Given = {
   /** The secrets that were typed before and not kept. */
   lost: readonly string[];
   base: Base | undefined;
+  /** The keys of its config with a stored secret. */
+  stored_secrets: readonly string[];
   types: DestinationType[];
   type: DestinationType | undefined;
   change: (changes: Partial<Draft>) => void;
@@ -22,21 +24,21 @@ type Given = {
 
 /** All fields of an export, in the order in which people think of them. */
 export function ExportFields(given: Given) {
-  const { draft, lost, base, type, set, change } = given;
+  const { draft, lost, base, stored_secrets, type, set, change } = given;
   const stored = storedConfig(draft, base);
+  const secret_keys = stored === undefined ? [] : stored_secrets;
+  const config = { typed: draft.typed, lost, stored, secret_keys, set };
   return (
     <>
       <Text name="name" label="Name" value={draft.name} set={(name) => change({ name })} />
       <Group title="Where to">
         <TypeField {...given} />
-        {type !== undefined && (
-          <ConfigFields type={type} typed={draft.typed} lost={lost} stored={stored} set={set} />
-        )}
+        {type !== undefined && <ConfigFields type={type} {...config} />}
       </Group>
       <Group title="What">
         <ContentFields {...given} />
         {type !== undefined && (draft.model === 'events' || hasFilter(draft, stored)) && (
-          <FilterFields type={type} typed={draft.typed} stored={stored} set={set} />
+          <FilterFields type={type} {...config} />
         )}
       </Group>
       <Group title="When">

@@ -20,6 +20,8 @@ type Given = {
   /** The path of the export, or of the list for a new one. */
   path: string;
   base: Base | undefined;
+  /** The keys of its config with a stored secret. */
+  stored_secrets?: readonly string[];
   etag: string | undefined;
   saved: (created: BatchExport) => Promise<unknown>;
   /** Called after everything that was typed was thrown away. */
@@ -30,7 +32,8 @@ type Given = {
  * Creates or changes an export. What was typed stays until it is saved or discarded; a change that
  * makes the export start anew is named and counted, and saved once that is accepted.
  */
-export function ExportForm({ project_id, types, path, base, etag, saved, discarded }: Given) {
+export function ExportForm({ base, etag, saved, discarded, ...of }: Given) {
+  const { types, path, stored_secrets = [] } = of;
   const secret_keys = useSecretKeys(types);
   const kept = useKeptDraft(path, base, etag, secret_keys);
   const { draft } = kept;
@@ -63,11 +66,11 @@ export function ExportForm({ project_id, types, path, base, etag, saved, discard
         button={is_new ? 'Create the export' : 'Save the changes'}
       >
         <ExportFields
-          project_id={project_id}
+          {...of}
           draft={draft}
           lost={kept.lost}
           base={kept.base}
-          types={types}
+          stored_secrets={stored_secrets}
           type={type}
           change={kept.change}
           set={kept.type}

@@ -229,6 +229,19 @@ test(
     await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
     assert.equal((await stored(created.id)).body.destination.config.host, 'two.example.com');
 
+    // Of secrets that can be left out only a stored one is asked for again, or can be removed.
+    const { id } = await newExport(world.server.harness, home, {
+      destination: { type: 'HTTP', config: { url: 'https://one.example.com', token: 'kept' } },
+    });
+    await goTo(page, `/projects/${home.project.id}/exports/${id}/edit`);
+    await fill(page, 'URL', 'https://two.example.com');
+    await page.getByText(/^URL changed, which leads it elsewhere: enter it again, or/).waitFor();
+    assert.equal(await page.getByRole('checkbox', { name: /^Remove / }).count(), 1);
+    await page.getByRole('checkbox', { name: 'Remove Token' }).check();
+    await button(page, 'Save the changes').click();
+    await button(page, 'Save and start anew').click();
+    await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+
     // A change by somebody else is not undone.
     await goTo(page, edit);
     await fill(page, 'Name', 'Mine');

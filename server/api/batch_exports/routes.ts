@@ -11,6 +11,7 @@ import { metricsRoutes } from './metrics/routes.ts';
 import { overviewRoutes } from './overview/routes.ts';
 import { runActionRoutes } from './runs/action_routes.ts';
 import { runRoutes } from './runs/routes.ts';
+import { secretKeysRoute } from './secret_keys.ts';
 import { slotRoutes } from './slots/routes.ts';
 import { timelineRoutes } from './timeline/routes.ts';
 import { mountsOf } from '../../platform/http/caller/mount.ts';
@@ -21,6 +22,7 @@ export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
   findRoutes(app, engine);
   for (const mount of mountsOf('batch_exports')) {
     exportRoutes(app, engine, mount);
+    secretKeysRoute(app, engine, mount);
     draftRoutes(app, engine, mount);
     actionRoutes(app, mount);
     logRoutes(app, engine, mount);

@@ -186,3 +186,29 @@ test('an absent secret is kept, null removes it, PUT keeps it, other types forge
     ['destination__config__password required'],
   );
 });
+
+test('which secrets are stored is told by their keys, an empty one as none', async () => {
+  const home = await harness.newOrganization();
+  const url = 'https://one.example.com';
+  const given = { url, token: 'pl4nted-t0ken', headers: {}, signing_secret: '' };
+  const { id } = await newExport(harness, home, { destination: { type: 'HTTP', config: given } });
+  const path = `${projectBase(home)}${id}/`;
+  const told = async (base = projectBase(home)) =>
+    (await harness.request('GET', `${base}${id}/secret_keys/`, { key: home.key })).body;
+  assert.deepEqual(await told(), { secret_keys: ['token'] });
+  assert.deepEqual(await told(organizationBase(home)), { secret_keys: ['token'] });
+  const change = (secrets: object) =>
+    harness.request('PATCH', path, {
+      key: home.key,
+      body: { destination: { type: 'HTTP', config: secrets } },
+    });
+  await change({ headers: { 'x-own': 'pl4nted-header' } });
+  assert.deepEqual(await told(), { secret_keys: ['token', 'headers'] });
+  await change({ token: null, headers: null });
+  assert.deepEqual(await told(), { secret_keys: [] });
+  const stranger = await harness.newOrganization();
+  const refused = await harness.request('GET', `${projectBase(stranger)}${id}/secret_keys/`, {
+    key: stranger.key,
+  });
+  assert.equal(refused.status, 404);
+});

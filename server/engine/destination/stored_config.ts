@@ -45,12 +45,25 @@ export function loadConfig(
   exportId: string,
   stored: StoredConfig,
 ): Record<string, unknown> {
-  const hidden =
-    stored.destination_secrets === null
-      ? {}
-      : (JSON.parse(secrets.open(stored.destination_secrets, secretsContext(exportId))) as Record<
-          string,
-          unknown
-        >);
-  return { ...stored.destination_config, ...hidden };
+  return { ...stored.destination_config, ...hiddenOf(secrets, exportId, stored) };
+}
+
+/** The keys of which a secret is stored: an empty one is none. */
+export function secretKeysOf(secrets: Secrets, exportId: string, stored: StoredConfig): string[] {
+  const isGiven = (value: unknown) =>
+    typeof value === 'object' && value !== null
+      ? Object.keys(value).length > 0
+      : value !== null && value !== '';
+  return Object.entries(hiddenOf(secrets, exportId, stored))
+    .filter(([, value]) => isGiven(value))
+    .map(([key]) => key);
+}
+
+function hiddenOf(
+  secrets: Secrets,
+  exportId: string,
+  { destination_secrets: sealed }: StoredConfig,
+): Record<string, unknown> {
+  if (sealed === null) return {};
+  return JSON.parse(secrets.open(sealed, secretsContext(exportId))) as Record<string, unknown>;
 }

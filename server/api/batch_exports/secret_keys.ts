@@ -1,0 +1,44 @@
+import type { FastifyInstance } from 'fastify';
+import sql from 'sql-template-tag';
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { secretKeysOf } from '../../engine/destination/stored_config.ts';
+import type { StoredConfig } from '../../engine/destination/stored_config.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
+import type { Mount } from '../../platform/http/caller/mount.ts';
+import { missing } from './found.ts';
+import { isInPlace } from './place.ts';
+
+const StoredSecrets = Type.Object(
+  {
+    secret_keys: Type.Array(Type.String(), {
+      description: 'Keys of the config with a stored secret; no value is ever shown.',
+    }),
+  },
+  { title: 'StoredSecrets' },
+);
+/** Which secrets of an export's destination are stored, by their keys. */
+export type StoredSecrets = Static<typeof StoredSecrets>;
+
+/** `:id/secret_keys/` under one mount: the names are sealed with the values, so no row has them. */
+export function secretKeysRoute(app: FastifyInstance, engine: Engine, mount: Mount): void {
+  const { base, within } = mount;
+  app.get(
+    `${base}:id/secret_keys/`,
+    {
+      config: { scope: 'batch_export:read', within },
+      schema: {
+        summary: "Which secrets of a batch export's destination are stored",
+        response: { 200: StoredSecrets },
+      },
+    },
+    async (request): Promise<StoredSecrets> => {
+      const id = uuidParameter(request, 'id');
+      const stored = await engine.db.row<StoredConfig>(sql`
+        SELECT e.destination_config, e.destination_secrets FROM batch_exports e
+        WHERE e.id = ${id} AND ${isInPlace(request.access)}`);
+      return { secret_keys: secretKeysOf(engine.secrets, id, stored ?? missing()) };
+    },
+  );
+}
