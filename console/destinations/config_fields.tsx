@@ -1,6 +1,7 @@
 import { Checkbox, NativeSelect, PasswordInput, TextInput, Textarea } from '@mantine/core';
 import type { DestinationType } from '../../server/api/destinations/schema.ts';
 import { useFault } from '../form/context.ts';
+import { Coded } from '../page/coded.tsx';
 import {
   choicesOf,
   fieldValue,
@@ -59,11 +60,12 @@ function Field(given: OneField) {
   if (schema.writeOnly === true) return <SecretField {...given} attr={attr} error={error} />;
   const value = fieldValue(name, schema, typed, stored);
   const kind = kindOf(schema);
+  const hint = [schema.description, kind === 'list' && 'One a line.'].filter(Boolean).join(' ');
   const common = {
     name: attr,
     label,
     error,
-    description: schema.description,
+    description: <Coded text={hint} />,
     required: mustBeFilled(type, name),
     withAsterisk: mustBeFilled(type, name),
   };
@@ -101,13 +103,7 @@ function Field(given: OneField) {
   return kind === 'text' || kind === 'number' ? (
     <TextInput {...text} inputMode={kind === 'number' ? 'numeric' : 'text'} />
   ) : (
-    <Textarea
-      {...text}
-      description={kind === 'list' ? `${schema.description ?? ''} One a line.` : text.description}
-      autosize
-      minRows={2}
-      maxRows={10}
-    />
+    <Textarea {...text} autosize minRows={2} maxRows={10} />
   );
 }
 
@@ -143,7 +139,7 @@ function SecretField({
   const common = {
     name: attr,
     label: schema.title ?? name,
-    description: secretHint(schema, is_stored),
+    description: <Coded text={secretHint(schema, is_stored)} />,
     error: error === false ? why : error,
     required: mustBeFilled(type, name) && !is_stored,
     withAsterisk: mustBeFilled(type, name) && !is_stored,
