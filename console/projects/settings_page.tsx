@@ -7,11 +7,11 @@ import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { organizationOf } from '../organizations/organization.ts';
 import { organizations } from '../organizations/organizations.ts';
-import { Command } from '../page/command.tsx';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { WriteKeySection } from '../write_keys/key_section.tsx';
 import { projectOf } from './project.ts';
 import { ChangeRetention } from './retention.tsx';
 import { ZoneField } from './zone_field.tsx';
@@ -32,10 +32,7 @@ export function SettingsPage() {
             <Section title="Name and time zone">
               <ChangeProject key={project.id} project={project} />
             </Section>
-            <Section title="Token for sending events">
-              <p>It may stand in public code: it gives no right to read.</p>
-              <Command text={project.api_token} what="the token" />
-            </Section>
+            <WriteKeySection project={project} />
             <Section title="Robots and your own people">
               <ChangeTraffic key={project.id} project={project} />
             </Section>

@@ -38,7 +38,12 @@ export const project_pages = [
     icon: IconBell,
   },
   { label: 'Plugins', to: '/projects/$project_id/plugins', icon: IconPlug },
-  { label: 'Project settings', to: '/projects/$project_id/settings', icon: IconSettings },
+  {
+    label: 'Project settings',
+    also: ['write keys', 'token', 'retention', 'time zone', 'robots'],
+    to: '/projects/$project_id/settings',
+    icon: IconSettings,
+  },
 ] as const;
 
 /** The pages of an organization in the navigation. */

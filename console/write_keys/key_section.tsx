@@ -1,0 +1,163 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ProjectRow } from '../../server/api/projects/schema.ts';
+import type { WriteKeyRow } from '../../server/api/write_keys/schema.ts';
+import { ManagedNote } from '../configuration/managed_note.tsx';
+import { ChoiceField, TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { Command } from '../page/command.tsx';
+import { CopyButton } from '../page/copy_button.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { now } from '../time/now.ts';
+import { writeKeysOf, writeKeysPath } from './write_keys.ts';
+
+/** What SDKs of the project send events with: its token, and keys that can end by themselves. */
+export function WriteKeySection({ project: { id, api_token } }: { project: ProjectRow }) {
+  const query = useQuery(writeKeysOf(id));
+  return (
+    <Section title="Keys for sending events">
+      <p>
+        They may stand in public code: they give no right to read. The first is the token of the
+        project, which cannot end; a key for each site or app can, without the others.
+      </p>
+      <Command text={api_token} what="the token" />
+      <Shown query={query}>
+        {({ count, results }) => (
+          <>
+            <ul className="records">
+              {results.map((key) => (
+                <Key key={key.id} project_id={id} write_key={key} />
+              ))}
+            </ul>
+            {count > results.length && (
+              <p>
+                The newest {results.length} of {count} are shown.
+              </p>
+            )}
+          </>
+        )}
+      </Shown>
+      <Seldom summary="Create a key">
+        <CreateKey project_id={id} />
+      </Seldom>
+    </Section>
+  );
+}
+
+function CreateKey({ project_id }: { project_id: number }) {
+  const done = useDone();
+  return (
+    <Form
+      path={writeKeysPath(project_id)}
+      done={() => done('The key was created.', writeKeysOf(project_id))}
+      button="Create the key"
+      clears
+    >
+      <TextField name="name" label="Where it is used" autoComplete="off" />
+    </Form>
+  );
+}
+
+type OneKey = { project_id: number; write_key: WriteKeyRow };
+
+function Key({ project_id, write_key }: OneKey) {
+  const { id, name, value, expires_at, last_used_at, created_at, managed_by } = write_key;
+  const done = useDone();
+  const has_ended = expires_at !== null && Date.parse(expires_at) <= now();
+  return (
+    <li>
+      <div>
+        <p>
+          <bdi>{name}</bdi>
+        </p>
+        <ManagedNote by={managed_by} />
+        <p>
+          <code className="long">{value}</code>
+        </p>
+        <CopyButton text={value} what={`the key ${name}`} />
+        <p className="muted">
+          Created <Instant at={created_at} />,{' '}
+          {expires_at === null ? (
+            'works until it is revoked'
+          ) : (
+            <>
+              {has_ended ? 'worked' : 'was replaced, and works'} until{' '}
+              <Instant at={expires_at} is_exact />
+            </>
+          )}
+          ,{' '}
+          {last_used_at === null ? (
+            'never used'
+          ) : (
+            <>
+              last used <Instant at={last_used_at} />
+            </>
+          )}
+        </p>
+        <RenameKey project_id={project_id} write_key={write_key} />
+        {expires_at === null && <RollKey project_id={project_id} write_key={write_key} />}
+      </div>
+      <Form
+        method="DELETE"
+        path={`${writeKeysPath(project_id)}${id}/`}
+        done={() => done('The key was revoked.', writeKeysOf(project_id))}
+        button="Revoke"
+        about={`the key ${name}`}
+        tone="danger"
+        asks={() => ({
+          title: `Revoke the key “${name}”?`,
+          text: 'Events that are sent with it are refused at once. It cannot be brought back.',
+          button: 'Revoke the key',
+          keep: 'Keep the key',
+        })}
+      />
+    </li>
+  );
+}
+
+function RenameKey({ project_id, write_key: { id, name } }: OneKey) {
+  const done = useDone();
+  return (
+    <Seldom summary="Rename it">
+      <Form
+        method="PATCH"
+        path={`${writeKeysPath(project_id)}${id}/`}
+        done={() => done('The key was renamed.', writeKeysOf(project_id))}
+        button="Rename"
+        about={`the key ${name}`}
+      >
+        <TextField name="name" label="Where it is used" value={name} autoComplete="off" />
+      </Form>
+    </Seldom>
+  );
+}
+
+/** A new key in the place of an old one, which goes on working for a while. */
+function RollKey({ project_id, write_key: { id, name } }: OneKey) {
+  const done = useDone();
+  return (
+    <Seldom summary="Roll it">
+      <Form
+        path={`${writeKeysPath(project_id)}${id}/roll/`}
+        body={({ overlap_seconds }) => ({ overlap_seconds: Number(overlap_seconds) })}
+        done={() => done('The key was rolled.', writeKeysOf(project_id))}
+        button="Roll"
+        about={`the key ${name}`}
+      >
+        <ChoiceField
+          name="overlap_seconds"
+          label="The old key goes on to work"
+          value="604800"
+          options={[
+            { value: '0', label: 'not at all' },
+            { value: '86400', label: 'for a day' },
+            { value: '604800', label: 'for a week' },
+            { value: '7776000', label: 'for 90 days' },
+            { value: '31622400', label: 'for 366 days' },
+          ]}
+        />
+      </Form>
+    </Seldom>
+  );
+}
