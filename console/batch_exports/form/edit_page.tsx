@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { destinationTypes } from '../../destinations/destinations.ts';
-import type { StoredSecrets } from '../../../server/api/batch_exports/secret_keys.ts';
+import type { StoredSecrets } from '../../../server/api/batch_exports/secret_keys/schema.ts';
 import { etagOf, pathOf, reading } from '../../http/reading.ts';
 import { ManagedNote } from '../../configuration/managed_note.tsx';
 import { Page } from '../../page/page.tsx';

@@ -11,7 +11,7 @@ import { metricsRoutes } from './metrics/routes.ts';
 import { overviewRoutes } from './overview/routes.ts';
 import { runActionRoutes } from './runs/action_routes.ts';
 import { runRoutes } from './runs/routes.ts';
-import { secretKeysRoute } from './secret_keys.ts';
+import { secretKeysRoute } from './secret_keys/routes.ts';
 import { slotRoutes } from './slots/routes.ts';
 import { timelineRoutes } from './timeline/routes.ts';
 import { mountsOf } from '../../platform/http/caller/mount.ts';

@@ -1,25 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import sql from 'sql-template-tag';
-import { Type } from 'typebox';
-import type { Static } from 'typebox';
-import { secretKeysOf } from '../../engine/destination/stored_config.ts';
-import type { StoredConfig } from '../../engine/destination/stored_config.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { uuidParameter } from '../../platform/http/caller/access.ts';
-import type { Mount } from '../../platform/http/caller/mount.ts';
-import { missing } from './found.ts';
-import { isInPlace } from './place.ts';
-
-const StoredSecrets = Type.Object(
-  {
-    secret_keys: Type.Array(Type.String(), {
-      description: 'Keys of the config with a stored secret; no value is ever shown.',
-    }),
-  },
-  { title: 'StoredSecrets' },
-);
-/** Which secrets of an export's destination are stored, by their keys. */
-export type StoredSecrets = Static<typeof StoredSecrets>;
+import { secretKeysOf } from '../../../engine/destination/stored_config.ts';
+import type { StoredConfig } from '../../../engine/destination/stored_config.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { uuidParameter } from '../../../platform/http/caller/access.ts';
+import type { Mount } from '../../../platform/http/caller/mount.ts';
+import { missing } from '../found.ts';
+import { isInPlace } from '../place.ts';
+import { StoredSecrets } from './schema.ts';
 
 /** `:id/secret_keys/` under one mount: the names are sealed with the values, so no row has them. */
 export function secretKeysRoute(app: FastifyInstance, engine: Engine, mount: Mount): void {

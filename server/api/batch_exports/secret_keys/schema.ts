@@ -1,0 +1,14 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+
+/** The answer of `:id/secret_keys/`. */
+export const StoredSecrets = Type.Object(
+  {
+    secret_keys: Type.Array(Type.String(), {
+      description: 'Keys of the config with a stored secret; no value is ever shown.',
+    }),
+  },
+  { title: 'StoredSecrets' },
+);
+/** Which secrets of an export's destination are stored, by their keys. */
+export type StoredSecrets = Static<typeof StoredSecrets>;
