@@ -15,6 +15,7 @@ import {
 } from './batch_exports/one_export_routes.ts';
 import { edit_export_route, exports_route, new_export_route } from './batch_exports/routes.ts';
 import { domain_route, domains_route } from './domains/routes.ts';
+import { erasure_route, erasures_route } from './erasures/routes.ts';
 import { events_route } from './events/routes.ts';
 import { invite_route } from './invites/routes.ts';
 import { members_route } from './members/routes.ts';
@@ -63,6 +64,8 @@ const routes = root_route.addChildren([
       notice_target_route,
       plugins_route,
       plugin_route,
+      erasures_route,
+      erasure_route,
       project_settings_route,
     ]),
     organization_route.addChildren([

@@ -3,6 +3,7 @@ import {
   IconBell,
   IconBuilding,
   IconDatabaseExport,
+  IconEraser,
   IconPlug,
   IconSearch,
   IconSettings,
@@ -38,6 +39,12 @@ export const project_pages = [
     icon: IconBell,
   },
   { label: 'Plugins', to: '/projects/$project_id/plugins', icon: IconPlug },
+  {
+    label: 'Erasures',
+    also: ['delete a person', 'GDPR', 'privacy', 'certificate'],
+    to: '/projects/$project_id/erasures',
+    icon: IconEraser,
+  },
   {
     label: 'Project settings',
     also: ['write keys', 'token', 'retention', 'time zone', 'robots'],

@@ -52,6 +52,8 @@ const signed_in: Record<string, Look> = {
     path: '/projects/$project_id/plugins/pipeline_destinations/$plugin_id',
     heading: '<b>Plugin</b>',
   },
+  erasures_route: { path: '/projects/$project_id/erasures', heading: 'Erasures' },
+  erasure_route: { path: '/projects/$project_id/erasures/$erasure_id', heading: 'Erasure' },
   domains_route: { path: '/organizations/$organization_id/domains', heading: 'Domains' },
   domain_route: {
     path: '/organizations/$organization_id/domains/$domain_id',
@@ -94,6 +96,9 @@ const world = openConsole({
       $target_id: await create(`/api/projects/${home.project.id}/notice_targets/`, {
         type: 'email',
         address: 'on-call@example.com',
+      }),
+      $erasure_id: await create(`/api/projects/${home.project.id}/erasures/`, {
+        distinct_ids: ['ada'],
       }),
       $plugin_id: await create(`${in_organization}/pipeline_destinations/`, {
         name: '<b>Plugin</b>',

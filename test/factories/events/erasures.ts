@@ -7,8 +7,8 @@ import { newExport, projectBase } from '../batch_exports/batch_exports.ts';
 import { until } from '../batch_exports/delivering_harness.ts';
 import type { DeliveringHarness } from '../batch_exports/delivering_harness.ts';
 
-/** What tests of erasures ask a delivering harness for. */
-export function erasing(opened: () => DeliveringHarness) {
+/** What tests of erasures ask a harness for; what is exported needs one that delivers. */
+export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
   const ask = (home: TestOrganization, method: string, path: string, body?: object) =>
     opened().harness.request(method, `/api/projects/${home.project.id}/${path}`, {
       key: home.key,

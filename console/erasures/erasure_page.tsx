@@ -1,0 +1,165 @@
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import { pathOf } from '../http/reading.ts';
+import { Command } from '../page/command.tsx';
+import { Page } from '../page/page.tsx';
+import { Pages } from '../page/pages.tsx';
+import { Rows } from '../page/rows.tsx';
+import { Section } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { askedInWords, copiesOf, copy_words, countsOf, erasureOf, step_words } from './erasures.ts';
+import type { CopyRow, ErasureRow } from './erasures.ts';
+
+const route = getRouteApi('/signed_in/projects/$project_id/erasures/$erasure_id');
+
+/** One erasure: how far it is, what it found, what became of the copies, and its certificate. */
+export function ErasurePage() {
+  const { project_id, erasure_id } = route.useParams();
+  const read = erasureOf(project_id, erasure_id);
+  const query = useQuery(read);
+  return (
+    <Page title="Erasure" request={pathOf(read)}>
+      <Shown query={query}>
+        {(erasure) => (
+          <>
+            <State erasure={erasure} />
+            <Section title="What was found">
+              <Counts erasure={erasure} />
+            </Section>
+            <Section title="Copies that were delivered" is_wide>
+              <Copies project_id={project_id} id={erasure_id} />
+            </Section>
+            {erasure.certificate !== null && (
+              <Section title="Certificate">
+                <Certificate erasure={erasure} />
+              </Section>
+            )}
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+function State({ erasure }: { erasure: ErasureRow }) {
+  const { status, step, detail, late_events, kind, created_at, created_by, finished_at } = erasure;
+  return (
+    <>
+      <p aria-live="polite" className={status === 'Completed' ? 'good' : undefined}>
+        {step_words[step]}
+        {finished_at !== null && (
+          <>
+            {' '}
+            <Instant at={finished_at} is_exact />
+          </>
+        )}
+        .{detail !== null && ` ${detail}`}
+      </p>
+      <p className="muted">
+        {askedInWords(erasure)}, asked for <Instant at={created_at} />
+        {created_by !== null && ` by ${created_by}`}.
+        {kind === 'persons' &&
+          (late_events === 'refuse'
+            ? ' Later events of them are not stored.'
+            : ' Later events of them are stored under nobody, without properties.')}
+      </p>
+    </>
+  );
+}
+
+function Counts({ erasure }: { erasure: ErasureRow }) {
+  const counts = countsOf(erasure);
+  if (counts.length === 0)
+    return (
+      <p className="muted">
+        {erasure.status === 'Completed'
+          ? 'Nothing: the project has no such persons or events.'
+          : 'Nothing yet.'}
+      </p>
+    );
+  return (
+    <dl className="differences">
+      {counts.map(([name, count]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{count.toLocaleString('en')}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Copies({ project_id, id }: { project_id: string; id: string }) {
+  const { page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const query = useQuery(copiesOf(project_id, id, page));
+  return (
+    <Shown query={query}>
+      {({ count, results }) => (
+        <>
+          {count === 0 ? (
+            <p className="muted">None is known.</p>
+          ) : (
+            <Rows columns={['Export', 'Where', 'Interval', 'Rows', 'State']}>
+              {results.map((copy) => (
+                <Copy key={copy.run} copy={copy} project_id={project_id} />
+              ))}
+            </Rows>
+          )}
+          <Pages
+            count={count}
+            page={page}
+            go={(to) => void navigate({ search: to === 1 ? {} : { page: to } })}
+          />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Copy({ copy, project_id }: { copy: CopyRow; project_id: string }) {
+  const { name, batch_export, destination_type, place, records, state, detail } = copy;
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <Link
+          to="/projects/$project_id/exports/$export_id"
+          params={{ project_id, export_id: batch_export }}
+        >
+          <bdi>{name}</bdi>
+        </Link>
+      </Table.Th>
+      <Table.Td data-label="Where" className="long">
+        {destination_type}: {place}
+      </Table.Td>
+      <Table.Td data-label="Interval">
+        <Instant at={copy.data_interval_start} is_exact /> until{' '}
+        <Instant at={copy.data_interval_end} is_exact />
+      </Table.Td>
+      <Table.Td data-label="Rows">{records.toLocaleString('en')}</Table.Td>
+      <Table.Td data-label="State" className={state === 'yours' ? 'long bad' : 'long'}>
+        {copy_words[state]}
+        {detail !== null && `: ${detail}`}
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function Certificate({ erasure }: { erasure: ErasureRow }) {
+  const { certificate, signature, public_key } = erasure;
+  return (
+    <>
+      <p>
+        What was erased, and whom it was about in no way. The signature (Ed25519) is over exactly
+        this text.
+      </p>
+      <Command text={certificate ?? ''} what="the certificate" />
+      <p>Signature</p>
+      <Command text={signature ?? ''} what="the signature" />
+      <p>Public key of the server</p>
+      <Command text={public_key} what="the public key" />
+    </>
+  );
+}

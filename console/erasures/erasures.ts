@@ -1,0 +1,87 @@
+import type { Static } from 'typebox';
+import type { Erasure, ErasureCopy } from '../../server/api/erasures/schema.ts';
+import { counted } from '../batch_exports/quantities.ts';
+import type { Listed } from '../http/list.ts';
+import { pageQuery } from '../http/page_number.ts';
+import { reading } from '../http/reading.ts';
+
+/** An erasure as the API shows it: it never says whom it is about. */
+export type ErasureRow = Static<typeof Erasure>;
+/** A delivery that brought rows of an erasure to a destination. */
+export type CopyRow = Static<typeof ErasureCopy>;
+
+const isUnderWay = ({ status }: ErasureRow) => status !== 'Completed';
+
+/** One page of the erasures of a project, newest first. */
+export function erasuresOf(project_id: string, page: number) {
+  return reading<Listed<ErasureRow>>(`${erasurePath(project_id)}${pageQuery(page)}`, {
+    is_busy: ({ results }) => results.some(isUnderWay),
+  });
+}
+
+/** One erasure. */
+export function erasureOf(project_id: string, id: string) {
+  return reading<ErasureRow>(erasurePath(project_id, id), { is_busy: isUnderWay });
+}
+
+/** One page of the deliveries that had rows of it. */
+export function copiesOf(project_id: string, id: string, page: number) {
+  return reading<Listed<CopyRow>>(`${erasurePath(project_id, id)}copies/${pageQuery(page)}`, {
+    is_busy: ({ results }) =>
+      results.some(({ state }) => state === 'waiting' || state === 'rewriting'),
+  });
+}
+
+/** The erasures in the API, or with an id one of them. */
+export function erasurePath(project_id: string, id?: string): string {
+  const path = `/api/projects/${encodeURIComponent(project_id)}/erasures/`;
+  return id === undefined ? path : `${path}${encodeURIComponent(id)}/`;
+}
+
+/** What is erased, by number: whom is told nowhere. */
+export function askedInWords({ kind, asked }: Pick<ErasureRow, 'kind' | 'asked'>): string {
+  if (kind === 'events') return 'Events that a filter fits';
+  return Object.entries(asked)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => counted(count, name === 'person_ids' ? 'person' : 'distinct id'))
+    .join(', ');
+}
+
+/** What an erasure does at each of its steps. */
+export const step_words: Record<ErasureRow['step'], string> = {
+  resolve: 'Finding the distinct ids',
+  note: 'Finding the rows and the deliveries',
+  remove: 'Rows are leaving the store',
+  settle: 'Runs under way begin anew',
+  rewrite: 'Copies are rewritten',
+  scrub: 'Logs and warnings are cleaned',
+  files: 'The store is removing its former files',
+  certify: 'The certificate is signed',
+  done: 'Certified',
+};
+
+const count_names: Record<string, string> = {
+  persons: 'Persons',
+  distinct_ids: 'Distinct ids',
+  events: 'Events',
+  person_versions: 'Versions of persons',
+  warning_examples: 'Examples of warnings',
+  log_lines: 'Lines of logs',
+  plugin_jobs: 'Jobs of plugins',
+  plugin_values: 'Values that plugins keep',
+};
+
+/** What was found and done so far, each with its name; what is none is left out. */
+export function countsOf({ counts }: Pick<ErasureRow, 'counts'>): [string, number][] {
+  return Object.entries(count_names).flatMap(([key, name]): [string, number][] =>
+    (counts[key] ?? 0) === 0 ? [] : [[name, counts[key]!]],
+  );
+}
+
+/** What became of a copy, or will. */
+export const copy_words: Record<CopyRow['state'], string> = {
+  waiting: 'To be rewritten',
+  rewriting: 'Being rewritten',
+  rewritten: 'Rewritten',
+  yours: 'Yours to remove by hand',
+};
