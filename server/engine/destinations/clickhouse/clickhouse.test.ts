@@ -90,6 +90,7 @@ testDestination({
       attr: 'url',
     },
     { name: 'url with a password', change: { url: 'https://a:b@db.example.com' }, attr: 'url' },
+    { name: 'url with a database', change: { url: 'https://db.example.com/d' }, attr: 'url' },
     { name: 'table of receipts', change: { table_name: 'sluice_receipts' }, attr: 'table_name' },
     { name: 'NUL in a name', change: { table_name: 'a\0b' }, attr: 'table_name' },
     {
