@@ -25,6 +25,7 @@ export const copy_invalid = [
     change: { aws_secret_access_key: "x' y" },
     attr: 'aws_secret_access_key',
   },
+  { name: 'prefix that leads out', change: { prefix: 'a/../..' }, attr: 'prefix' },
   { name: 'backslash in a prefix', change: { prefix: 'a\\' }, attr: 'prefix' },
   { name: 'role is a name', change: { iam_role: 'loads' }, attr: 'iam_role' },
   {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { configurationText } from '../../scripts/docs/configuration_text.ts';
 import { openApiText } from '../../scripts/docs/openapi_document.ts';
 import { destinations } from '../../server/engine/destinations/index.ts';
+import { models } from '../../server/engine/models/index.ts';
 import { listImports, listSourceFiles, root } from './source_files.ts';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -62,6 +63,32 @@ test('every destination has a page that names each of its settings', () => {
     );
   });
   assert.deepEqual(missing, []);
+});
+
+test('docs/batch_exports.md has the columns of every model, with their types', () => {
+  const wanted = Object.values(models).flatMap(({ name, columns: { files, tables } }) =>
+    files === tables
+      ? [{ head: name, columns: files }]
+      : [
+          { head: `${name}, in files`, columns: files },
+          { head: `${name}, in databases`, columns: tables },
+        ],
+  );
+  const page = read('docs/batch_exports.md');
+  for (const { head, columns } of wanted) {
+    const start = page.indexOf(`| ${head.replace(/^\w+/, '`$&`')} | type |`);
+    const table = start === -1 ? '' : page.slice(start).split('\n\n', 1)[0]!;
+    assert.deepEqual(
+      table
+        .split('\n')
+        .slice(2)
+        .map((line) => line.split('|', 3).slice(1).join('|').trim()),
+      columns.map(
+        ({ name, type, nullable }) => `\`${name}\` | ${type}${nullable ? ', may be null' : ''}`,
+      ),
+      `The table \`${head}\` of docs/batch_exports.md has not the columns of the model.`,
+    );
+  }
 });
 
 test('docs/configuration.md has every setting as the code has it', () => {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import { RetryableError } from '../destination/errors.ts';
+import { NonRetryableError, RetryableError } from '../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
 import { writeRunLog } from '../run_log.ts';
@@ -59,9 +59,11 @@ async function leaveParts(
   error: unknown,
 ): Promise<void> {
   engine.log.warn({ err: error, run_id }, 'could not clean up at the destination');
+  const isTold = error instanceof RetryableError || error instanceof NonRetryableError;
+  const reason = isTold ? error.message : "The server's log has the reason.";
   const message =
-    'The destination could not be reached to remove unfinished, invisible parts of this run. ' +
-    'A retry of the run uses or removes them.';
+    'What this run may have left at the destination, unfinished and invisible, could not be ' +
+    `removed. ${reason} A retry of the run uses or removes it.`;
   await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
 }
 

@@ -3,6 +3,7 @@ import type { EventFilter } from './event_filter.ts';
 import type { Rectangle } from '../ledger/rectangles.ts';
 import type { Column } from './column.ts';
 import type { Model, QueryText } from './model.ts';
+import { extractValue } from './readable_json.ts';
 import { selectionCondition, teamParameter } from './selection.ts';
 
 const uuid: Column = { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' };
@@ -32,17 +33,27 @@ const insertedAt: Column = {
   expression: 'inserted_at',
 };
 
-/**
- * Most events do not have it: the JSON is read only where the key stands in it, or could, in the
- * escapes of single characters.
- */
-const property = (name: string, key: string): Column => ({
+/** A key may stand there in the escapes of single characters as well. */
+const mayHave = (key: string): string =>
+  `(position(properties, '${key}') > 0 OR position(properties, '\\\\u') > 0)`;
+
+const valueOf = (key: string, type: 'json' | 'text'): string =>
+  `nullIf(${extractValue('properties', { key: `'${key}'`, type, mayHave: mayHave(key) })}, '')`;
+
+/** Most events do not have it: the JSON is read only where the key stands in it, or could. */
+const rareProperty = (name: string, key: string): Column => ({
   name,
   type: 'json',
   nullable: true,
-  expression:
-    `if(position(properties, '${key}') > 0 OR position(properties, '\\\\u') > 0, ` +
-    `nullIf(JSONExtractRaw(properties, '${key}'), ''), NULL)`,
+  expression: `if(${mayHave(key)}, ${valueOf(key, 'json')}, NULL)`,
+});
+
+/** Most events have it: to pick the others out takes longer than to read them too. */
+const usualProperty = (name: string, key: string): Column => ({
+  name,
+  type: 'text',
+  nullable: true,
+  expression: valueOf(key, 'text'),
 });
 
 function selectedEvents(teamId: number, selection: Rectangle[], filter: EventFilter): QueryText {
@@ -97,22 +108,12 @@ export const events: Model = {
         nullable: true,
         expression: "if(elements_chain = '', NULL, toJSONString(elements_chain))",
       },
-      property('set', '$set'),
-      property('set_once', '$set_once'),
+      rareProperty('set', '$set'),
+      rareProperty('set_once', '$set_once'),
       distinctId,
       { name: 'team_id', type: 'integer', nullable: false, expression: 'team_id' },
-      {
-        name: 'ip',
-        type: 'text',
-        nullable: true,
-        expression: "nullIf(JSONExtractString(properties, '$ip'), '')",
-      },
-      {
-        name: 'site_url',
-        type: 'text',
-        nullable: true,
-        expression: "nullIf(JSONExtractString(properties, '$current_url'), '')",
-      },
+      usualProperty('ip', '$ip'),
+      usualProperty('site_url', '$current_url'),
       timestamp,
       insertedAt,
     ],

@@ -192,8 +192,8 @@ test('names that a destination cannot take are refused before anything is create
     [
       'ClickHouse',
       { url: 'https://example.com:8443', password: '' },
-      'event AS sluice_stage_id',
-      /of its own/,
+      'event AS sluice_stage_id, event AS _partition_id',
+      /`sluice_stage_id` of its own/,
     ],
   ];
   const taken = new Set<string>();
@@ -206,6 +206,7 @@ test('names that a destination cannot take are refused before anything is create
     const refused = await send(home, 'POST', projectBase(home), body);
     assert.deepEqual([refused.status, refused.body.attr], [400, 'custom_query'], refused.text);
     assert.match(refused.body.detail, detail);
+    assert.equal(refused.body.errors.length, columns.includes('_partition_id') ? 2 : 1);
     if (taken.has(type)) continue;
     taken.add(type);
     assert.equal(

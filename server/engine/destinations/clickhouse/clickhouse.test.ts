@@ -58,6 +58,10 @@ testDestination({
     await client.command({
       query: `CREATE TABLE ${inDatabase(config, 'log')} (uuid UUID) ENGINE = Log`,
     });
+    await client.command({
+      query: `CREATE TABLE ${inDatabase(config, 'parted')} (_partition_id String)
+        ENGINE = MergeTree ORDER BY ()`,
+    });
     return [
       {
         name: 'no such host',
@@ -69,6 +73,7 @@ testDestination({
         change: { url: 'https://10.0.0.1:8443' },
         code: 'outbound_refused',
       },
+      { name: 'hidden partitions', change: { table_name: 'parted' }, code: 'table_unsuitable' },
       { name: 'a table without parts', change: { table_name: 'log' }, code: 'table_unsuitable' },
       {
         name: 'TLS is not offered',
@@ -90,6 +95,7 @@ testDestination({
       attr: 'url',
     },
     { name: 'url with a password', change: { url: 'https://a:b@db.example.com' }, attr: 'url' },
+    { name: 'url with a database', change: { url: 'https://db.example.com/d' }, attr: 'url' },
     { name: 'table of receipts', change: { table_name: 'sluice_receipts' }, attr: 'table_name' },
     { name: 'NUL in a name', change: { table_name: 'a\0b' }, attr: 'table_name' },
     {

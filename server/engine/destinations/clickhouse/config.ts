@@ -90,6 +90,13 @@ export function clickHouseViolations(config: ClickHouseConfig): ConfigViolation[
       code: 'invalid_input',
       detail: 'The url must be an http or https address without user, query or fragment.',
     });
+  // The client takes a path for the name of a database, and asks the server at its top.
+  else if (new URL(config.url).pathname !== '/')
+    found.push({
+      attr: 'url',
+      code: 'invalid_input',
+      detail: 'The url must have no path: put the name of the database into database.',
+    });
   if (config.table_name?.startsWith('sluice_') === true)
     found.push({
       attr: 'table_name',

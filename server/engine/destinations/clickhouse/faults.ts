@@ -12,7 +12,11 @@ const unreachable = passing(
   'The server does not answer at this address. Check the key url, and that its firewall lets ' +
     'this server in.',
 );
-const broken = passing('connection_lost', 'The connection to the server broke.');
+const broken = passing(
+  'connection_lost',
+  'The connection to the server broke. If it comes again, check the key url: a port with TLS ' +
+    'needs https.',
+);
 const credentials = lasting(
   'authentication_failed',
   'The server refused user or password; check the keys user and password, and from where the ' +

@@ -40,7 +40,16 @@ export type Table = {
 /** What of a delivery decides how its table looks. */
 export type Layout = Pick<Delivery, 'model' | 'columns'>;
 
-const own_columns = new Set([stage_column, '_row_exists', '_block_number', '_block_offset']);
+/** The partition of a row, by which parts are linked. A real column of this name hides it. */
+const partition_column = '_partition_id';
+
+const own_columns = new Set([
+  stage_column,
+  partition_column,
+  '_row_exists',
+  '_block_number',
+  '_block_offset',
+]);
 
 /** What ClickHouse cannot take of a query's columns: names that its tables or ours have already. */
 export function clickHouseColumnFaults(columns: Column[]): string[] {
@@ -181,6 +190,12 @@ async function checkColumns(
     { database, table },
   );
   const names = new Set(found.map((row) => row.name));
+  if (names.has(partition_column))
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `The table ${name} has a column ${partition_column}, which hides by what ClickHouse tells ` +
+        'partitions apart. Give it another name, or export to another table.',
+    );
   const missing = columns
     .filter((column) => !names.has(column.name))
     .map((column) => `${column.name} ${typeOf(column)}`);

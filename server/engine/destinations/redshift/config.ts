@@ -2,7 +2,12 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
-import { bucketViolations, endpointViolations, textOf } from '../../object_store/config_rules.ts';
+import {
+  bucketViolations,
+  dotViolations,
+  endpointViolations,
+  textOf,
+} from '../../object_store/config_rules.ts';
 import type { S3Place } from '../../object_store/s3_bucket.ts';
 import { hostViolations } from '../../sql_tables/host.ts';
 import { schemaTarget } from '../../sql_tables/schema_target.ts';
@@ -196,5 +201,9 @@ function copyViolations(config: RedshiftConfig): ConfigViolation[] {
       code: 'invalid_input',
       detail: 'It must be the ARN of a role, as arn:aws:iam::123456789012:role/name, or `default`.',
     });
-  return [...found, ...endpointViolations(textOf(config.endpoint_url))];
+  return [
+    ...found,
+    ...dotViolations(config.prefix ?? ''),
+    ...endpointViolations(textOf(config.endpoint_url)),
+  ];
 }

@@ -3,7 +3,12 @@ import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation, OperatorRules } from '../../destination/destination.ts';
 import { file_keys, fileViolations, prefixKey } from '../../formats/file_config.ts';
-import { bucketViolations, endpointViolations, textOf } from '../../object_store/config_rules.ts';
+import {
+  bucketViolations,
+  dotViolations,
+  endpointViolations,
+  textOf,
+} from '../../object_store/config_rules.ts';
 
 /** The keys of an S3 destination. */
 export const s3_config = Type.Object(
@@ -90,6 +95,7 @@ export function s3Violations(config: S3Config, rules: OperatorRules = {}): Confi
   }
   return [
     ...found,
+    ...dotViolations(config.prefix),
     ...bucketViolations(config),
     ...endpointViolations(textOf(config.endpoint_url)),
   ];

@@ -54,6 +54,7 @@ testDestination({
       change: { aws_secret_access_key: undefined },
       attr: 'aws_secret_access_key',
     },
+    { name: 'prefix that leads out', change: { prefix: 'a/../../b' }, attr: 'prefix' },
     { name: 'unknown variable', change: { prefix: '{yesterday}' }, attr: 'prefix' },
     { name: 'unknown encryption', change: { encryption: 'rot13' }, attr: 'encryption' },
     {

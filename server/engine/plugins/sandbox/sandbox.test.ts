@@ -40,6 +40,18 @@ const faultyCode: [string, string, Partial<PluginCallError>][] = [
     { code: 'runtime', file: 'index.ts', line: 2 },
   ],
   [
+    'a file that the package does not have',
+    'import { a } from "./lib/nothing";\nexport const b = a;',
+    {
+      code: 'runtime',
+      message:
+        'The package has no file ./lib/nothing for this import. Correct the path (from the file ' +
+        'that imports), or add the file.',
+      file: 'index.ts',
+      line: 1,
+    },
+  ],
+  [
     'a metric of an unknown kind',
     'export const metrics = { a: "average" };',
     { code: 'runtime', message: 'The metric a has the operation average: use sum, max or min.' },

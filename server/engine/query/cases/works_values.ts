@@ -270,4 +270,11 @@ export const working_values: WorkingQuery[] = [
     "SELECT uuid, toDateTime64('2024-02-01 00:00:00', 6, 'UTC'), '2024-02-01', '2024-01-31' " +
       'FROM mine',
   ],
+  [
+    'SELECT uuid, fromUnixTimestamp(-99999999999999) AS a, timestamp - INTERVAL 3000 YEAR AS b, ' +
+      'addYears(timestamp, 9000) < now() AS c, toDateTime(properties.nothing) AS d FROM events',
+    "SELECT uuid, toDateTime64('0001-01-01 00:00:00', 6, 'UTC'), " +
+      "toDateTime64('0001-01-01 00:00:00', 6, 'UTC'), false, " +
+      "CAST(NULL, 'Nullable(DateTime64(6))') FROM mine",
+  ],
 ];

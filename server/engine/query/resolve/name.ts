@@ -2,7 +2,7 @@ import { coerce } from '../values/coerce.ts';
 import type { Context } from './context.ts';
 import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
-import { extractText, readableJson } from '../values/readable_json.ts';
+import { extractText, readableJson } from '../../models/readable_json.ts';
 import { findOwner, findSource, refuseAggregate, refuseWindow, unknownName } from './scope.ts';
 import type { Scope } from './scope.ts';
 import type { Source } from './source.ts';

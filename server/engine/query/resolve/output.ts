@@ -36,6 +36,9 @@ export function outputColumns(columns: ResolvedColumn[]): Column[] {
   });
 }
 
+// The store also has the year 0, which some destinations refuse and others take for another year.
+const first_instant = "toDateTime64('0001-01-01 00:00:00', 6, 'UTC')";
+
 /** ClickHouse text that makes a value of the query the type of its column. */
 export function finalExpression(sql: string, type: ValueType): string {
   const engineType = engineTypeOf(columnTypeOf(type) ?? 'text', type.nullable).replaceAll(
@@ -47,5 +50,8 @@ export function finalExpression(sql: string, type: ValueType): string {
     : type.kind === 'date' || type.kind === 'unsigned'
       ? `toString(${sql})`
       : sql;
-  return `CAST(${value}, '${engineType}')`;
+  const typed = `CAST(${value}, '${engineType}')`;
+  return type.kind === 'timestamp'
+    ? `if(${typed} < ${first_instant}, ${first_instant}, ${typed})`
+    : typed;
 }

@@ -4,7 +4,7 @@ import { models } from '../../models/index.ts';
 import type { Model } from '../../models/model.ts';
 import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
-import { extractText, readableJson } from '../values/readable_json.ts';
+import { extractText, readableJson } from '../../models/readable_json.ts';
 import { orNull } from '../values/value_type.ts';
 import type { ValueType } from '../values/value_type.ts';
 import type { QueryWriter } from '../values/writer.ts';

@@ -56,6 +56,11 @@ const modules: Record<string, Record<string, unknown>> = {
  */
 export function requireModule(name: unknown): unknown {
   const known = String(name).replace(/^node:/, '');
+  if (/^\.{0,2}\//.test(known))
+    throw new Error(
+      `The package has no file ${known} for this import. Correct the path (from the file that ` +
+        'imports), or add the file.',
+    );
   if (!Object.hasOwn(modules, known)) {
     throw new Error(
       `${String(name)} cannot be imported: a plugin has its own files and ` +

@@ -28,6 +28,14 @@ export function readableJson(document: string): string {
   );
 }
 
+/** Numbers of a document that was made readable, as they were. */
+function withNumbers(extracted: string): string {
+  return (
+    `replaceRegexpAll(replaceAll(${extracted}, '\\x01\\x02\\x01', ''), ` +
+    `'"\\\\\\\\u0001\\\\\\\\u0002\\\\\\\\u0001([^"]*)"', '\\\\1')`
+  );
+}
+
 /**
  * ClickHouse text, Nullable(String), of the value at a path of a readable document: a string
  * without its quotes, numbers and booleans as their text, objects and arrays as JSON text; NULL
@@ -35,8 +43,24 @@ export function readableJson(document: string): string {
  */
 export function extractText(readable: string, path: string[]): string {
   const extracted = `JSONExtract(${[readable, ...path].join(', ')}, 'Nullable(String)')`;
-  const unmarked =
-    `replaceRegexpAll(replaceAll(${extracted}, '\\x01\\x02\\x01', ''), ` +
-    `'"\\\\\\\\u0001\\\\\\\\u0002\\\\\\\\u0001([^"]*)"', '\\\\1')`;
-  return `if(startsWith(${readable}, ' '), ${unmarked}, ${extracted})`;
+  return `if(startsWith(${readable}, ' '), ${withNumbers(extracted)}, ${extracted})`;
+}
+
+/**
+ * ClickHouse text of a value of an object, `json` as JSON text and `text` as `extractText` gives
+ * it; empty where there is none. The document is made readable only where ClickHouse's reader finds
+ * nothing because it gives the document up; `mayHave` is a condition that holds wherever the key is
+ * there, and spares the others that question.
+ */
+export function extractValue(
+  document: string,
+  { key, type, mayHave }: { key: string; type: 'json' | 'text'; mayHave: string },
+): string {
+  const extract = type === 'json' ? 'JSONExtractRaw' : 'JSONExtractString';
+  const found = `${extract}(${document}, ${key})`;
+  const careful =
+    type === 'json'
+      ? withNumbers(`JSONExtractRaw(${readableJson(document)}, ${key})`)
+      : `ifNull(${extractText(readableJson(document), [key])}, '')`;
+  return `if(${found} = '' AND ${mayHave} AND NOT isValidJSON(${document}), ${careful}, ${found})`;
 }
