@@ -1,4 +1,5 @@
 import type { Secrets } from '../../platform/secrets/secrets.ts';
+import { hasValue } from '../models/readable_json.ts';
 
 /** A property of events with exactly this value. */
 export type PropertyCriterion = { key: string; value: string | number | boolean };
@@ -75,12 +76,8 @@ export function filterCondition({ events, after, before, properties }: EventCrit
   for (const [index, { key, value }] of (properties ?? []).entries()) {
     query_params[`key_${index}`] = key;
     query_params[`value_${index}`] = String(value);
-    const extract = typeof value === 'string' ? 'JSONExtractString' : 'JSONExtractRaw';
-    const type =
-      typeof value === 'string'
-        ? ` AND JSONType(properties, {key_${index}:String}) = 'String'`
-        : '';
-    parts.push(`${extract}(properties, {key_${index}:String}) = {value_${index}:String}${type}`);
+    const of = { key: `{key_${index}:String}`, value: `{value_${index}:String}` };
+    parts.push(hasValue('properties', { ...of, is_string: typeof value === 'string' }));
   }
   return { condition: parts.join(' AND '), query_params };
 }

@@ -64,3 +64,19 @@ export function extractValue(
       : `ifNull(${extractText(readableJson(document), [key])}, '')`;
   return `if(${found} = '' AND ${mayHave} AND NOT isValidJSON(${document}), ${careful}, ${found})`;
 }
+
+/**
+ * ClickHouse condition that a document has this value at a key: a string as it reads, anything else
+ * as its JSON text. `key` and `value` are ClickHouse text too.
+ */
+export function hasValue(
+  document: string,
+  { key, value, is_string }: { key: string; value: string; is_string: boolean },
+): string {
+  const readable = readableJson(document);
+  // A number that became a string begins with a mark, which sets it apart.
+  return is_string
+    ? `(JSONType(${readable}, ${key}) = 'String' AND ` +
+        `JSONExtractString(${readable}, ${key}) = ${value})`
+    : `${withNumbers(`JSONExtractRaw(${readable}, ${key})`)} = ${value}`;
+}
