@@ -22,10 +22,11 @@ import type { TestOrganization } from '../../../test/harness.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 import { row_tables } from '../../engine/removals/delete_rows.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import { lockDataFolder } from '../../platform/data_folder.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { silentLog } from '../../platform/log.ts';
 import { migrations_folder } from '../process/process.ts';
-import { RestoreUnfinishedError, openStores } from '../stores/stores.ts';
+import { RestoreUnfinishedError, joinStores, openStores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
 import { backup, createBackup, rowsOf } from './backup.ts';
 import { copyControl } from './control_copy.ts';
@@ -250,7 +251,10 @@ test('wrong passphrase, damage, newer schema and a place in use are refused', as
   await refused(/is damaged: .* is gone/);
   const manifest = join(place.name, 'backups', `${known.name}.json`);
   await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('rows', 'rowz'));
-  await assert.rejects(readManifest(place, known.name), /is damaged: its manifest/);
+  await assert.rejects(
+    readManifest(place, known.name),
+    new RegExp(`is damaged: its manifest.*move backups/${known.name}\\.json away`),
+  );
 });
 
 // What it does beside the restore that is shown above is to open both stores anew.
@@ -268,6 +272,14 @@ test('nothing starts on a folder into which a restore has not ended', async () =
   const config = { ...target().config, database_url: undefined, data_dir: empty.folder };
   await writeFile(join(empty.folder, 'restoring'), '');
   await assert.rejects(openStores(config, silentLog()), RestoreUnfinishedError);
+  // Nor does a command beside it, as long as the restore is at work: it looks as a server does.
+  const unlock = lockDataFolder(empty.folder);
+  const { database_url, clickhouse_url } = empty;
+  const running = { pid: process.pid, database_url, clickhouse_url };
+  await writeFile(join(empty.folder, 'running.json'), JSON.stringify(running));
+  for (const start of ['never', 'existing', 'always'] as const)
+    await assert.rejects(joinStores(config, silentLog(), { start }), RestoreUnfinishedError);
+  unlock();
 });
 
 test('the analytics store has no table that a backup leaves out', async () => {

@@ -71,8 +71,7 @@ export async function openStores(
   log: Logger,
   { is_restoring = false, begun = () => {} }: { is_restoring?: boolean; begun?: () => void } = {},
 ): Promise<Stores> {
-  if (!is_restoring && existsSync(join(config.data_dir, restoring_name)))
-    throw new RestoreUnfinishedError(config.data_dir);
+  if (!is_restoring) refuseUnfinished(config);
   if (config.database_url !== undefined && config.clickhouse_url !== undefined) {
     begun();
     return {
@@ -110,6 +109,10 @@ export async function openStores(
   };
 }
 
+function refuseUnfinished({ data_dir }: Config): void {
+  if (existsSync(join(data_dir, restoring_name))) throw new RestoreUnfinishedError(data_dir);
+}
+
 /** PostgreSQL and ClickHouse, each by its URL or embedded. */
 function openEmbedded(
   { data_dir, database_url, clickhouse_url }: Config,
@@ -137,13 +140,16 @@ function openEmbedded(
 /**
  * The stores for a worker process or a short command: the configured ones, else those of the server
  * that runs on the data folder, else embedded ones for as long as the command runs: always, only on
- * a folder that has them, or never. Throws `NoStoreError` where there are none.
+ * a folder that has them, or never. Throws `NoStoreError` where there are none, and
+ * `RestoreUnfinishedError` while a restore is at work there or has not ended.
  */
 export async function joinStores(
   config: Config,
   log: Logger,
   options: { start: 'never' | 'existing' | 'always' },
 ): Promise<Stores> {
+  // A restore that is at work is found as a server is, with stores that are not whole.
+  refuseUnfinished(config);
   if (config.database_url !== undefined && config.clickhouse_url !== undefined)
     return openStores(config, log);
   const running = findRunning(config);
