@@ -9,7 +9,6 @@ import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
-import { only_deep } from '../../../test/depth.ts';
 import { eventually } from '../../../test/eventually.ts';
 import { commandOn, openEmptyStores, passphrase } from '../../../test/factories/backups.ts';
 import {
@@ -32,7 +31,6 @@ import { backup, createBackup, rowsOf } from './backup.ts';
 import { copyControl } from './control_copy.ts';
 import { filesOf, listBackups, readManifest, writeManifest } from './manifest.ts';
 import { openPlace } from './open_place.ts';
-import { drill } from './drill.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
@@ -255,17 +253,6 @@ test('wrong passphrase, damage, newer schema and a place in use are refused', as
     readManifest(place, known.name),
     new RegExp(`is damaged: its manifest.*move backups/${known.name}\\.json away`),
   );
-});
-
-// What it does beside the restore that is shown above is to open both stores anew.
-const drilled = 'a drill restores into stores of its own, and compares every row';
-test(drilled, { skip: only_deep }, async () => {
-  const context = source();
-  assert.equal(await drill(context, {}), 0, context.said.join('\n'));
-  const said = context.said.join('\n');
-  assert.match(said, /^backup   [\d.]+ s\nrestore  [\d.]+ s\n/);
-  assert.match(said, /control store: \d+ tables, \d+ rows compared, 0 differ/);
-  assert.match(said, /events: 6\d\d rows compared, 0 differ\npersons: 0 rows compared, 0 differ$/);
 });
 
 test('nothing starts on a folder into which a restore has not ended', async () => {
