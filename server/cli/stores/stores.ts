@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { commandLine } from '../../platform/command_line.ts';
@@ -6,6 +6,7 @@ import { findFolderHolder, lockDataFolder } from '../../platform/data_folder.ts'
 import { openEmbeddedClickHouse } from '../../platform/embedded/clickhouse/clickhouse.ts';
 import { openEmbeddedPostgres } from '../../platform/embedded/postgres/postgres.ts';
 import type { Logger } from '../../platform/log.ts';
+import { UserError } from '../user_error.ts';
 
 /** Where the two stores are, and how to let go of them. */
 export type Stores = {
@@ -82,6 +83,7 @@ export async function openStores(
       close: async () => {},
     };
   }
+  if (config.database_url === undefined) refuseForeign(join(config.data_dir, 'postgres'));
   const unlock = lockDataFolder(config.data_dir);
   const opened = await Promise.allSettled(openEmbedded(config, log, begun));
   const close = async () => {
@@ -111,6 +113,19 @@ export async function openStores(
 
 function refuseUnfinished({ data_dir }: Config): void {
   if (existsSync(join(data_dir, restoring_name))) throw new RestoreUnfinishedError(data_dir);
+}
+
+/**
+ * Throws a `UserError` where the PostgreSQL of the folder is another user's. For others it is
+ * closed anyway; root would get into the folder, and see a PostgreSQL that does not start.
+ */
+export function refuseForeign(folder: string, uid = process.getuid?.()): void {
+  const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
+  if (owner === undefined || uid === undefined || owner === uid) return;
+  throw new UserError(
+    `The PostgreSQL in ${folder} belongs to the user ${owner}, and runs for that user alone. Run ` +
+      `this command as that user (sudo -u '#${owner}' ...), or while the server runs.`,
+  );
 }
 
 /** PostgreSQL and ClickHouse, each by its URL or embedded. */
