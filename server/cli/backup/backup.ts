@@ -12,7 +12,7 @@ import { version } from '../../platform/version.ts';
 import { openAnalytics } from '../stores/analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
 import { secretKeysOf } from '../process/process.ts';
-import { findLostAnalytics } from '../stores/lost_analytics.ts';
+import { findLostAnalytics } from '../stores/missing_rows.ts';
 import { joinStores } from '../stores/stores.ts';
 import type { Stores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';

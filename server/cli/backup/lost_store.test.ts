@@ -126,6 +126,13 @@ test('one store alone comes back, and what was removed after the backup does not
   });
   const without_people = { ...delivering.stores, database_url: empty.database_url };
   const before_it = await eventsOf(delivering.stores.clickhouse_url);
+  // Before that no server gives a new project the number, and the events, of one of before.
+  const alone = commandOn(without_people, empty.folder);
+  const told_control =
+    /control store is empty, and the analytics store has events.*--lost postgres/;
+  await assert.rejects(migrate(alone), told_control);
+  assert.equal(await migrationStatus(alone), 0);
+  assert.match(alone.said.join('\n'), told_control);
   const restored = await restoreBackup(
     commandOn(without_people, empty.folder),
     place,

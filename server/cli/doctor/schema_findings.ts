@@ -22,7 +22,7 @@ import {
   secondsOf,
 } from './migration_costs.ts';
 import { openAnalyticsAsIs } from '../stores/analytics_store.ts';
-import { findLostAnalytics } from '../stores/lost_analytics.ts';
+import { findLostAnalytics, findLostControl } from '../stores/missing_rows.ts';
 import type { Stores } from '../stores/stores.ts';
 
 /** A pending migration as it is told, and how long a start waits for it. */
@@ -44,6 +44,8 @@ export async function lookAtSchema(
   const clickhouse = await openAnalyticsAsIs(config, stores, { application: 'sluice-doctor' });
   try {
     const control = await pendingMigrations(db, folder);
+    const lost_control = await findLostControl(db, clickhouse);
+    if (lost_control !== undefined) return [fault('stores', lost_control)];
     if (!(await hasTable(db, 'migrations')))
       return [ok('schema', 'the stores are empty; the first start fills them')];
     const lost = (await hasTable(db, 'ingestion_states'))

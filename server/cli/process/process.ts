@@ -37,7 +37,7 @@ import { openTracer } from '../../platform/tracing/tracer.ts';
 import { openServerSecrets } from '../../platform/secrets/server_keys.ts';
 import { withEngine } from '../../with_engine.ts';
 import { openAnalytics } from '../stores/analytics_store.ts';
-import { findLostAnalytics } from '../stores/lost_analytics.ts';
+import { findLostAnalytics, findLostControl } from '../stores/missing_rows.ts';
 import type { Stores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
@@ -197,6 +197,8 @@ async function migrateStores(
   clickhouse: ClickHouse,
   accepts_store: boolean,
 ): Promise<void> {
+  const lost_control = await findLostControl(db, clickhouse);
+  if (lost_control !== undefined) throw new UserError(lost_control);
   await migratePostgres(db, migrations_folder);
   const lost = accepts_store ? undefined : await findLostAnalytics(db, clickhouse);
   if (lost !== undefined) throw new UserError(lost);
