@@ -68,8 +68,8 @@ export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
 
 /**
  * Finds out how the store is built, so that everything that is asked of it from here on is right
- * for it; gives a sentence where it cannot be used, or where its version asks for care. `is_filled`:
- * a move into it has not ended.
+ * for it; gives a sentence where it cannot be used, or where its version asks for care.
+ * `is_filled`: a move into it has not ended.
  */
 export async function findMode(
   clickhouse: ClickHouse,
