@@ -57,7 +57,10 @@ function build(wrap: Wrap): Command {
   program
     .command('migrate')
     .description('bring both stores to this version and exit')
-    .option('--accept-store', 'the database came here from another PostgreSQL, and that is right')
+    .option(
+      '--accept-store',
+      'the database came from another PostgreSQL, or the rows of ClickHouse are gone: it is right',
+    )
     .option('--status', 'change nothing; say what is pending and what goes on in the background')
     .action(
       wrap(async (context, options: { acceptStore?: boolean; status?: boolean }) => {

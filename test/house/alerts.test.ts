@@ -45,3 +45,12 @@ test('every metric of the dashboard and of the alert rules exists, with its labe
       for (const label of list!.split(',').map((one) => one.trim()))
         assert.ok(labels.has(label), `No metric has a label ${label}.`);
 });
+
+test('a run that failed for good is told, whichever way it did', () => {
+  const ends = readFileSync(join(root, 'server/engine/run.ts'), 'utf8');
+  const [, list] = /status: ((?:'\w+' \| )*'Cancelled'); code/.exec(ends)!;
+  const failed = [...list!.matchAll(/'(Failed\w*)'/g)].map(([, status]) => status);
+  assert.equal(failed.length, 2);
+  const rules = readFileSync(join(root, 'deploy/prometheus/alerts.yaml'), 'utf8');
+  assert.ok(rules.includes(`status=~"${failed.join('|')}"`));
+});

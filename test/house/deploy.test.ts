@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
@@ -258,15 +259,19 @@ for (const [name, storesOf, urls] of [
     );
   });
 
-/** The addresses that the comment of the values tells to put into the Secret. */
+/** What the Secret has that the comment of the values creates, by a shell with our `kubectl`. */
 function namedInComment(): Record<string, string> {
-  const said = read(`${chart}/values.cluster.yaml`).replaceAll(/ *\\\n# +/g, '');
-  return Object.fromEntries(
-    [...said.matchAll(/(SLUICE_\w+_URL)=(.*?)(?=--|\n|$)/g)].map(([, key, url]) => [key!, url!]),
-  );
+  const lines = read(`${chart}/values.cluster.yaml`).match(/(?<=^# {3})(?!helm).*/gm)!;
+  const script = ['kubectl() { printf "%s\\n" "$@"; }', ...lines].join('\n');
+  const said = execFileSync('sh', ['-c', script], { encoding: 'utf8' });
+  const [, , , , ...literals] = said.trim().split('\n');
+  for (const text of literals) assert.match(text, /^--from-literal=\w+=\S+$/);
+  return Object.fromEntries(literals.map((text) => text.slice(15).split(/=(.*)/, 2)));
 }
 
 test('the compose files, the image and the unit name settings and commands of ours', () => {
+  const image = read('deploy/Dockerfile');
+  const own_folders = /install -d -o node -g node (.*)$/m.exec(image)![1]!.split(' ');
   for (const path of ['compose.yaml', 'compose.stores.yaml', 'standby', 'cluster']) {
     const { services, volumes } = composed(path);
     for (const [name, service] of Object.entries<any>(services)) {
@@ -276,11 +281,13 @@ test('the compose files, the image and the unit name settings and commands of ou
         assert.ok(settings.has(setting), `${path}: ${setting}`);
       for (const other of Object.keys(service.depends_on ?? {}))
         assert.ok(services[other].healthcheck, `${path}: ${name} waits for ${other}'s health`);
-      for (const volume of service.volumes ?? [])
-        assert.ok(Object.hasOwn(volumes, String(volume).split(':')[0]!), `${path}: ${volume}`);
+      for (const volume of service.volumes ?? []) {
+        const [from, to] = String(volume).split(':');
+        assert.ok(Object.hasOwn(volumes, from!), `${path}: ${volume}`);
+        assert.ok(own_folders.includes(to!), `${path}: the image's user cannot write ${to}`);
+      }
     }
   }
-  const image = read('deploy/Dockerfile');
   for (const [name] of image.matchAll(/SLUICE_[A-Z_]+/g)) assert.ok(settings.has(name), name);
   assert.ok(commands.has(/^CMD \["(\w+)"\]$/m.exec(image)![1]!));
   const unit = read('deploy/sluice.service');

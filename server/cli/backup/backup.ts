@@ -12,6 +12,7 @@ import { version } from '../../platform/version.ts';
 import { openAnalytics } from '../stores/analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
 import { secretKeysOf } from '../process/process.ts';
+import { findLostAnalytics } from '../stores/missing_rows.ts';
 import { joinStores } from '../stores/stores.ts';
 import type { Stores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
@@ -129,6 +130,8 @@ export async function createBackup(
     const keys = secretKeysOf(config);
     // Proves that these are the keys of this database, before anything is written.
     const { public_key: server } = await openServerSecrets(db, () => keys);
+    const lost = await findLostAnalytics(db, clickhouse);
+    if (lost !== undefined) throw new UserError(lost);
     const known = await findKnown(place, server, options.passphrase);
     const writing = { config, place, stores, db, clickhouse, known, server, keys, ...options };
     const created = await write(writing);

@@ -1,3 +1,4 @@
+import { existsSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { counted } from '../../platform/counted.ts';
 import { openAnalyticsAsIs } from '../stores/analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
+import { signal_exit_codes, stopSignal } from '../process/stop_signal.ts';
 import { joinStores, openStores } from '../stores/stores.ts';
 import { rows_per_file } from './analytics_copy.ts';
 import { createBackup } from './backup.ts';
@@ -17,6 +19,10 @@ import { readPassphrase } from './passphrase.ts';
 import { openPlace } from './open_place.ts';
 import { restoreBackup } from './restore.ts';
 import { tellReconciled } from './tell_reconciled.ts';
+
+/** So often the folder is removed, and so long it must stay away. */
+const removals_max = 20;
+const removal_ms = 200;
 
 /** The options of `sluice drill`. */
 export type DrillFlags = { from?: string; passphraseFile?: string };
@@ -29,6 +35,7 @@ export type DrillFlags = { from?: string; passphraseFile?: string };
 export async function drill(context: CommandContext, flags: DrillFlags): Promise<number> {
   const passphrase = readPassphrase(context.config, flags.passphraseFile);
   const folder = await mkdtemp(join(tmpdir(), 'sluice-drill-'));
+  void removeWhenStopped(folder);
   try {
     const place = openPlace(flags.from ?? join(folder, 'backup'));
     const seconds = openWatch();
@@ -46,6 +53,8 @@ export async function drill(context: CommandContext, flags: DrillFlags): Promise
     });
     context.say(`restore  ${seconds()} s`);
     tellReconciled(found, context.say);
+    if (found.some(({ is_waiting }) => is_waiting))
+      context.say('That is what a restore would ask of you. At the server itself nothing waits.');
     context.say(
       `control store: ${counted(backup.manifest.tables.length, 'table')}, ` +
         `${counted(controlRows(backup.manifest), 'row')} compared, 0 differ`,
@@ -55,6 +64,19 @@ export async function drill(context: CommandContext, flags: DrillFlags): Promise
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Nobody looks for a copy of all data where temporary files lie, with the keys to it. */
+async function removeWhenStopped(folder: string): Promise<void> {
+  const signal = await stopSignal();
+  // What sets up the stores of the copy goes on for a moment, and may create a folder anew. Nothing
+  // else of this process may go on meanwhile.
+  for (let tries = 0; tries < removals_max; tries += 1) {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, removal_ms);
+    if (!existsSync(folder)) break;
+  }
+  process.exit(signal_exit_codes[signal]);
 }
 
 function noBackup({ say }: CommandContext, name: string): number {

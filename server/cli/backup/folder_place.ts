@@ -1,4 +1,4 @@
-import { createWriteStream, statSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -16,8 +16,9 @@ const draft_ending = '.draft';
  */
 export function openFolderPlace(address: string): BackupPlace {
   const root = resolve(address);
-  if (statSync(root, { throwIfNoEntry: false })?.isDirectory() === false)
-    throw new UserError(`${root} is not a folder.`);
+  const found = lookAtFolder(root);
+  // Also what lies below a file; whether it can be written matters to who writes.
+  if (found.is_no_folder === true) throw new UserError(`${found.problem}.`);
   const pathOf = (name: string) => join(root, ...name.split('/'));
   return {
     name: root,

@@ -14,6 +14,7 @@ import type { TestOrganization } from '../../../test/harness.ts';
 import { rememberErased } from '../../engine/ingest/persons/erased_ids.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
+import { migrate, migrationStatus } from '../migrate.ts';
 import { UserError } from '../user_error.ts';
 import { withoutPieces } from './analytics_copy.ts';
 import { createBackup } from './backup.ts';
@@ -85,6 +86,14 @@ test('one store alone comes back, and what was removed after the backup does not
   const without_events = { ...delivering.stores, clickhouse_url: empty.clickhouse_url };
   const context = () => commandOn(without_events, empty.folder);
   const lost = 'clickhouse';
+  // Before that no server starts on the empty one, as if nothing were missing.
+  await db.run(sql`UPDATE ingestion_states SET last_inserted_at = '2026-01-01Z'`);
+  const told = /analytics store is empty, and events were taken.*--lost clickhouse/;
+  await assert.rejects(migrate(context()), told);
+  await assert.rejects(createBackup(context(), place, options), told);
+  const looking = context();
+  assert.equal(await migrationStatus(looking), 0);
+  assert.match(looking.said.join('\n'), told);
   const { exports, said } = await restoreBackup(context(), place, backup, passphrase, { lost });
   assert.deepEqual(await eventsOf(empty.clickhouse_url), ['kept']);
   assert.deepEqual(exports, []);
@@ -117,6 +126,13 @@ test('one store alone comes back, and what was removed after the backup does not
   });
   const without_people = { ...delivering.stores, database_url: empty.database_url };
   const before_it = await eventsOf(delivering.stores.clickhouse_url);
+  // Before that no server gives a new project the number, and the events, of one of before.
+  const alone = commandOn(without_people, empty.folder);
+  const told_control =
+    /control store is empty, and the analytics store has events.*--lost postgres/;
+  await assert.rejects(migrate(alone), told_control);
+  assert.equal(await migrationStatus(alone), 0);
+  assert.match(alone.said.join('\n'), told_control);
   const restored = await restoreBackup(
     commandOn(without_people, empty.folder),
     place,

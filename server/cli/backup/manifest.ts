@@ -91,7 +91,8 @@ export async function listBackups(place: BackupPlace): Promise<string[]> {
 export async function readManifest(place: BackupPlace, name: string): Promise<KnownBackup> {
   const damaged = new UserError(
     `The backup ${name} in ${place.name} is damaged: its manifest is not what was written. ` +
-      'Restore another one (--to an earlier time).',
+      'Restore another one (--to an earlier time); to create backups there again, move ' +
+      `${folder}${name}.json away.`,
   );
   const content = await place.read(`${folder}${name}.json`);
   if (content === undefined) throw damaged;

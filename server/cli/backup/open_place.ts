@@ -5,11 +5,18 @@ import { UserError } from '../user_error.ts';
 
 /**
  * Opens a folder, or a bucket that is named as `s3://bucket/prefix`. Throws a `UserError` for an
- * empty address.
+ * empty address, and for one of anything else.
  */
 export function openPlace(address: string): BackupPlace {
   // An empty one would be the folder in which the command runs.
   if (address.trim() === '')
     throw new UserError('The place is empty: name a folder, or s3://bucket/prefix.');
+  // Else a slip in `s3://` would be a folder, and nothing would ever reach the bucket.
+  const scheme = /^([a-z][a-z\d+.-]+):/i.exec(address)?.[0];
+  if (scheme !== undefined && !address.startsWith('s3://'))
+    throw new UserError(
+      `"${address}" is no place for backups: write s3://bucket/prefix, or the path of a folder ` +
+        `(./${address} where its name begins so).`,
+    );
   return address.startsWith('s3://') ? openS3Place(address) : openFolderPlace(address);
 }

@@ -26,8 +26,16 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('an empty address is no place', () => {
+test('an empty address is no place, nor is one of anything but a bucket', () => {
   for (const address of ['', ' ']) assert.throws(() => openPlace(address), UserError);
+  for (const address of [
+    's3:/backups/a',
+    's3:backups',
+    'S3://backups',
+    'gs://backups',
+    'file:///a',
+  ])
+    assert.throws(() => openPlace(address), /no place for backups: write s3:\/\/bucket\/prefix/);
 });
 
 for (const kind of ['folder', 'bucket'])
@@ -76,7 +84,7 @@ test('a place that cannot be used is told in a sentence', async () => {
     [() => bucket('b', 'endpoint=http://127.0.0.1:1').read('a'), /^The bucket "b": .*\.$/],
     [async () => openPlace(plain), /plain is not a folder\.$/],
     [() => openPlace('/proc/x').write('a', Readable.from(['one'])), /kernel's own/],
-    [() => openPlace(join(plain, 'x')).read('a'), /not a directory/],
+    [async () => openPlace(join(plain, 'x')), /plain is not a folder\.$/],
   ];
   for (const [ask, told] of asked) {
     const error = await ask().then(

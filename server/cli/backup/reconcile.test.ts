@@ -73,12 +73,15 @@ async function deliver({ deps }: Harness, ids: string[], from: number, to: numbe
   });
 }
 
-test('what is no id of an export is refused in a sentence', async () => {
+test('what is no id of an export that waits is told in a sentence', async () => {
   const context = commandOn(delivering.stores, delivering.folder);
   const text = '-'.repeat(36);
   await assert.rejects(reconcile(context, { export: text }), {
     message: `"${text}" is not the id of an export.`,
   });
+  const id = '01a20000-0000-7000-8000-000000000000';
+  assert.equal(await reconcile(context, { export: id }), 0);
+  assert.match(context.said.at(-1)!, new RegExp(`^The export ${id} does not wait`));
 });
 
 test('what came after the backup is not delivered again, and what is lost is named', async () => {

@@ -25,7 +25,13 @@ export async function reconcile(context: CommandContext, flags: ReconcileFlags):
     }),
   );
   if (flags.json === true) say(JSON.stringify({ exports: found }));
-  else if (found.length === 0) say('No export waits to be reconciled.');
+  else if (found.length === 0)
+    say(
+      flags.export === undefined
+        ? 'No export waits to be reconciled.'
+        : `The export ${flags.export} does not wait to be reconciled. Without --export all that ` +
+            'wait are.',
+    );
   else tellReconciled(found, say);
   return found.some(({ is_waiting }) => is_waiting) ? 1 : 0;
 }

@@ -11,7 +11,7 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { pendingMigrations } from '../../platform/postgres/migrate.ts';
 import { version } from '../../platform/version.ts';
 import { lookAtBackground } from './background_findings.ts';
-import { ok, warning } from './finding.ts';
+import { fault, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import {
   aboutText,
@@ -22,6 +22,7 @@ import {
   secondsOf,
 } from './migration_costs.ts';
 import { openAnalyticsAsIs } from '../stores/analytics_store.ts';
+import { findLostAnalytics, findLostControl } from '../stores/missing_rows.ts';
 import type { Stores } from '../stores/stores.ts';
 
 /** A pending migration as it is told, and how long a start waits for it. */
@@ -43,8 +44,14 @@ export async function lookAtSchema(
   const clickhouse = await openAnalyticsAsIs(config, stores, { application: 'sluice-doctor' });
   try {
     const control = await pendingMigrations(db, folder);
+    const lost_control = await findLostControl(db, clickhouse);
+    if (lost_control !== undefined) return [fault('stores', lost_control)];
     if (!(await hasTable(db, 'migrations')))
       return [ok('schema', 'the stores are empty; the first start fills them')];
+    const lost = (await hasTable(db, 'ingestion_states'))
+      ? await findLostAnalytics(db, clickhouse)
+      : undefined;
+    if (lost !== undefined) return [fault('stores', lost)];
     const told: Told[] = [];
     for (const { name, purpose, text } of control)
       told.push(await tellControl(db, `${name}: ${purpose}`, text));

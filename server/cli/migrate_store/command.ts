@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { WrongValue, urls } from '../../config/values.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
@@ -13,7 +14,7 @@ import type { CommandContext } from '../command_context.ts';
 import { migrations_folder, secretKeysOf } from '../process/process.ts';
 import { joinStores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
-import { waitForClickHouse } from '../stores/wait_for_stores.ts';
+import { filled_by, waitForClickHouse } from '../stores/wait_for_stores.ts';
 import { copyRows } from './copy_rows.ts';
 import type { Move } from './copy_rows.ts';
 import { claimTarget, markTarget } from './move_marks.ts';
@@ -54,12 +55,12 @@ export async function migrateStore(
     if (flags.undo === true) return await undo(context, source);
     if (flags.to === undefined) throw new UserError('Name the other store with --to <url>.');
     const { public_key: server } = await openServerSecrets(db, () => secretKeysOf(config));
-    const target = openClickHouse(flags.to, {
+    const target = openClickHouse(addressOf(flags.to), {
       application: 'sluice-migrate-store',
       cluster: flags.toCluster,
     });
     try {
-      await waitForClickHouse(target, log, 5_000, '--to');
+      await waitForClickHouse(target, log, 5_000, filled_by);
       return await move(context, { db, source, target, server, flags });
     } finally {
       await target.close();
@@ -68,6 +69,14 @@ export async function migrateStore(
     await source.close();
     await db.close();
     await stores.close();
+  }
+}
+
+function addressOf(to: string): string {
+  try {
+    return urls('http:', 'https:')(to);
+  } catch (error) {
+    throw error instanceof WrongValue ? new UserError(`--to ${error.message}`) : error;
   }
 }
 

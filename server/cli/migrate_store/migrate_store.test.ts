@@ -17,6 +17,7 @@ import { withDatabase } from '../../../test/harness_stores.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { silentLog } from '../../platform/log.ts';
 import { UserError } from '../user_error.ts';
 import { waitForClickHouse } from '../stores/wait_for_stores.ts';
 import { migrateStore } from './command.ts';
@@ -88,6 +89,10 @@ test('a copy that is killed goes on; what differs is copied anew; the server goe
   });
   child.kill('SIGKILL');
   await exited;
+  await assert.rejects(
+    waitForClickHouse(other, silentLog(), 1_000),
+    /the move into it has not ended.*migrate-store --to \.\.\. --switch/,
+  );
   // Days that were copied, and are not what they were: one with a row too many, one with another.
   const spoil = (query: string) =>
     other.command({ query, clickhouse_settings: { mutations_sync: '2' } });
@@ -135,10 +140,11 @@ test('a switch copies the last rows and closes the store; it may be taken back',
   const context = source();
   assert.equal(await migrateStore(context, { to, switch: true }), 0);
   assert.match(context.said.at(-1)!, /Set SLUICE_CLICKHOUSE_URL/);
+  await waitForClickHouse(other, silentLog(), 1_000);
   assert.equal(await send('nobody may take it'), 503);
   await assert.rejects(
     waitForClickHouse(delivering.harness.deps.clickhouse, context.log, 1_000),
-    /moved to another store.*migrate-store --undo/,
+    /are being moved.*where it broke off, run it again.*migrate-store --undo/,
   );
   // Newer rows may be there by now, so nothing is copied over them.
   await assert.rejects(migrateStore(source(), { to, switch: true }), /newer rows/);
@@ -163,4 +169,8 @@ test('the same store, and one with rows of others, is refused', async () => {
   await there('DROP TABLE moves');
   await assert.rejects(migrateStore(source(), { to }), /did not come from here/);
   await assert.rejects(migrateStore(source(), {}), /--to/);
+  await assert.rejects(
+    migrateStore(source(), { to: 'nowhere' }),
+    (error: Error) => error instanceof UserError && error.message.startsWith('--to must be a URL'),
+  );
 });

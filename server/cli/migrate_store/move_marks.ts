@@ -49,8 +49,10 @@ export async function claimTarget(
   const [own] = await ask<{ name: string }>(source, tableNamed('moves'));
   if (own === undefined) return;
   const seen = await ask(source, `SELECT 1 FROM moves WHERE mark = '${mark}'`);
-  if (seen.length > 0)
-    throw new UserError('--to is the store that the server uses already. Name another one.');
+  if (seen.length === 0) return;
+  // Nothing is moved here, so nothing may say that a move has not ended.
+  await source.command({ query: 'DROP TABLE moves SYNC' });
+  throw new UserError('--to is the store that the server uses already. Name another one.');
 }
 
 /** Notes in the target what became of the move. */

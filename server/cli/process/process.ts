@@ -37,7 +37,9 @@ import { openTracer } from '../../platform/tracing/tracer.ts';
 import { openServerSecrets } from '../../platform/secrets/server_keys.ts';
 import { withEngine } from '../../with_engine.ts';
 import { openAnalytics } from '../stores/analytics_store.ts';
+import { findLostAnalytics, findLostControl } from '../stores/missing_rows.ts';
 import type { Stores } from '../stores/stores.ts';
+import { UserError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
 
 /** The migrations of the control store and, in its folder `clickhouse`, of the analytics store. */
@@ -60,7 +62,7 @@ type Role = 'server' | 'api' | 'worker' | 'command';
 /**
  * Opens clients and migrates both stores to this version. `role` says which part of the load the
  * process carries; the pool is sized by it. `accepts_store`: the database may have come from
- * another PostgreSQL.
+ * another PostgreSQL, and the analytics store may have lost its rows.
  */
 export async function openProcess(
   config: Config,
@@ -85,7 +87,7 @@ export async function openProcess(
     await requireVersion(db);
     if (judgeStandbys(await readStandbys(db)) === 'missing')
       log.warn('PostgreSQL waits for a standby that is not connected, and so does every change');
-    await migrateStores(db, clickhouse);
+    await migrateStores(db, clickhouse, accepts_store);
     await notePrimary(db, { accepts: accepts_store });
     secrets = await openServerSecrets(db, () => secretKeysOf(config));
     await sealPlainUrls(db, secrets);
@@ -190,8 +192,16 @@ function onceASecond<Given>(tell: (given: Given) => void): (given: Given) => voi
   };
 }
 
-async function migrateStores(db: Database, clickhouse: ClickHouse): Promise<void> {
+async function migrateStores(
+  db: Database,
+  clickhouse: ClickHouse,
+  accepts_store: boolean,
+): Promise<void> {
+  const lost_control = await findLostControl(db, clickhouse);
+  if (lost_control !== undefined) throw new UserError(lost_control);
   await migratePostgres(db, migrations_folder);
+  const lost = accepts_store ? undefined : await findLostAnalytics(db, clickhouse);
+  if (lost !== undefined) throw new UserError(lost);
   await db.transaction(async (tx) => {
     // This transaction is idle while ClickHouse works, for as long as that takes. A machine that
     // goes away meanwhile says no word: PostgreSQL asks, so that its lock does not keep others from

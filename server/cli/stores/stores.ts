@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { commandLine } from '../../platform/command_line.ts';
@@ -6,6 +6,7 @@ import { findFolderHolder, lockDataFolder } from '../../platform/data_folder.ts'
 import { openEmbeddedClickHouse } from '../../platform/embedded/clickhouse/clickhouse.ts';
 import { openEmbeddedPostgres } from '../../platform/embedded/postgres/postgres.ts';
 import type { Logger } from '../../platform/log.ts';
+import { UserError } from '../user_error.ts';
 
 /** Where the two stores are, and how to let go of them. */
 export type Stores = {
@@ -71,8 +72,7 @@ export async function openStores(
   log: Logger,
   { is_restoring = false, begun = () => {} }: { is_restoring?: boolean; begun?: () => void } = {},
 ): Promise<Stores> {
-  if (!is_restoring && existsSync(join(config.data_dir, restoring_name)))
-    throw new RestoreUnfinishedError(config.data_dir);
+  if (!is_restoring) refuseUnfinished(config);
   if (config.database_url !== undefined && config.clickhouse_url !== undefined) {
     begun();
     return {
@@ -83,6 +83,7 @@ export async function openStores(
       close: async () => {},
     };
   }
+  if (config.database_url === undefined) refuseForeign(join(config.data_dir, 'postgres'));
   const unlock = lockDataFolder(config.data_dir);
   const opened = await Promise.allSettled(openEmbedded(config, log, begun));
   const close = async () => {
@@ -108,6 +109,23 @@ export async function openStores(
     lost: never(),
     close,
   };
+}
+
+function refuseUnfinished({ data_dir }: Config): void {
+  if (existsSync(join(data_dir, restoring_name))) throw new RestoreUnfinishedError(data_dir);
+}
+
+/**
+ * Throws a `UserError` where the PostgreSQL of the folder is another user's. For others it is
+ * closed anyway; root would get into the folder, and see a PostgreSQL that does not start.
+ */
+export function refuseForeign(folder: string, uid = process.getuid?.()): void {
+  const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
+  if (owner === undefined || uid === undefined || owner === uid) return;
+  throw new UserError(
+    `The PostgreSQL in ${folder} belongs to the user ${owner}, and runs for that user alone. Run ` +
+      `this command as that user (sudo -u '#${owner}' ...), or while the server runs.`,
+  );
 }
 
 /** PostgreSQL and ClickHouse, each by its URL or embedded. */
@@ -137,13 +155,16 @@ function openEmbedded(
 /**
  * The stores for a worker process or a short command: the configured ones, else those of the server
  * that runs on the data folder, else embedded ones for as long as the command runs: always, only on
- * a folder that has them, or never. Throws `NoStoreError` where there are none.
+ * a folder that has them, or never. Throws `NoStoreError` where there are none, and
+ * `RestoreUnfinishedError` while a restore is at work there or has not ended.
  */
 export async function joinStores(
   config: Config,
   log: Logger,
   options: { start: 'never' | 'existing' | 'always' },
 ): Promise<Stores> {
+  // A restore that is at work is found as a server is, with stores that are not whole.
+  refuseUnfinished(config);
   if (config.database_url !== undefined && config.clickhouse_url !== undefined)
     return openStores(config, log);
   const running = findRunning(config);

@@ -41,9 +41,13 @@ export async function waitForPostgres(
   );
 }
 
+/** The option of who fills a store, in the place of the setting of who uses it. */
+export const filled_by = '--to';
+
 /**
  * Returns when ClickHouse answers, and has said how it is built; else as `waitForStores`. One that
- * cannot be used as it is built is a `UserError` as well.
+ * cannot be used as it is built is a `UserError` as well, and one that does not have all rows yet,
+ * but for who fills it.
  */
 export async function waitForClickHouse(
   clickhouse: ClickHouse,
@@ -56,9 +60,15 @@ export async function waitForClickHouse(
     isPassingInClickHouse,
     async () => (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text(),
   );
-  const { problem, warning } = await findMode(clickhouse);
+  const { problem, warning, is_filled } = await findMode(clickhouse);
   if (problem !== undefined)
     throw new UserError(`ClickHouse (${setting}) cannot be used: ${problem}`);
+  if (is_filled === true && setting !== filled_by)
+    throw new UserError(
+      `ClickHouse (${setting}) cannot be used: the move into it has not ended, and rows are ` +
+        'missing. End it with `sluice migrate-store --to ... --switch`, with the settings of the ' +
+        'former store.',
+    );
   if (warning !== undefined) log.warn(`ClickHouse (${setting}): ${warning}`);
 }
 

@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../client.ts';
+import { caughtUp } from './caught_up.ts';
 import { deduplication_windows, judgeMode, stored_tables } from './mode.ts';
 import type { StoreFacts } from './mode.ts';
 import { versionWarning } from './versions.ts';
@@ -15,6 +16,7 @@ export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
     is_cloud: number;
     replicated: number;
     is_left: number;
+    is_target: number;
   }>(
     clickhouse,
     `SELECT name AS database, engine, version() AS version,
@@ -22,7 +24,9 @@ export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
       (SELECT count() FROM system.tables WHERE database = currentDatabase()
         AND engine LIKE 'Replicated%') AS replicated,
       (SELECT count() FROM system.tables WHERE database = currentDatabase()
-        AND name = 'events_moved') AS is_left
+        AND name = 'events_moved') AS is_left,
+      (SELECT count() FROM system.tables WHERE database = currentDatabase()
+        AND name = 'moves') AS is_target
     FROM system.databases WHERE name = currentDatabase()`,
   );
   if (own === undefined) throw new Error('The analytics store does not know its own database.');
@@ -32,6 +36,7 @@ export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
     database_engine: own.engine,
     is_cloud: own.is_cloud > 0,
     is_left: own.is_left > 0,
+    is_target: own.is_target > 0,
   };
   const is_plain = !facts.is_cloud && !['Replicated', 'Shared'].includes(own.engine);
   if (is_plain && clickhouse.cluster === undefined && own.replicated === 0)
@@ -64,16 +69,26 @@ export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
 /**
  * Finds out how the store is built, so that everything that is asked of it from here on is right
  * for it; gives a sentence where it cannot be used, or where its version asks for care.
+ * `is_filled`: a move into it has not ended.
  */
 export async function findMode(
   clickhouse: ClickHouse,
-): Promise<{ problem?: string; warning?: string | undefined }> {
+): Promise<{ problem?: string; warning?: string | undefined; is_filled?: true }> {
   const facts = await findFacts(clickhouse);
   const judged = judgeMode(facts, clickhouse);
   if (judged.problem !== undefined) return { problem: judged.problem };
   clickhouse.mode = judged.mode;
+  if (facts.is_target && (await isFilled(clickhouse))) return { is_filled: true };
   const has_replicas = judged.mode.kind !== 'one_node' && judged.mode.kind !== 'cloud';
   return has_replicas ? { warning: versionWarning([facts.version]) } : {};
+}
+
+/** A move notes in its target that it has begun, and that it has ended. */
+async function isFilled(clickhouse: ClickHouse): Promise<boolean> {
+  const marks = await caughtUp(clickhouse, ['moves'], () =>
+    ask<{ is_ended: number }>(clickhouse, 'SELECT DISTINCT is_ended FROM moves'),
+  );
+  return marks.length > 0 && !marks.some(({ is_ended }) => is_ended === 1);
 }
 
 function listed(names: string[]): string {

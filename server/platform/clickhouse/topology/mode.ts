@@ -20,8 +20,10 @@ export type StoreFacts = {
   database: string;
   database_engine: string;
   is_cloud: boolean;
-  /** Its rows were moved to another store. */
+  /** Its rows were moved to another store, or are being moved. */
   is_left: boolean;
+  /** Rows of another store were moved here, or are being moved. */
+  is_target: boolean;
   clusters: { cluster: string; shards: number; replicas: number }[];
   /** Those of our tables that are there. */
   tables: { name: string; engine: string; engine_full: string }[];
@@ -50,8 +52,10 @@ export function judgeMode(
   if (facts.is_left)
     return {
       problem:
-        'its rows were moved to another store. Set SLUICE_CLICKHOUSE_URL to that one; to stay ' +
-        'with this one, run `sluice migrate-store --undo`.',
+        'its rows were moved to another store, or are being moved. When `sluice migrate-store ' +
+        '--switch` has ended, set SLUICE_CLICKHOUSE_URL to that one; where it broke off, run it ' +
+        'again, and before that the other store lacks rows. To stay with this one, run `sluice ' +
+        'migrate-store --undo`.',
     };
   const mode = modeOf(facts, wanted);
   if (mode.kind === 'one_node') {

@@ -50,6 +50,7 @@ const plain: StoreFacts = {
   database_engine: 'Atomic',
   is_cloud: false,
   is_left: false,
+  is_target: false,
   clusters: [
     { cluster: 'main', shards: 1, replicas: 3 },
     { cluster: 'sharded', shards: 2, replicas: 4 },

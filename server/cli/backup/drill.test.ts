@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { only_deep } from '../../../test/depth.ts';
+import { eventually } from '../../../test/eventually.ts';
+import { commandOn } from '../../../test/factories/backups.ts';
+import {
+  first_hour_at,
+  insertAt,
+  openDeliveringHarness,
+} from '../../../test/factories/batch_exports/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
+import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
+import { drill } from './drill.ts';
+
+const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
+let delivering: DeliveringHarness;
+before(async () => {
+  delivering = await openDeliveringHarness();
+});
+after(() => delivering.close());
+const source = () => commandOn(delivering.stores, delivering.folder);
+
+test('a drill that is told to stop leaves no copy behind', async () => {
+  const temporary = join(delivering.folder, 'temporary');
+  await mkdir(temporary);
+  const child = spawn(process.execPath, [main, 'drill'], {
+    env: { ...leastEnvironment(), ...source().environment, TMPDIR: temporary },
+    stdio: 'ignore',
+  });
+  const exited = once(child, 'exit');
+  await eventually('nothing was copied', async () => {
+    const names = await readdir(temporary, { recursive: true });
+    return names.some((name) => name.includes('control'));
+  });
+  child.kill('SIGINT');
+  assert.deepEqual(await exited, [130, null]);
+  const left = await readdir(temporary);
+  assert.deepEqual(
+    left.filter((name) => name.startsWith('sluice-drill-')),
+    [],
+  );
+});
+
+// What it does beside the restore that backup.test.ts shows is to open both stores anew.
+const drilled = 'a drill restores into stores of its own, and compares every row';
+test(drilled, { skip: only_deep }, async () => {
+  const home = await delivering.harness.newOrganization();
+  await insertAt(
+    delivering.harness,
+    home,
+    Array.from({ length: 600 }, (_, number) => ({
+      event: `event ${number}`,
+      happened: first_hour_at + number * 1_000,
+      taken: first_hour_at + number * 1_000,
+    })),
+  );
+  const context = source();
+  assert.equal(await drill(context, {}), 0, context.said.join('\n'));
+  const said = context.said.join('\n');
+  assert.match(said, /^backup   [\d.]+ s\nrestore  [\d.]+ s\n/);
+  assert.match(said, /control store: \d+ tables, \d+ rows compared, 0 differ/);
+  assert.match(said, /events: 600 rows compared, 0 differ\npersons: 0 rows compared, 0 differ$/);
+});

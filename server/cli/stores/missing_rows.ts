@@ -1,0 +1,64 @@
+import sql from 'sql-template-tag';
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { commandLine } from '../../platform/command_line.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+
+/**
+ * A sentence where the control store is empty and the analytics store has events: a start would
+ * give the number of the project that they are of to a new one, and its owner the events. Changes
+ * nothing.
+ */
+export async function findLostControl(
+  db: Database,
+  clickhouse: ClickHouse,
+): Promise<string | undefined> {
+  const isEmpty = async () =>
+    (await db.row(sql`SELECT 1 WHERE to_regclass('migrations') IS NULL`)) !== undefined;
+  if (!(await isEmpty())) return undefined;
+  if (!(await hasTable(clickhouse, 'events'))) return undefined;
+  const found = await clickhouse.query({
+    query: 'SELECT 1 FROM events LIMIT 1',
+    format: 'JSONEachRow',
+  });
+  // Once more: a server that starts at the same time creates its tables before it takes events.
+  if ((await found.json()).length === 0 || !(await isEmpty())) return undefined;
+  return (
+    'The control store is empty, and the analytics store has events. If it is the wrong one, set ' +
+    'SLUICE_DATABASE_URL, or SLUICE_DATA_DIR, to where people and exports are. If they are lost, ' +
+    `bring them back with \`${commandLine('restore <place> --lost postgres')}\`. If there is ` +
+    'nothing to bring back, name an empty ClickHouse too.'
+  );
+}
+
+/**
+ * A sentence where events were taken, and the analytics store has never been one of ours: their
+ * rows are lost, or it is not the store that has them. A start would fill it anew, and the exports
+ * would go on as if nothing were missing. Changes nothing; the control store has its tables.
+ */
+export async function findLostAnalytics(
+  db: Database,
+  clickhouse: ClickHouse,
+): Promise<string | undefined> {
+  // In this order: a server that starts at the same time creates the tables before it takes events.
+  const taken = await db.row(
+    sql`SELECT 1 FROM ingestion_states WHERE last_inserted_at IS NOT NULL LIMIT 1`,
+  );
+  if (taken === undefined) return undefined;
+  if (await hasTable(clickhouse, 'migrations')) return undefined;
+  return (
+    'The analytics store is empty, and events were taken into one. If it is the wrong one, set ' +
+    'SLUICE_CLICKHOUSE_URL, or SLUICE_DATA_DIR, to where their rows are. If they are lost, bring ' +
+    `them back with \`${commandLine('restore <place> --lost clickhouse')}\`. If there is nothing ` +
+    `to bring back, say so once with \`${commandLine('migrate --accept-store')}\`.`
+  );
+}
+
+async function hasTable(clickhouse: ClickHouse, table: string): Promise<boolean> {
+  const found = await clickhouse.query({
+    query: `SELECT 1 FROM system.tables WHERE database = currentDatabase()
+      AND name = {table:String}`,
+    query_params: { table },
+    format: 'JSONEachRow',
+  });
+  return (await found.json()).length > 0;
+}
