@@ -3,8 +3,8 @@ import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { Draft } from '../draft.ts';
 
 /**
- * Fields of a call that are properties of its event, under the names that they have. They hold where
- * its properties have the same names, which are reserved: Segment's warehouses do so too.
+ * Fields of a call that are properties of its event, under the names that they have. They hold
+ * where its properties have the same names, which are reserved: Segment's warehouses do so too.
  */
 const kept = ['context', 'category', 'groupId', 'userId', 'anonymousId'] as const;
 

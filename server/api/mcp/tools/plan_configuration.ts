@@ -20,8 +20,8 @@ export const plan_configuration = defineTool({
   title: 'Plan a configuration',
   description:
     'Without `configuration`: what stands, as the JSON to send. With it: the plan (steps field ' +
-    'by field, costs, drift, needs) and its hash; nothing is changed. What is not named stays; of ' +
-    'people (members, invites) nothing is planned. ' +
+    'by field, costs, drift, needs) and its hash; nothing is changed. What is not named stays; ' +
+    'of people (members, invites) nothing is planned. ' +
     'For every secret write {"keep": true}, never a value; for one that is not stored yet, needs ' +
     'has the link `open` where a person enters it.',
   input: Type.Object({
