@@ -73,7 +73,7 @@ function viewOf(type: 'page' | 'screen', message: JsonObject, properties: unknow
   const name = type === 'page' ? '$pageview' : '$screen';
   if (!isJsonObject(properties)) return { name, properties };
   const url = properties['url'] ?? pageUrlOf(message);
-  const named = message['name'] ?? undefined;
+  const named = message['name'] === '' ? undefined : (message['name'] ?? undefined);
   return {
     name,
     properties: {
