@@ -9,6 +9,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { agentOf, openAgent, protocol_modes } from '../../test/factories/agents.ts';
 import type { Agent } from '../../test/factories/agents.ts';
 import { newExport } from '../../test/factories/batch_exports/batch_exports.ts';
+import { eventually } from '../../test/eventually.ts';
 import { openHarness } from '../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../test/harness.ts';
 import { leastEnvironment } from '../../test/processes/sluice_process.ts';
@@ -132,14 +133,47 @@ test('without a key or with no address it does not start', async () => {
   );
 });
 
-test('it ends when the agent closes its side, and writes nothing but messages', async () => {
+test('what is no message is answered with a short error, the next as ever', async (context) => {
+  const child = spawn(process.execPath, [main, 'mcp', '--url', address], {
+    env: environment(home.key),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  context.after(() => child.kill());
+  let [output, log] = ['', ''];
+  child.stdout.on('data', (piece) => (output += String(piece)));
+  child.stderr.on('data', (piece) => (log += String(piece)));
+  const long = `{"jsonrpc":"2.0","id":1,"method":"${'x'.repeat(11 * 1024 * 1024)}"}`;
+  const known = '{"jsonrpc":"2.0","id":7,"method":"ping"}';
+  child.stdin.write(`hello\n\n{"jsonrpc":"2.0","id":5}\n[${known}]\n${long}\n${known}\n`);
+  await eventually('The ping is not answered.', () => output.includes('"id":7'));
+  child.stdin.end('cut off');
+  assert.deepEqual(await once(child, 'close'), [0, null]);
+  const answers = output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    answers.map(({ id, error }) => [id, error?.code]),
+    [
+      [null, -32700],
+      [null, -32600],
+      [null, -32600],
+      [null, -32600],
+      [7, undefined],
+    ],
+  );
+  assert.ok(output.length < 1_000, output);
+  assert.equal(log, '');
+});
+
+test('it ends when the agent closes its side, and writes nothing by itself', async () => {
   const child = spawn(process.execPath, [main, 'mcp', '--url', address], {
     env: environment(home.key),
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   let output = '';
   child.stdout.on('data', (piece) => (output += String(piece)));
-  child.stdin.end('this is no message\n');
+  child.stdin.end();
   assert.deepEqual(await once(child, 'close'), [0, null]);
   assert.equal(output, '');
 });

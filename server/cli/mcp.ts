@@ -5,6 +5,7 @@ import { UnreachableError, urlOf } from '../api/mcp/api_call.ts';
 import type { ApiCall } from '../api/mcp/api_call.ts';
 import { agent_header } from '../platform/http/caller/agent.ts';
 import { version } from '../platform/version.ts';
+import { messageLines } from './agent_lines.ts';
 import type { CommandContext } from './command_context.ts';
 import { stopSignal } from './process/stop_signal.ts';
 import { UserError } from './user_error.ts';
@@ -43,7 +44,8 @@ export async function mcp(
     console_url: url,
     onFault: (error: unknown) => log.error({ err: error }, 'a tool failed'),
   };
-  const transport = new StdioServerTransport(input, output);
+  const lines = input.pipe(messageLines(library.isSpecType.JSONRPCMessage, output));
+  const transport = new StdioServerTransport(lines, output);
   const ended = new Promise<void>((resolve) => input.once('close', resolve));
   const served = serveStdio(() => createAgentServer(library, context), {
     transport,

@@ -98,6 +98,25 @@ test('bombs, broken data and what is packed too often are refused', async () => 
   assert.equal((await post('/e/', form)).status, 413);
 });
 
+test('what is packed with lz64 is refused with what to do', async () => {
+  // A list of one event, by the library that old clients have.
+  const packed = 'NobwRApgbhB2AuYBcYCGYA0YAmBLAzvLrAMbwD6u2ya26AvgLpA=';
+  const named = Buffer.from(`data=${encodeURIComponent(packed)}&compression=lz64`);
+  const plain = Buffer.from(`data=${encodeURIComponent(packed)}`);
+  for (const [path, body] of [
+    ['/e/', named],
+    ['/e/?compression=lz64', plain],
+    ['/e/?compression=lz64', Buffer.from(packed)],
+  ] as const) {
+    const { status, body: refused } = await post(path, body);
+    assert.equal(status, 400);
+    assert.match(refused.detail, /lz64.*take a newer posthog-js.*disable_compression/);
+  }
+  assert.doesNotMatch((await post('/e/', plain)).body.detail, /lz64/);
+  const readable = JSON.stringify(batchOf('not lz64'));
+  assert.equal((await post('/e/?compression=lz64', readable)).status, 200);
+});
+
 test('a long body is read beside the loop, with every number as it was sent', async () => {
   const events = Array.from({ length: 1_200 }, (_, at) => ({
     event: `long ${String(at).padStart(4, '0')}`,

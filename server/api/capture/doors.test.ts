@@ -84,6 +84,8 @@ test('what clients of PostHog ask for besides is answered as switched off', asyn
   assert.deepEqual((await get(flag, bearer)).text, 'null');
   assert.deepEqual((await harness.request('POST', '/s/', { body: [{}] })).body, { status: 1 });
   assert.equal((await get('/static/recorder.js')).text, '');
+  for (const path of ['/static/toolbar.js?t=1', '/static/1.449.2/toolbar.js'])
+    assert.match((await get(path)).text, /ph_load_toolbar=/);
   assert.equal((await get('/static/array.js')).status, 404);
 });
 

@@ -163,9 +163,13 @@ function emptyScripts(instance: FastifyInstance): void {
           detail: 'This server has no copy of the library: load posthog-js from npm or a CDN.',
         },
       ]);
-    return send(reply, { type: 'application/javascript; charset=utf-8', body: '' });
+    const body = /\/toolbar[\w.]*\.js$/.test(request.url.split('?')[0]!) ? no_toolbar : '';
+    return send(reply, { type: 'application/javascript; charset=utf-8', body });
   });
 }
+
+/** Clients of 2024 and before call one of these once the script is there, and look for it not. */
+const no_toolbar = 'window.ph_load_toolbar=window.ph_load_editor=function(){};';
 
 function sendTagged(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
   const etag = etagOf(String(answer.body));

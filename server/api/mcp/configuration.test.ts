@@ -72,6 +72,18 @@ test('an agent plans from what stands, and applies by the hash what it showed', 
   assert.ok(!agent.transcript.join('\n').includes(password));
 });
 
+test('a plan says which sections it leaves out', async () => {
+  const members = { one: { email: home.user.email, level: 8 } };
+  const { data } = await plan({ ...named('Renamed'), members });
+  assert.deepEqual(data.sections_left_out, ['members']);
+  assert.deepEqual(
+    data.steps.map((one: any) => one.kind),
+    ['organization'],
+  );
+  const { data: without } = await plan(named('Renamed'));
+  assert.deepEqual(without.sections_left_out, []);
+});
+
 test('of what is too long an agent asks for a part, which it can send', async () => {
   for (let number = 0; number < 60; number += 1)
     await newExport(harness, home, { name: `Export ${number} ${'x'.repeat(600)}` });

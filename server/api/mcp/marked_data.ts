@@ -57,6 +57,7 @@ const word_fields = new Set([
   'model',
   'reason',
   'scope',
+  'sections_left_out',
   'state',
   'status',
   'type',

@@ -19,6 +19,7 @@ test('ids that name nobody', () => {
     ),
     ...words(`UnDefined true FALSE NaN None none null 0 "anonymous" 'Guest' "null" '0'`),
     '$erased',
+    '$posthog_cookieless',
     '[object Object]',
     '"[object Object]"',
   ];

@@ -12,8 +12,18 @@ const in_any_case = [
   'true',
   'undefined',
 ];
-// Under `$erased` stand events of persons who were erased, of all of them.
-const as_written = ['$erased', '0', 'NaN', 'None', 'none', 'null', '[object Object]'];
+// Under `$erased` stand events of persons who were erased, of all of them; under
+// `$posthog_cookieless` those of all visitors of a page whose posthog-js may keep nothing.
+const as_written = [
+  '$erased',
+  '$posthog_cookieless',
+  '0',
+  'NaN',
+  'None',
+  'none',
+  'null',
+  '[object Object]',
+];
 
 /** Longest distinct id that an event can have, in characters: nothing longer names anybody. */
 export const id_characters_max = 400;

@@ -15,7 +15,7 @@ export function plainAttributes(list: unknown, depth = 0): JsonObject {
 
 /**
  * The value that a typed one stands for. A number of 64 bits that JavaScript cannot hold stays
- * text; what lies too deep is null.
+ * text. What lies deeper than an event may be nested is null, and its event is refused for it.
  */
 export function plainValue(value: unknown, depth = 0): unknown {
   if (!isJsonObject(value) || depth > nesting_max) return null;

@@ -1,4 +1,12 @@
 import protobuf from 'protobufjs';
+import { nesting_max } from '../../../engine/ingest/parse/exact_json.ts';
+
+// A level of a value is up to three messages inside each other, of which the library reads 100. An
+// event that is nested more deeply than events may be is refused by itself, so that ten times as
+// much is read here: else the others of its request were lost with it.
+const messages_deep_max = 10 * 3 * nesting_max;
+protobuf.Reader.recursionLimit = messages_deep_max;
+protobuf.util.recursionLimit = messages_deep_max;
 
 const field = (type: string, id: number, rule?: 'repeated') => ({
   type,

@@ -26,7 +26,9 @@ export const opentelemetry: Protocol = {
     if (!isProtobuf(sent)) return undefined;
     try {
       return decodeRequest(bytes);
-    } catch {
+    } catch (error) {
+      if (/max depth|call stack/.test((error as Error).message))
+        throw unparsable('The body is nested too deeply.');
       throw unparsable('The body is not a protobuf message of OpenTelemetry logs.');
     }
   },

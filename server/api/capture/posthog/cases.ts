@@ -244,7 +244,7 @@ export const posthog_cases: readonly ProtocolCase[] = [
         event: 'a\uFFFDb',
         distinct_id: 'x\uFFFD',
         properties: {},
-        warnings: ['null_characters_replaced', 'null_characters_replaced', 'set_ignored'],
+        warnings: ['null_characters_replaced', 'set_ignored'],
       },
       { event: 'a', distinct_id: 'x', properties: {}, warnings: ['properties_ignored'] },
       { refused: 'event_too_large' },

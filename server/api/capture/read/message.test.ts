@@ -83,3 +83,15 @@ test('the example of what was not set has it', () => {
     [{ set_ignored: 'x' }, { set_ignored: 'a list' }, { set_ignored: 'y' }],
   );
 });
+
+test('an event of which two fields are wrong in one way counts once', () => {
+  const long = 'l'.repeat(201);
+  const seen = read([
+    '"$set":"x","$set_once":[1],"$unset":"y"',
+    `"event":"$create_alias","distinct_id":"${long}","properties":{"alias":"m${long}"}`,
+  ]);
+  assert.deepEqual(
+    seen.map(({ warnings }) => warnings),
+    [['set_ignored'], ['distinct_id_cut']],
+  );
+});

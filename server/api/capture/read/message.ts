@@ -12,6 +12,7 @@ import { readDraft } from './read_draft.ts';
 import type { Read } from './read_draft.ts';
 import { skewOf } from './times.ts';
 import { openTraffic } from './traffic.ts';
+import { lz64, packedWithLz64 } from './unpack.ts';
 import { withWholeCharacters } from './whole_characters.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -80,8 +81,10 @@ export function protocolsOf(path: string): readonly Protocol[] {
 /** A GET has its event in the query itself, where it has no `data`. */
 function readJson(given: Buffer, sent: Sent): unknown {
   if (given.length === 0 && sent.method === 'GET') return sent.query;
+  const unreadable = (detail: string) =>
+    sent.query['compression'] === lz64 ? packedWithLz64() : unparsable(detail);
   const bytes = isUtf8(given) ? given : withWholeCharacters(given);
-  if (!isUtf8(bytes)) throw unparsable('The body is not UTF-8 text.');
+  if (!isUtf8(bytes)) throw unreadable('The body is not UTF-8 text.');
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
   if (holdsTooMuch(text))
     throw unparsable('The body holds more than two million values: send fewer events at a time.');
@@ -90,7 +93,7 @@ function readJson(given: Buffer, sent: Sent): unknown {
     if (isJsonObject(value) || Array.isArray(value)) return value;
   } catch (error) {
     if (error instanceof RangeError) throw unparsable('The body is nested too deeply.');
-    throw unparsable('The body is not valid JSON.');
+    throw unreadable('The body is not valid JSON.');
   }
   throw unparsable('The body must be a JSON object or a list.');
 }

@@ -45,7 +45,7 @@ export function readDraft(draft: Draft, clocks: Clocks, judge?: TrafficJudge): R
   const warnings: WarningReason[] = [];
   const sent: Told['sent'] = {};
   const warn = (reason: WarningReason, value?: unknown) => {
-    warnings.push(reason);
+    if (!warnings.includes(reason)) warnings.push(reason);
     if (value !== undefined) sent[reason] ??= asSent(value);
   };
   const uuid = uuidOf(draft, warn);

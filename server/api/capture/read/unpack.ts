@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import { tooLarge, unparsable } from '../../../platform/http/errors.ts';
+import type { ApiError } from '../../../platform/http/errors.ts';
 
 /** Largest body of a request, in bytes, packed and unpacked: 20 MiB. */
 export const capture_size_bytes_max = 20 * 1024 * 1024;
@@ -85,7 +86,22 @@ function textInside(bytes: Buffer): Buffer | undefined {
   if (bytes.length > form_size_bytes_max) throw tooLarge(form_size_bytes_max);
   const text = bytes.toString('latin1').trim();
   if (!isForm) return base64.test(text) ? bytesInside(text) : undefined;
-  return dataOf(new URLSearchParams(text).get('data') ?? '');
+  const fields = new URLSearchParams(text);
+  const inside = dataOf(fields.get('data') ?? '');
+  const isReadable = packingOf(inside) !== undefined || isJson(inside);
+  if (fields.get('compression') === lz64 && !isReadable) throw packedWithLz64();
+  return inside;
+}
+
+/** How clients name a packing of old libraries, whose bytes do not tell it. */
+export const lz64 = 'lz64';
+
+/** 400 that says what to do about such a body. */
+export function packedWithLz64(): ApiError {
+  return unparsable(
+    'The body is packed with lz64, which this server does not read: take a newer posthog-js, or ' +
+      'set `disable_compression: true` in its options.',
+  );
 }
 
 /**

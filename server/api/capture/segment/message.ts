@@ -2,7 +2,10 @@ import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { Draft } from '../draft.ts';
 
-/** Fields of a call that are properties of its event, under the names that they have. */
+/**
+ * Fields of a call that are properties of its event, under the names that they have. They hold
+ * where its properties have the same names, which are reserved: Segment's warehouses do so too.
+ */
 const kept = ['context', 'category', 'groupId', 'userId', 'anonymousId'] as const;
 
 /**
@@ -20,7 +23,7 @@ export function messageDraft(value: unknown, path_type: string | undefined): Dra
     at: message['timestamp'] ?? message['originalTimestamp'],
   };
   const given = message['properties'] ?? {};
-  const properties = isJsonObject(given) ? { ...keptOf(message), ...given } : given;
+  const properties = isJsonObject(given) ? { ...given, ...keptOf(message) } : given;
   switch (type) {
     case 'identify':
       return {
@@ -70,14 +73,14 @@ function viewOf(type: 'page' | 'screen', message: JsonObject, properties: unknow
   const name = type === 'page' ? '$pageview' : '$screen';
   if (!isJsonObject(properties)) return { name, properties };
   const url = properties['url'] ?? pageUrlOf(message);
-  const named = message['name'] ?? undefined;
+  const named = message['name'] === '' ? undefined : (message['name'] ?? undefined);
   return {
     name,
     properties: {
-      ...(named === undefined ? {} : { name: named }),
       ...(type === 'page' && url !== undefined ? { $current_url: url } : {}),
       ...(type === 'screen' && named !== undefined ? { $screen_name: named } : {}),
       ...properties,
+      ...(named === undefined ? {} : { name: named }),
     },
   };
 }

@@ -87,7 +87,7 @@ export const snowplow_cases: readonly ProtocolCase[] = [
     says: 'the picture has the event in its query',
     method: 'GET',
     path: '/i',
-    query: { e: 'se', se_ca: 'shop', se_ac: 'add', aid: key, duid: 'd1' },
+    query: { e: 'se', se_ca: 'shop', se_ac: 'add', aid: key, uid: '', duid: 'd1' },
     wanted: [{ event: 'structured_event', distinct_id: 'd1' }],
   },
 ];

@@ -46,6 +46,9 @@ function decoded(list: unknown[], sent: Sent): Decoded {
 /** Fields that are told by the event itself, or are names of the message. */
 const told = ['eid', 'ue_pr', 'ue_px', 'co', 'cx', 'e', 'stm'];
 
+/** Who did it; trackers of some languages send those that they do not know as empty texts. */
+const who = ['uid', 'duid', 'nuid', 'tnuid'];
+
 function draftOf(payload: JsonObject): Draft {
   const { name, properties } = contentOf(payload);
   const contexts = jsonOf(payload['co'], payload['cx']);
@@ -54,7 +57,7 @@ function draftOf(payload: JsonObject): Draft {
   );
   return {
     name,
-    distinct_id: payload['uid'] ?? payload['duid'] ?? payload['nuid'] ?? payload['tnuid'],
+    distinct_id: who.map((field) => payload[field]).find((one) => one !== undefined && one !== ''),
     // A tracker may be told to name nobody.
     distinct_id_otherwise: 'uuid',
     uuid: undefined,

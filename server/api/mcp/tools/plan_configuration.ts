@@ -20,7 +20,8 @@ export const plan_configuration = defineTool({
   title: 'Plan a configuration',
   description:
     'Without `configuration`: what stands, as the JSON to send. With it: the plan (steps field ' +
-    'by field, costs, drift, needs) and its hash; nothing is changed. What is not named stays. ' +
+    'by field, costs, drift, needs) and its hash; nothing is changed. What is not named stays; ' +
+    'of people (members, invites) nothing is planned. ' +
     'For every secret write {"keep": true}, never a value; for one that is not stored yet, needs ' +
     'has the link `open` where a person enters it.',
   input: Type.Object({
@@ -69,6 +70,8 @@ export const plan_configuration = defineTool({
       steps: entriesOf(plan, 'steps').map(shownStep),
       drift: entriesOf(plan, 'drift').map(shownStep),
       left: entriesOf(plan, 'left').map((one) => pick(one, object_fields)),
+      // Not `left_out`, which says of a cut answer how many entries it lacks.
+      sections_left_out: plan['left_out'],
     };
   },
 });

@@ -70,6 +70,6 @@ test('a number of its own notation is no level of nesting', () => {
     `${'['.repeat(levels)}${inside}${']'.repeat(levels)}`;
   for (const inside of ['1', '1.0', '12345678901234567890']) {
     assert.equal(isTooDeep(parseExact(nested(nesting_max, inside))), false, inside);
-    assert.equal(isTooDeep(parseExact(nested(nesting_max + 2, inside))), true, inside);
+    assert.equal(isTooDeep(parseExact(nested(nesting_max + 1, inside))), true, inside);
   }
 });

@@ -62,7 +62,7 @@ export function shortNumber(text: string): string {
 export function isTooDeep(value: unknown): boolean {
   if (!isNested(value)) return false;
   let level: object[] = [value];
-  for (let depth = 0; depth <= nesting_max; depth += 1) {
+  for (let depth = 1; depth <= nesting_max; depth += 1) {
     const next: object[] = [];
     for (const item of level)
       if (Array.isArray(item)) {
