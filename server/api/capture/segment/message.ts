@@ -15,8 +15,9 @@ const kept = ['context', 'category', 'groupId', 'userId', 'anonymousId'] as cons
 export function messageDraft(value: unknown, path_type: string | undefined): Draft {
   const message: JsonObject = isJsonObject(value) ? value : {};
   const type = path_type ?? message['type'];
-  const { userId, anonymousId, previousId } = message;
-  const who = userId === null || userId === '' ? undefined : userId;
+  const who = namedOf(message['userId']);
+  const anonymousId = namedOf(message['anonymousId']);
+  const previousId = namedOf(message['previousId']);
   const about = {
     distinct_id: who ?? anonymousId ?? (type === 'alias' ? previousId : undefined),
     message_id: message['messageId'],
@@ -57,11 +58,14 @@ export function messageDraft(value: unknown, path_type: string | undefined): Dra
   }
 }
 
+/** Libraries of some languages send what they do not know as null or an empty text. */
+function namedOf(value: unknown): unknown {
+  return value === null || value === '' ? undefined : value;
+}
+
 /** `identify` of somebody who was anonymous until now. */
 function anonymous(user: unknown, anonymousId: unknown): JsonObject {
-  return user === undefined || anonymousId === undefined || anonymousId === null
-    ? {}
-    : { $anon_distinct_id: anonymousId };
+  return user === undefined || anonymousId === undefined ? {} : { $anon_distinct_id: anonymousId };
 }
 
 /** RudderStack has the traits in the context. */
@@ -73,7 +77,7 @@ function viewOf(type: 'page' | 'screen', message: JsonObject, properties: unknow
   const name = type === 'page' ? '$pageview' : '$screen';
   if (!isJsonObject(properties)) return { name, properties };
   const url = properties['url'] ?? pageUrlOf(message);
-  const named = message['name'] === '' ? undefined : (message['name'] ?? undefined);
+  const named = namedOf(message['name']);
   return {
     name,
     properties: {
@@ -93,8 +97,8 @@ function pageUrlOf({ context }: JsonObject): unknown {
 function keptOf(message: JsonObject): JsonObject {
   return Object.fromEntries(
     kept.flatMap((name) => {
-      const value = message[name];
-      return value === undefined || value === null || value === '' ? [] : [[name, value]];
+      const value = namedOf(message[name]);
+      return value === undefined ? [] : [[name, value]];
     }),
   );
 }
