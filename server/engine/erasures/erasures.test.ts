@@ -136,32 +136,6 @@ test('what a filter matches leaves; persons stay; what was told of it names nobo
   assert.equal(sealed!.criteria_sealed, null);
 });
 
-test('values are found beside numbers that the reader of the store gives up for', async () => {
-  const home = await world.harness.newOrganization();
-  const large = '1e400';
-  const body = (properties: string) => `{"event":"e","distinct_id":"a","properties":${properties}}`;
-  const events = [
-    `{"mail":"x@y.z","large":${large}}`,
-    `{"mail":"x@y.z","small":1}`,
-    `{"mail":"other","large":${large}}`,
-    `{"mail":${large}}`,
-  ];
-  const sent = await world.harness.request('POST', `/api/projects/${home.project.id}/events/`, {
-    key: home.key,
-    headers: { 'content-type': 'application/json' },
-    body: `{"events":[${events.map(body).join()}]}`,
-  });
-  assert.equal(sent.status, 200);
-  const erased = async (value: string | number) => {
-    const filter = { properties: [{ key: typeof value === 'string' ? 'mail' : 'large', value }] };
-    const { body: asked } = await ask(home, 'POST', 'erasures/', { filter });
-    return (await work(home, asked.id)).counts.events;
-  };
-  assert.equal(await erased('x@y.z'), 2);
-  assert.equal(await erased('other'), 1);
-  assert.deepEqual(await stored(home), [`e a {"mail":${large}}`]);
-});
-
 test('killed at each step it goes on; later events are stored under nobody', async () => {
   const home = await world.harness.newOrganization();
   const { db, clickhouse, engine } = world.harness.deps;

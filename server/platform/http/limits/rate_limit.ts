@@ -84,7 +84,7 @@ export function openLimiter(
 
 function openCounts(db: Database, clock: Clock) {
   const counters = new Map<string, Counter>();
-  let pending = new Map<string, Pending>();
+  const pending = openPending();
 
   function counterOf(subject: string, window_seconds: number, now: number): Counter {
     const key = `${window_seconds} ${subject}`;
@@ -98,14 +98,8 @@ function openCounts(db: Database, clock: Clock) {
     for (const { window_seconds } of policies) {
       const counter = counterOf(subject, window_seconds, now);
       counter.current = Math.max(0, counter.current + requests);
-      keep({ subject, window_seconds, index: counter.index, requests });
+      pending.add({ subject, window_seconds, index: counter.index, requests });
     }
-  }
-  function keep(counted: Pending): void {
-    const key = `${counted.window_seconds} ${counted.subject} ${counted.index}`;
-    const entry = pending.get(key);
-    if (entry === undefined) pending.set(key, counted);
-    else entry.requests += counted.requests;
   }
   function take(subject: string, policies: Policy[], now: number): number | undefined {
     let wait: number | undefined;
@@ -128,11 +122,10 @@ function openCounts(db: Database, clock: Clock) {
     const began = clock.now();
     for (const [key, counter] of counters)
       if (counter.index < windowIndex(began, Number.parseInt(key, 10)) - 1) counters.delete(key);
-    if (pending.size === 0) return;
-    const sent = [...pending.values()];
-    pending = new Map();
+    const sent = pending.takeAll();
+    if (sent.length === 0) return;
     const rows = await send(db, sent).catch((error: unknown) => {
-      for (const entry of sent) keep(entry);
+      for (const entry of sent) pending.add(entry);
       throw error;
     });
     // The window may have turned meanwhile, and a counter must not go back to the one before.
@@ -141,13 +134,35 @@ function openCounts(db: Database, clock: Clock) {
       const counter = counterOf(row.subject, row.window_seconds, now);
       const index = windowIndex(Date.parse(row.window_start), row.window_seconds);
       if (counter.index !== index) continue;
-      counter.current =
-        row.requests +
-        (pending.get(`${row.window_seconds} ${row.subject} ${index}`)?.requests ?? 0);
+      counter.current = row.requests + pending.countOf(row, index);
       counter.previous = Math.max(counter.previous, row.previous);
     }
   }
   return { add, take, remaining, synchronise };
+}
+
+/** What was counted and not sent yet, by subject and window. */
+function openPending() {
+  let entries = new Map<string, Pending>();
+  const keyOf = (
+    { window_seconds, subject }: Pick<Pending, 'window_seconds' | 'subject'>,
+    index: number,
+  ) => `${window_seconds} ${subject} ${index}`;
+  return {
+    add(counted: Pending): void {
+      const key = keyOf(counted, counted.index);
+      const entry = entries.get(key);
+      if (entry === undefined) entries.set(key, counted);
+      else entry.requests += counted.requests;
+    },
+    countOf: (of: Pick<Pending, 'window_seconds' | 'subject'>, index: number): number =>
+      entries.get(keyOf(of, index))?.requests ?? 0,
+    takeAll(): Pending[] {
+      const all = [...entries.values()];
+      entries = new Map();
+      return all;
+    },
+  };
 }
 
 /**
