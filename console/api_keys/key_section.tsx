@@ -5,6 +5,7 @@ import type { ApiKeyRow, NewApiKey } from '../../server/api/api_keys/schema.ts';
 import { organizations } from '../organizations/organizations.ts';
 import { ChoiceField, ChoicesField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
+import { RollForm } from '../form/roll_form.tsx';
 import { CopyButton } from '../page/copy_button.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
@@ -16,6 +17,13 @@ import { projectChoices, whereItWorks } from './key_limits.ts';
 import { scope_choices, scopesInWords } from './scope_names.ts';
 
 const day_ms = 86_400_000;
+
+const overlaps: [number, string][] = [
+  [0, 'not at all'],
+  [3_600, 'for an hour'],
+  [86_400, 'for a day'],
+  [604_800, 'for a week'],
+];
 
 type NewKey = Static<typeof NewApiKey>;
 
@@ -112,37 +120,6 @@ function CreateKey({ created }: Creating) {
   );
 }
 
-/** A new key in the place of an old one, which goes on working for a while. */
-function RollKey({ api_key: { id, label }, created }: { api_key: ApiKeyRow } & Creating) {
-  const done = useDone();
-  return (
-    <Seldom summary="Roll it">
-      <Form<NewKey>
-        path={`/api/personal_api_keys/${id}/roll/`}
-        body={({ overlap_seconds }) => ({ overlap_seconds: Number(overlap_seconds) })}
-        done={async (key) => {
-          await done('The key was rolled.', api_keys);
-          created(key);
-        }}
-        button="Roll"
-        about={`the key ${label}`}
-      >
-        <ChoiceField
-          name="overlap_seconds"
-          label="The old key goes on to work"
-          value="86400"
-          options={[
-            { value: '0', label: 'not at all' },
-            { value: '3600', label: 'for an hour' },
-            { value: '86400', label: 'for a day' },
-            { value: '604800', label: 'for a week' },
-          ]}
-        />
-      </Form>
-    </Seldom>
-  );
-}
-
 function Key({ api_key, created }: { api_key: ApiKeyRow } & Creating) {
   const { id, label, mask_value, scopes, expires_at, created_at } = api_key;
   const done = useDone();
@@ -172,7 +149,16 @@ function Key({ api_key, created }: { api_key: ApiKeyRow } & Creating) {
           )}
           , <LastUse api_key={api_key} />
         </p>
-        <RollKey api_key={api_key} created={created} />
+        <RollForm<NewKey>
+          path={`/api/personal_api_keys/${id}/`}
+          name={label}
+          overlaps={overlaps}
+          usual_seconds={86_400}
+          rolled={async (key) => {
+            await done('The key was rolled.', api_keys);
+            created(key);
+          }}
+        />
       </div>
       <Form
         method="DELETE"

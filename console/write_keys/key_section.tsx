@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import type { ProjectRow } from '../../server/api/projects/schema.ts';
 import type { WriteKeyRow } from '../../server/api/write_keys/schema.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
-import { ChoiceField, TextField } from '../form/fields.tsx';
+import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
+import { RollForm } from '../form/roll_form.tsx';
 import { Command } from '../page/command.tsx';
 import { CopyButton } from '../page/copy_button.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
@@ -11,6 +12,16 @@ import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
 import { writeKeysOf, writeKeysPath } from './write_keys.ts';
+
+const day_seconds = 86_400;
+/** Apps that nobody updates live long. */
+const overlaps: [number, string][] = [
+  [0, 'not at all'],
+  [day_seconds, 'for a day'],
+  [7 * day_seconds, 'for a week'],
+  [90 * day_seconds, 'for 90 days'],
+  [366 * day_seconds, 'for 366 days'],
+];
 
 /** What SDKs of the project send events with: its token, and keys that can end by themselves. */
 export function WriteKeySection({ project: { id, api_token } }: { project: ProjectRow }) {
@@ -62,9 +73,8 @@ function CreateKey({ project_id }: { project_id: number }) {
 type OneKey = { project_id: number; write_key: WriteKeyRow };
 
 function Key({ project_id, write_key }: OneKey) {
-  const { id, name, value, expires_at, last_used_at, created_at, managed_by } = write_key;
+  const { id, name, value, expires_at, managed_by } = write_key;
   const done = useDone();
-  const has_ended = expires_at !== null && Date.parse(expires_at) <= now();
   return (
     <li>
       <div>
@@ -76,27 +86,17 @@ function Key({ project_id, write_key }: OneKey) {
           <code className="long">{value}</code>
         </p>
         <CopyButton text={value} what={`the key ${name}`} />
-        <p className="muted">
-          Created <Instant at={created_at} />,{' '}
-          {expires_at === null ? (
-            'works until it is revoked'
-          ) : (
-            <>
-              {has_ended ? 'worked' : 'was replaced, and works'} until{' '}
-              <Instant at={expires_at} is_exact />
-            </>
-          )}
-          ,{' '}
-          {last_used_at === null ? (
-            'never used'
-          ) : (
-            <>
-              last used <Instant at={last_used_at} />
-            </>
-          )}
-        </p>
+        <Life write_key={write_key} />
         <RenameKey project_id={project_id} write_key={write_key} />
-        {expires_at === null && <RollKey project_id={project_id} write_key={write_key} />}
+        {expires_at === null && (
+          <RollForm
+            path={`${writeKeysPath(project_id)}${id}/`}
+            name={name}
+            overlaps={overlaps}
+            usual_seconds={7 * day_seconds}
+            rolled={() => done('The key was rolled.', writeKeysOf(project_id))}
+          />
+        )}
       </div>
       <Form
         method="DELETE"
@@ -116,6 +116,33 @@ function Key({ project_id, write_key }: OneKey) {
   );
 }
 
+/** When it was created, how long it works, and when it was used. */
+function Life({ write_key }: Pick<OneKey, 'write_key'>) {
+  const { created_at, expires_at, last_used_at } = write_key;
+  const has_ended = expires_at !== null && Date.parse(expires_at) <= now();
+  return (
+    <p className="muted">
+      Created <Instant at={created_at} />,{' '}
+      {expires_at === null ? (
+        'works until it is revoked'
+      ) : (
+        <>
+          {has_ended ? 'worked' : 'was replaced, and works'} until{' '}
+          <Instant at={expires_at} is_exact />
+        </>
+      )}
+      ,{' '}
+      {last_used_at === null ? (
+        'never used'
+      ) : (
+        <>
+          last used <Instant at={last_used_at} />
+        </>
+      )}
+    </p>
+  );
+}
+
 function RenameKey({ project_id, write_key: { id, name } }: OneKey) {
   const done = useDone();
   return (
@@ -128,35 +155,6 @@ function RenameKey({ project_id, write_key: { id, name } }: OneKey) {
         about={`the key ${name}`}
       >
         <TextField name="name" label="Where it is used" value={name} autoComplete="off" />
-      </Form>
-    </Seldom>
-  );
-}
-
-/** A new key in the place of an old one, which goes on working for a while. */
-function RollKey({ project_id, write_key: { id, name } }: OneKey) {
-  const done = useDone();
-  return (
-    <Seldom summary="Roll it">
-      <Form
-        path={`${writeKeysPath(project_id)}${id}/roll/`}
-        body={({ overlap_seconds }) => ({ overlap_seconds: Number(overlap_seconds) })}
-        done={() => done('The key was rolled.', writeKeysOf(project_id))}
-        button="Roll"
-        about={`the key ${name}`}
-      >
-        <ChoiceField
-          name="overlap_seconds"
-          label="The old key goes on to work"
-          value="604800"
-          options={[
-            { value: '0', label: 'not at all' },
-            { value: '86400', label: 'for a day' },
-            { value: '604800', label: 'for a week' },
-            { value: '7776000', label: 'for 90 days' },
-            { value: '31622400', label: 'for 366 days' },
-          ]}
-        />
       </Form>
     </Seldom>
   );
