@@ -16,6 +16,7 @@ import type { Chore } from '../platform/chores.ts';
 import { sweepMails } from '../platform/mail/sweep_mails.ts';
 import { sweepBulkActions } from './batch_exports/bulk_actions/sweep.ts';
 import { workBulkActions } from './batch_exports/bulk_actions/work.ts';
+import { sweepVisitorSalts } from './capture/visitor_salts.ts';
 import { sweepPlans } from './configuration/store.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
 import { recheckDomains } from './domains/proof/recheck.ts';
@@ -141,6 +142,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of old ingestion warnings',
       interval_ms: 3_600_000,
       work: () => sweepWarnings(deps.db, deps.clock.now()),
+    },
+    {
+      name: 'removal of the salts of days that are over',
+      interval_ms: 600_000,
+      work: () => sweepVisitorSalts(deps.db, deps.clock.now()),
     },
     {
       name: 'removal of sign-ins that have expired',

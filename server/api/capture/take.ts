@@ -8,7 +8,6 @@ import type { WarningExample, WarningReason } from '../../engine/ingestion_warni
 import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
 import { diskFull } from '../../platform/http/disk_full.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
-import type { WriteAccess } from '../write_keys/store.ts';
 import { readMessage } from './read/aside.ts';
 import type { OpenedMessage } from './read/aside.ts';
 import { busyCapture } from './busy.ts';
@@ -20,6 +19,8 @@ import type { Read } from './read/read_draft.ts';
 import type { Refusals } from './refusals.ts';
 import type { Traffic } from './read/traffic.ts';
 import { unpackBody } from './read/unpack.ts';
+import { openVisitorSalts } from './visitor_salts.ts';
+import type { VisitorSalts } from './visitor_salts.ts';
 import type { WriteAccessFinder } from './write_access.ts';
 
 /** Takes the events of a request and gives what its client is answered. */
@@ -37,10 +38,11 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
   const warnings = sharedWarnings(deps);
   const { metrics } = deps;
   const { limits, refusals } = gate;
+  const saltOf = openVisitorSalts(deps.db);
   const takeMessage = async (message: OpenedMessage, sent: Sent): Promise<Answer> => {
-    const access = await admitted(message, sent, gate);
-    const { team_id } = access;
-    const judged = judge(message, { ...access, ...sent.sender });
+    const traffic = await admitted(message, sent, { ...gate, saltOf });
+    const { team_id } = traffic;
+    const judged = judge(message, traffic);
     const taken = await takeReads(ingestion, team_id, judged.reads);
     for (const outcome of ['taken', 'duplicates', 'rejected'] as const)
       if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
@@ -81,14 +83,14 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
 async function admitted(
   message: OpenedMessage,
   sent: Sent,
-  { limits, findAccess, refusals }: Gate,
-): Promise<WriteAccess> {
+  { limits, findAccess, refusals, saltOf }: Gate & { saltOf: VisitorSalts },
+): Promise<Traffic> {
   let team_id: number | undefined;
   try {
     const access = await findAccess(message.key);
     team_id = access.team_id;
     limits.countProject(team_id);
-    return access;
+    return { ...access, ...sent.sender, visitor_salt: await saltOf(sent.received_ms) };
   } catch (error) {
     message.drop();
     throw noted(refusals, sent, error, team_id);

@@ -8,9 +8,10 @@ import type { BackupPlace } from './place.ts';
 
 /**
  * What belongs to processes and browsers and not to what was decided: who restores a server has
- * other processes, and everybody signs in again.
+ * other processes, and everybody signs in again. Salts of visitors are to be gone with their day,
+ * wherever they stand.
  */
-const left_out = new Set(['workers', 'rate_counts', 'insert_pace', 'sessions']);
+const left_out = new Set(['workers', 'rate_counts', 'insert_pace', 'sessions', 'visitor_salts']);
 
 /** What of the control store goes into a manifest. */
 type ControlCopy = Pick<Manifest, 'control_taken_at' | 'migrations' | 'tables' | 'sequences'>;

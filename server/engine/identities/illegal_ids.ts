@@ -12,11 +12,12 @@ const in_any_case = [
   'true',
   'undefined',
 ];
-// Under `$erased` stand events of persons who were erased, of all of them; under
-// `$posthog_cookieless` those of all visitors of a page whose posthog-js may keep nothing.
+/** What posthog-js calls each visitor of a page on which it may keep nothing. */
+export const cookieless_id = '$posthog_cookieless';
+// Under `$erased` stand the events of all persons who were erased.
 const as_written = [
   '$erased',
-  '$posthog_cookieless',
+  cookieless_id,
   '0',
   'NaN',
   'None',

@@ -13,6 +13,7 @@ import type { Read } from './read_draft.ts';
 import { skewOf } from './times.ts';
 import { openTraffic } from './traffic.ts';
 import { lz64, packedWithLz64 } from './unpack.ts';
+import { openVisitors } from './visitors.ts';
 import { withWholeCharacters } from './whole_characters.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -50,8 +51,9 @@ export function openMessage(bytes: Buffer, sent: Sent): Message {
     length,
     read: (traffic) => {
       const judge = openTraffic(traffic);
+      const named = traffic === undefined ? undefined : openVisitors(traffic);
       const thin = openThinning();
-      return Iterator.from(events).map((draft) => thin(readDraft(draft, clocks, judge)));
+      return Iterator.from(events).map((draft) => thin(readDraft(draft, clocks, { judge, named })));
     },
   };
 }

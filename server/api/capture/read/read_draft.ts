@@ -37,11 +37,23 @@ type Told = {
 /** What all events of a request share: when it came, and what its sender's clock lacks. */
 export type Clocks = { received_ms: number; skew_ms: number };
 
+/** What a project does with events before they are read: it judges them, and names its visitors. */
+export type Before = {
+  judge?: TrafficJudge | undefined;
+  named?: ((draft: Draft) => Draft) | undefined;
+};
+
 /**
  * Makes of a draft the event to store. Guarantees: what can be kept is kept, cut or replaced under
  * a warning; what cannot is refused under one; never throws for what the draft holds.
  */
-export function readDraft(draft: Draft, clocks: Clocks, judge?: TrafficJudge): Read<PlainEvent> {
+export function readDraft(
+  as_sent: Draft,
+  clocks: Clocks,
+  { judge, named }: Before = {},
+): Read<PlainEvent> {
+  const judged = judge?.(as_sent.properties);
+  const draft = named?.(as_sent) ?? as_sent;
   const warnings: WarningReason[] = [];
   const sent: Told['sent'] = {};
   const warn = (reason: WarningReason, value?: unknown) => {
@@ -57,7 +69,6 @@ export function readDraft(draft: Draft, clocks: Clocks, judge?: TrafficJudge): R
     uuid: sent_uuid,
     told: { event: excerpt(draft.name), distinct_id: excerpt(draft.distinct_id), sent },
   });
-  const judged = judge?.(draft.properties);
   if (judged?.fate === 'drop') {
     const reason = `${judged.kind}_dropped` as const;
     sent[reason] = judged.by;

@@ -51,6 +51,8 @@ const wanted: Traffic = {
   internal_addresses: ['203.0.113.0/24', '2001:db8::/32', '198.51.100.7'],
   user_agent: chrome,
   address: '192.0.2.1',
+  team_id: 1,
+  visitor_salt: '',
 };
 const cases: [says: string, properties: unknown, sender: Partial<Traffic>, judged?: string][] = [
   ['somebody', {}, {}],

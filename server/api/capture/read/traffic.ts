@@ -3,12 +3,10 @@ import ipaddr from 'ipaddr.js';
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { EventFate, ProjectTraffic } from '../../projects/schema.ts';
+import type { Visit } from './visitors.ts';
 
 /** What a project wants of robots and of its own people, and who sent the request. Plain data. */
-export type Traffic = ProjectTraffic & {
-  user_agent: string | undefined;
-  address: string;
-};
+export type Traffic = ProjectTraffic & Visit;
 
 /** What kind of traffic an event is that is not kept as it is, by what, and what becomes of it. */
 export type Judged = {

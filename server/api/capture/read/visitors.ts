@@ -1,0 +1,46 @@
+import { createHmac } from 'node:crypto';
+import { cookieless_id } from '../../../engine/identities/illegal_ids.ts';
+import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import type { Draft } from '../draft.ts';
+
+/** What tells the visitors of a project apart who keep nothing. Plain data. */
+export type Visit = {
+  team_id: number;
+  user_agent: string | undefined;
+  address: string;
+  /** Of the day on which the request came. */
+  visitor_salt: string;
+};
+
+/** What the id was made of, and is not stored beside it. */
+const told_apart_by = ['$ip', '$raw_user_agent'] as const;
+
+/**
+ * Names the visitors without cookies of a request, whom their SDK calls all alike. Guarantee: the
+ * same browser at the same address is the same visitor of a project for a day, and once the salt of
+ * that day is gone, nobody can tell from the id who it was. What an event says itself of its
+ * address and browser counts before what the request says: a server may have passed it on.
+ */
+export function openVisitors({ team_id, user_agent, address, visitor_salt }: Visit) {
+  return (draft: Draft): Draft => {
+    if (draft.distinct_id !== cookieless_id) return draft;
+    const given: JsonObject = isJsonObject(draft.properties) ? draft.properties : {};
+    const [from = address, agent = user_agent ?? ''] = told_apart_by.map((name) =>
+      typeof given[name] === 'string' ? given[name] : undefined,
+    );
+    const id = createHmac('sha256', visitor_salt)
+      .update(JSON.stringify([team_id, from, agent]))
+      .digest()
+      .subarray(0, 16)
+      .toString('base64url');
+    const properties = isJsonObject(draft.properties) ? without(given) : draft.properties;
+    return { ...draft, distinct_id: `cookieless_${id}`, properties };
+  };
+}
+
+function without(properties: JsonObject): JsonObject {
+  const kept = { ...properties };
+  for (const name of told_apart_by) delete kept[name];
+  return kept;
+}
