@@ -1,13 +1,8 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
-import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import type { Config } from '../../config/config.ts';
-import { keepClear, removeAgain } from '../../engine/reconcile/kept_store.ts';
-import { setAside } from '../../engine/runs/hold_until_reconciled.ts';
-import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
-import type { Reconciled } from '../../engine/reconcile/reconcile.ts';
 import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { commandLine } from '../../platform/command_line.ts';
@@ -18,7 +13,7 @@ import { writeKeptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts'
 import { version } from '../../platform/version.ts';
 import { openAnalytics } from '../stores/analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
-import { migrations_folder, openProcess } from '../process/process.ts';
+import { migrations_folder } from '../process/process.ts';
 import { openStores, restoring_name } from '../stores/stores.ts';
 import type { Stores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
@@ -27,6 +22,7 @@ import { fillAnalytics } from './analytics_fill.ts';
 import { damagedFile } from './backup_file.ts';
 import { openTelling, rowsOf } from './backup.ts';
 import { fillControl } from './control_copy.ts';
+import { requireKnownSchema } from './known_schema.ts';
 import {
   clearLost,
   keptStore,
@@ -43,12 +39,9 @@ import { openPlace } from './open_place.ts';
 import { presentFiles } from './place.ts';
 import { requireEmptyAnalytics, requireEmptyControl } from './require_empty.ts';
 import type { BackupPlace } from './place.ts';
+import { settleRestored } from './settle_restored.ts';
+import type { Restored } from './settle_restored.ts';
 import { tellReconciled } from './tell_reconciled.ts';
-
-const remove_ms_max = 24 * 3_600_000;
-
-/** What became of each export, and what else a person has to know, in sentences. */
-export type Restored = { exports: Reconciled[]; said: string[] };
 
 /** The options of `sluice restore`. */
 export type RestoreFlags = { passphraseFile?: string; to?: string; lost?: string; json?: boolean };
@@ -155,7 +148,7 @@ export async function restoreBackup(
       writeKeptSecretKeys(config.data_dir, keys);
     const { manifest } = backup;
     await fillStores(context, stores, { place, manifest, compares, lost });
-    const restored = await settle(context, stores, { manifest, lost });
+    const restored = await settleRestored(context, stores, { place, backup, passphrase, lost });
     await stores.close();
     await rm(join(config.data_dir, restoring_name), { force: true });
     return restored;
@@ -167,24 +160,6 @@ export async function restoreBackup(
     } else await clearLost(config, lost);
     throw error;
   }
-}
-
-/** A backup of a newer release has tables that this one does not know. */
-function requireKnownSchema({ migrations, analytics_migrations, release }: Manifest): void {
-  const analytics = readdirSync(join(migrations_folder, 'clickhouse'));
-  const own = new Map(
-    readdirSync(migrations_folder)
-      .filter((name) => name.endsWith('.sql'))
-      .map((name) => [name, hash('sha256', readFileSync(join(migrations_folder, name), 'utf8'))]),
-  );
-  const unknown =
-    migrations.find(({ name, sha256 }) => own.get(name) !== sha256)?.name ??
-    analytics_migrations.find((name) => !analytics.includes(name));
-  if (unknown !== undefined)
-    throw new UserError(
-      `The backup was created by Sluice ${release} and has the migration ${unknown}, which this ` +
-        `Sluice ${version} does not know. Restore it with ${release} or a newer one.`,
-    );
 }
 
 async function requireFiles(place: BackupPlace, manifest: Manifest): Promise<void> {
@@ -256,33 +231,5 @@ async function fillStores(
   } finally {
     await clickhouse.close();
     await db.close();
-  }
-}
-
-/** Brings the stores to this release, and the ledgers to what the destinations hold. */
-async function settle(
-  { config, log }: Pick<CommandContext, 'config' | 'log'>,
-  stores: Stores,
-  { manifest, lost }: { manifest: Manifest; lost: LostStore | undefined },
-): Promise<Restored> {
-  const opened = await openProcess(config, stores, log, 'command');
-  try {
-    const { engine } = opened.deps;
-    const { taken_at, control_taken_at } = manifest;
-    if (lost === 'postgres') {
-      const { latest, said } = await keepClear(engine);
-      await setAside(engine.db, { taken_at, control_taken_at: latest });
-      return { exports: await reconcileAll(engine), said };
-    }
-    const said =
-      lost === undefined
-        ? []
-        : await removeAgain(engine, taken_at, AbortSignal.timeout(remove_ms_max));
-    await setAside(engine.db, { taken_at, control_taken_at });
-    // A control store that was kept knows what was delivered, also to who cannot say it.
-    const known = lost === undefined ? {} : { assumption: 'missing' as const };
-    return { exports: await reconcileAll(engine, known), said };
-  } finally {
-    await opened.close();
   }
 }
