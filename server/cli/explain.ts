@@ -1,4 +1,5 @@
 import { ConfigError } from '../config/config.ts';
+import { isDiskFull } from '../platform/disk/full_disk.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
 import { ControlStoreError } from '../platform/postgres/control_store.ts';
 import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
@@ -30,6 +31,11 @@ export function explain(error: unknown): number {
   }
   if (told.some((kind) => error instanceof kind)) {
     process.stderr.write(`${(error as Error).message}\n`);
+    return 1;
+  }
+  if (isDiskFull(error)) {
+    const [reason] = (error as Error).message.split('\n');
+    process.stderr.write(`A disk is full: ${reason}. Make room, then run this command again.\n`);
     return 1;
   }
   process.stderr.write(

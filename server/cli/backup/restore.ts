@@ -6,7 +6,8 @@ import type { Config } from '../../config/config.ts';
 import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { commandLine } from '../../platform/command_line.ts';
-import { lockDataFolder } from '../../platform/data_folder.ts';
+import { FolderInUseError, lockDataFolder } from '../../platform/data_folder.ts';
+import { freeBytes, isDiskFull } from '../../platform/disk/full_disk.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { migratePostgres } from '../../platform/postgres/migrate.ts';
 import { writeKeptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
@@ -20,7 +21,7 @@ import { UserError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
 import { fillAnalytics } from './analytics_fill.ts';
 import { damagedFile } from './backup_file.ts';
-import { openTelling, rowsOf } from './backup.ts';
+import { rowsOf } from './backup.ts';
 import { fillControl } from './control_copy.ts';
 import { requireKnownSchema } from './known_schema.ts';
 import {
@@ -41,7 +42,11 @@ import { requireEmptyAnalytics, requireEmptyControl } from './require_empty.ts';
 import type { BackupPlace } from './place.ts';
 import { settleRestored } from './settle_restored.ts';
 import type { Restored } from './settle_restored.ts';
+import { openTelling } from './telling.ts';
 import { tellReconciled } from './tell_reconciled.ts';
+
+/** With less PostgreSQL cannot begin another file of its journal. */
+const room_bytes_min = 16 * 2 ** 20;
 
 /** The options of `sluice restore`. */
 export type RestoreFlags = { passphraseFile?: string; to?: string; lost?: string; json?: boolean };
@@ -142,8 +147,9 @@ export async function restoreBackup(
         'kept in the data folder.',
     );
   await (lost === undefined ? prepareFolder(config) : prepareForLost(config, lost));
-  const stores = await openStores(config, log, { is_restoring: true });
+  let stores: Stores | undefined;
   try {
+    stores = await openStores(config, log, { is_restoring: true });
     if (!isControlKept && config.secret_key === undefined)
       writeKeptSecretKeys(config.data_dir, keys);
     const { manifest } = backup;
@@ -153,13 +159,37 @@ export async function restoreBackup(
     await rm(join(config.data_dir, restoring_name), { force: true });
     return restored;
   } catch (error) {
-    await stores.close();
+    // Then what is there is another's.
+    if (error instanceof FolderInUseError) throw error;
+    // What is free is asked before anything is taken away.
+    const told = (await lacksRoom(config, error)) ? noRoom(config, backup.manifest) : error;
+    await stores?.close();
     if (lost === undefined) {
       await clearFolder(config.data_dir);
       await rm(join(config.data_dir, restoring_name), { force: true });
     } else await clearLost(config, lost);
-    throw error;
+    throw told;
   }
+}
+
+/**
+ * A store that ends because it cannot write leaves nothing but a connection that has ended: then
+ * the room that is left tells it.
+ */
+async function lacksRoom(config: Config, error: unknown): Promise<boolean> {
+  const isEmbedded = config.database_url === undefined || config.clickhouse_url === undefined;
+  if (!isEmbedded || error instanceof UserError) return false;
+  return isDiskFull(error) || ((await freeBytes(config.data_dir)) ?? Infinity) < room_bytes_min;
+}
+
+function noRoom({ data_dir }: Config, manifest: Manifest): UserError {
+  const bytes = filesOf(manifest).reduce((sum, file) => sum + file.bytes, 0);
+  return new UserError(
+    `There is no room left in ${data_dir}: the files of the backup take ` +
+      `${Math.ceil(bytes / 2 ** 20)} MiB compressed, and stores several times as much, beside ` +
+      'some 100 MiB of their own. What was restored is taken away again. Make room, or name ' +
+      'another folder with SLUICE_DATA_DIR, then restore again.',
+  );
 }
 
 async function requireFiles(place: BackupPlace, manifest: Manifest): Promise<void> {
