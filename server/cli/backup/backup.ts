@@ -8,7 +8,7 @@ import type { CommandContext } from '../command_context.ts';
 import { secretKeysOf } from '../process/process.ts';
 import { findLostAnalytics } from '../stores/missing_rows.ts';
 import { joinStores } from '../stores/stores.ts';
-import { UserError } from '../user_error.ts';
+import { UserError, WrongUsageError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
 import { rows_per_file } from './analytics_copy.ts';
 import { listBackups, nameOf, openBackupKeys, readManifest } from './manifest.ts';
@@ -184,6 +184,7 @@ function ownStores({ config }: CommandContext): string[] {
 
 function wholeOf(text: string | undefined, flag: string): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UserError(`${flag} takes a whole number from 1 on.`);
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new WrongUsageError(`${flag} takes a whole number from 1 on.`);
   return Number(text);
 }

@@ -17,7 +17,7 @@ import type { CommandContext } from '../command_context.ts';
 import { migrations_folder } from '../process/process.ts';
 import { openStores, restoring_name } from '../stores/stores.ts';
 import type { Stores } from '../stores/stores.ts';
-import { UserError } from '../user_error.ts';
+import { UserError, WrongUsageError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
 import { fillAnalytics } from './analytics_fill.ts';
 import { damagedFile } from './backup_file.ts';
@@ -110,7 +110,7 @@ export async function chooseBackup(place: BackupPlace, to?: string): Promise<Kno
     throw new UserError(`There is no whole backup in ${place.name}. Name another place.`);
   const until = to === undefined ? undefined : Date.parse(to);
   if (Number.isNaN(until))
-    throw new UserError(`"${to}" is no instant. Write one as 2026-11-22T21:00:00Z.`);
+    throw new WrongUsageError(`"${to}" is no instant. Write one as 2026-11-22T21:00:00Z.`);
   const before =
     until === undefined ? names : names.filter((name) => name <= nameOf(isoInstant(until)));
   const name = before.at(-1);
