@@ -292,10 +292,6 @@ test('the compose files, the image and the unit name settings and commands of ou
   assert.ok(commands.has(/^CMD \["(\w+)"\]$/m.exec(image)![1]!));
   const unit = read('deploy/sluice.service');
   assert.ok(commands.has(/^ExecStart=\S+ sluice (\w+)$/m.exec(unit)![1]!));
-  // Who has the package alone finds it where the page says.
-  const [, packed] = /\/sluice\/build\/(\S+)"/.exec(read('docs/install.md'))!;
-  const packing = read('scripts/package/build_package.ts');
-  assert.ok(packing.includes(`copy('deploy/sluice.service', '${packed}');`));
   // What is measured with one arena is run with one, however it is started.
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   for (const start of [image, unit, scripts['start']!, read('test/processes/server_process.ts')])
