@@ -6,6 +6,7 @@ import { workOneStep } from '../../engine/erasures/work.ts';
 import { storedErasedIds } from '../../engine/reconcile/stored_erased_ids.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
+import { commandLine } from '../../platform/command_line.ts';
 import type { LaterErasure, LaterKnown } from './later_backups.ts';
 
 /** Longer than any process remembers what it read of the analytics store. */
@@ -39,7 +40,8 @@ export async function eraseAgain(
         `The ${kind} ${name} was deleted after the backup, and is back: delete it again.`,
     ),
     `Erasures of after ${known.until} are in no backup of this place: look them up where you keep ` +
-      'whom you were asked to erase, and ask for them again.',
+      'whom you were asked to erase, and ask for them again. ' +
+      `\`${commandLine('verify')}\` names those for which a delivery was written once more.`,
   ];
 }
 
