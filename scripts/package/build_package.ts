@@ -26,6 +26,8 @@ if (!existsSync(join(root, 'console/dist/index.html'))) {
 for (const path of globSync('server/**/*.{css,json}', { cwd: root })) copy(path);
 for (const path of ['migrations', 'console/dist']) copy(path);
 copy('scripts/package/sluice.mjs', 'bin/sluice.mjs');
+// Who has the package has no checkout to take it from.
+copy('deploy/sluice.service', 'sluice.service');
 chmodSync(join(target, 'bin/sluice.mjs'), 0o755);
 
 const bill = billOfMaterials();

@@ -1,7 +1,8 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { version } from '../platform/version.ts';
 import type { ImportFlags } from './import/command.ts';
 import type { Wrap } from './command_context.ts';
+import type { AcceptedStore } from './process/process.ts';
 import { addBackupCommands, addMigrateStoreCommand } from './backup_commands.ts';
 import { addConfigCommand } from './config_commands.ts';
 import {
@@ -57,13 +58,15 @@ function build(wrap: Wrap): Command {
   program
     .command('migrate')
     .description('bring both stores to this version and exit')
-    .option(
-      '--accept-store',
-      'the database came from another PostgreSQL, or the rows of ClickHouse are gone: it is right',
+    .addOption(
+      new Option(
+        '--accept-store <store>',
+        'postgres: the database came from another PostgreSQL; clickhouse: its rows are gone',
+      ).choices(['postgres', 'clickhouse']),
     )
     .option('--status', 'change nothing; say what is pending and what goes on in the background')
     .action(
-      wrap(async (context, options: { acceptStore?: boolean; status?: boolean }) => {
+      wrap(async (context, options: { acceptStore?: AcceptedStore; status?: boolean }) => {
         const { migrate, migrationStatus } = await import('./migrate.ts');
         return options.status === true ? migrationStatus(context) : migrate(context, options);
       }),

@@ -4,7 +4,7 @@ import { createErasure } from '../api/erasures/store.ts';
 import { erasureEntry } from '../api/erasures/entry.ts';
 import type { Deps } from '../deps.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
-import { UserError } from './user_error.ts';
+import { UserError, WrongUsageError } from './user_error.ts';
 
 type Row = {
   id: string;
@@ -50,7 +50,9 @@ export async function erase(
   { distinctId: distinct_ids, anonymize }: { distinctId: string[]; anonymize?: boolean },
 ): Promise<string> {
   if (distinct_ids.some((id) => id === '' || id.length > distinct_id_length_max))
-    throw new UserError(`--distinct-id takes ids of 1 to ${distinct_id_length_max} characters.`);
+    throw new WrongUsageError(
+      `--distinct-id takes ids of 1 to ${distinct_id_length_max} characters.`,
+    );
   const team_id = /^\d{1,9}$/.test(project) ? Number(project) : 0;
   const id = await db.transaction(async (tx) => {
     const found = await tx.row<{ organization_id: string }>(

@@ -1,10 +1,11 @@
 import { ConfigError } from '../config/config.ts';
+import { isDiskFull } from '../platform/disk/full_disk.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
 import { ControlStoreError } from '../platform/postgres/control_store.ts';
 import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { NoStoreError, RestoreUnfinishedError } from './stores/stores.ts';
-import { UserError } from './user_error.ts';
+import { UserError, WrongUsageError } from './user_error.ts';
 
 /** Faults whose message is made for the person at the terminal. */
 const told = [
@@ -20,7 +21,8 @@ const told = [
 
 /**
  * Tells on standard error why a command failed, and gives its exit code: a known fault in a
- * sentence, without a stack; wrong settings by their names.
+ * sentence, without a stack, and with 2 where the command line was wrong; wrong settings by their
+ * names.
  */
 export function explain(error: unknown): number {
   if (error instanceof ConfigError) {
@@ -30,6 +32,11 @@ export function explain(error: unknown): number {
   }
   if (told.some((kind) => error instanceof kind)) {
     process.stderr.write(`${(error as Error).message}\n`);
+    return error instanceof WrongUsageError ? 2 : 1;
+  }
+  if (isDiskFull(error)) {
+    const [reason] = (error as Error).message.split('\n');
+    process.stderr.write(`A disk is full: ${reason}. Make room, then run this command again.\n`);
     return 1;
   }
   process.stderr.write(

@@ -10,7 +10,7 @@ import { all_scopes, isScope } from '../platform/http/caller/scopes.ts';
 import { isUuid } from '../platform/uuid.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
 import type { CommandContext } from './command_context.ts';
-import { UserError } from './user_error.ts';
+import { UserError, WrongUsageError } from './user_error.ts';
 import { sayWith } from './process/with_process.ts';
 
 const day_ms = 24 * 3_600_000;
@@ -26,7 +26,7 @@ export async function issueKey(
 ): Promise<string> {
   const given = wanted.label.trim();
   if (given === '' || given.length > label_length_max)
-    throw new UserError(`--label takes a text of 1 to ${label_length_max} characters.`);
+    throw new WrongUsageError(`--label takes a text of 1 to ${label_length_max} characters.`);
   const user = await getKeyOwner(deps.db, wanted.email);
   const expires_at =
     wanted.expires_in_days === undefined
@@ -62,12 +62,12 @@ export async function createKey(
   const scopes = options.scopes.split(',').map((scope) => scope.trim());
   const wrong = scopes.filter((scope) => !isScope(scope));
   if (wrong.length > 0)
-    throw new UserError(
+    throw new WrongUsageError(
       `No such scope: ${wrong.join(', ')}. There are *, ${all_scopes.join(', ')}.`,
     );
   const days = options.expiresInDays === undefined ? undefined : Number(options.expiresInDays);
   if (days !== undefined && !(days > 0 && days <= 36_500))
-    throw new UserError('--expires-in-days must be a number of days above 0.');
+    throw new WrongUsageError('--expires-in-days must be a number of days above 0.');
   const email = options.email ?? context.config.owner_email;
   const wanted = { email, label: options.label, scopes, expires_in_days: days };
   return sayWith(context, (deps) => issueKey(deps, wanted));
@@ -121,7 +121,8 @@ export async function revokeKey(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
   id: string,
 ): Promise<string> {
-  if (!isUuid(id)) throw new UserError(`"${id}" is not the id of a key: see sluice key list.`);
+  if (!isUuid(id))
+    throw new WrongUsageError(`"${id}" is not the id of a key: see sluice key list.`);
   return db.transaction(async (tx) => {
     const owner = await tx.row<{ id: number; uuid: string; email: string }>(sql`
       SELECT u.id, u.uuid, u.email FROM personal_api_keys k JOIN users u ON u.id = k.user_id

@@ -2,16 +2,16 @@ import type { CommandContext } from './command_context.ts';
 import { lookAtBackground } from './doctor/background_findings.ts';
 import { migrations_folder } from './process/process.ts';
 import { lookAtSchema } from './doctor/schema_findings.ts';
+import type { AcceptedStore } from './process/process.ts';
 import { withProcess } from './process/with_process.ts';
 
 /**
- * Brings both stores to this version. With `acceptStore` the database may have come from another
- * PostgreSQL. Harmless when they are there already, also while a server
- * runs.
+ * Brings both stores to this version. `acceptStore` says of which store a person knows that it is
+ * another one than before, or empty. Harmless when they are there already, also while a server runs.
  */
 export async function migrate(
   context: CommandContext,
-  { acceptStore = false }: { acceptStore?: boolean } = {},
+  { acceptStore }: { acceptStore?: AcceptedStore } = {},
 ): Promise<number> {
   const background = await withProcess(context, async ({ deps }) => lookAtBackground(deps.db), {
     start: 'always',

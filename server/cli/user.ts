@@ -12,7 +12,7 @@ import type { Change } from '../platform/activity/changes.ts';
 import { isAddress } from '../platform/mail/mailbox.ts';
 import { isDatabaseError } from '../platform/postgres/database.ts';
 import type { Transaction } from '../platform/postgres/database.ts';
-import { UserError } from './user_error.ts';
+import { UserError, WrongUsageError } from './user_error.ts';
 
 /**
  * Everybody with an account, a line each, by address: how they can get in, and where they are a
@@ -48,9 +48,9 @@ export async function createUser(
 ): Promise<string> {
   const { email, organization } = wanted;
   const level = Number(wanted.level);
-  if (!isAddress(email)) throw new UserError(`${email} is not an e-mail address.`);
+  if (!isAddress(email)) throw new WrongUsageError(`${email} is not an e-mail address.`);
   if (![1, 8, 15].includes(level))
-    throw new UserError('--level must be 1 (member), 8 (administrator) or 15 (owner).');
+    throw new WrongUsageError('--level must be 1 (member), 8 (administrator) or 15 (owner).');
   try {
     return await deps.db.transaction(async (tx) => {
       const organization_id =

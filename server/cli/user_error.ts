@@ -7,3 +7,14 @@ export class UserError extends Error {
     this.name = 'UserError';
   }
 }
+
+/**
+ * The command line, or a setting that the command needs, is not as the command takes it: it ends
+ * with 2, as for an option that there is not.
+ */
+export class WrongUsageError extends UserError {
+  constructor(message: string) {
+    super(message);
+    this.name = 'WrongUsageError';
+  }
+}

@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { listSourceFiles, root } from './source_files.ts';
 
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const own = /moduleBeside\(import\.meta, '([^']+)'\)/g;
 
 test('what a thread or a process starts with is a module of the package', () => {
@@ -49,3 +50,9 @@ function serverFiles() {
     ({ path }) => path.startsWith('server/') && !path.endsWith('.test.ts'),
   );
 }
+
+test('who has the package alone finds the unit of systemd where the page says', () => {
+  const [, packed] = /\/sluice\/build\/(\S+)"/.exec(read('docs/install.md'))!;
+  const packing = read('scripts/package/build_package.ts');
+  assert.ok(packing.includes(`copy('deploy/sluice.service', '${packed}');`));
+});

@@ -28,7 +28,7 @@ import { migrations_folder } from '../process/process.ts';
 import { RestoreUnfinishedError, joinStores, openStores } from '../stores/stores.ts';
 import { UserError } from '../user_error.ts';
 import { backup, createBackup, rowsOf } from './backup.ts';
-import { copyControl } from './control_copy.ts';
+import { controlFolder, copyControl } from './control_copy.ts';
 import { filesOf, listBackups, readManifest, writeManifest } from './manifest.ts';
 import { openPlace } from './open_place.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
@@ -171,7 +171,9 @@ test('two backups of one name leave the files of each other alone', async () => 
   const { database_url } = delivering.stores;
   const copies = [];
   for (const _ of [1, 2])
-    copies.push(await copyControl(database_url, place, '20261122T210000000Z', () => undefined));
+    copies.push(
+      await copyControl(database_url, place, controlFolder('20261122T210000000Z'), () => {}),
+    );
   const names = copies.flatMap(({ tables }) =>
     filesOf({ tables, stretches: [] }).map(({ name }) => name),
   );

@@ -17,17 +17,23 @@ const left_out = new Set(['workers', 'rate_counts', 'insert_pace', 'sessions', '
 type ControlCopy = Pick<Manifest, 'control_taken_at' | 'migrations' | 'tables' | 'sequences'>;
 
 /**
- * Copies the control store as it is at one instant, each table into a file. They lie in a folder of
- * this copy alone: two backups have one name while nothing settles, and neither may take the files
- * of the other. Nothing waits for it, and nothing is changed.
+ * A folder for one copy of the control store alone: two backups have one name while nothing
+ * settles, and neither may take the files of the other.
+ */
+export function controlFolder(backup: string): string {
+  return `control/${backup}-${randomUUID().slice(0, 8)}/`;
+}
+
+/**
+ * Copies the control store as it is at one instant, each table into a file of the folder. Nothing
+ * waits for it, and nothing is changed.
  */
 export async function copyControl(
   url: string,
   place: BackupPlace,
-  backup: string,
+  folder: string,
   tell: (line: string) => void,
 ): Promise<ControlCopy> {
-  const folder = `control/${backup}-${randomUUID().slice(0, 8)}/`;
   const session = await openCopySession(url, 'snapshot');
   try {
     const [at] = await session.rows<{ now: string }>(

@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -26,10 +26,14 @@ export function openFolderPlace(address: string): BackupPlace {
       const { problem } = lookAtFolder(root);
       if (problem !== undefined) throw new UserError(`${problem}.`);
       const path = pathOf(name);
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await writeDurably(`${path}${draft_ending}`, bytes);
-      await rename(`${path}${draft_ending}`, path);
-      await syncFolder(dirname(path));
+      try {
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await writeDurably(`${path}${draft_ending}`, bytes);
+        await rename(`${path}${draft_ending}`, path);
+        await syncFolder(dirname(path));
+      } catch (error) {
+        throw isFullFolder(error) ? fullPlace(root) : error;
+      }
     },
     read: (name) => unlessMissing(() => openContent(pathOf(name))),
     size: (name) => unlessMissing(async () => (await stat(pathOf(name))).size),
@@ -44,8 +48,25 @@ export function openFolderPlace(address: string): BackupPlace {
         else yield relative(root, path).split(sep).join('/');
       }
     },
-    remove: (name) => rm(pathOf(name), { force: true }),
+    remove: async (name) => {
+      await rm(pathOf(name), { force: true });
+      // The folder of a copy goes with its last file.
+      if (dirname(pathOf(name)) !== root) await rmdir(dirname(pathOf(name))).catch(() => {});
+    },
   };
+}
+
+/** A full disk of a store that is read is another one. */
+function isFullFolder(error: unknown): boolean {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return syscall !== undefined && (code === 'ENOSPC' || code === 'EDQUOT');
+}
+
+function fullPlace(root: string): UserError {
+  return new UserError(
+    `There is no room left in ${root}: the backup was not written, and older ones there are whole ` +
+      'as before. Make room there, then back up again: what was written is gone on with.',
+  );
 }
 
 async function writeDurably(path: string, bytes: Readable): Promise<void> {

@@ -90,6 +90,8 @@ test('one store alone comes back, and what was removed after the backup does not
   await db.run(sql`UPDATE ingestion_states SET last_inserted_at = '2026-01-01Z'`);
   const told = /analytics store is empty, and events were taken.*--lost clickhouse/;
   await assert.rejects(migrate(context()), told);
+  // Who says that a database has moved says nothing of rows that are gone.
+  await assert.rejects(migrate(context(), { acceptStore: 'postgres' }), told);
   await assert.rejects(createBackup(context(), place, options), told);
   const looking = context();
   assert.equal(await migrationStatus(looking), 0);
@@ -152,6 +154,14 @@ test('one store alone comes back, and what was removed after the backup does not
   assert.ok(row!.next > added.project.id);
   assert.ok(Date.parse(row!.settled) > Date.now() - 60_000);
   await other.close();
+});
+
+test('a server goes on without rows that a person has said to be gone', async () => {
+  await empty.renew();
+  const without_events = { ...delivering.stores, clickhouse_url: empty.clickhouse_url };
+  const context = commandOn(without_events, empty.folder);
+  assert.equal(await migrate(context, { acceptStore: 'clickhouse' }), 0);
+  assert.equal(await migrate(context), 0);
 });
 
 test('a folder that lacks the other store, or has this one, is refused', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { lockDataFolder } from '../../platform/data_folder.ts';
 import { restoring_name } from '../stores/stores.ts';
-import { UserError } from '../user_error.ts';
+import { UserError, WrongUsageError } from '../user_error.ts';
 
 /** The store that was lost while the other one was kept. */
 export type LostStore = 'postgres' | 'clickhouse';
@@ -24,7 +24,7 @@ export function keptStore(lost: LostStore): LostStore {
 /** Reads `--lost`. */
 export function lostStoreOf(text: string | undefined): LostStore | undefined {
   if (text === undefined || text === 'postgres' || text === 'clickhouse') return text;
-  throw new UserError('--lost is postgres or clickhouse.');
+  throw new WrongUsageError('--lost is postgres or clickhouse.');
 }
 
 /**

@@ -54,7 +54,6 @@ export type Manifest = {
 export type KnownBackup = { name: string; manifest: Manifest; keys: SealedKeys };
 
 const folder = 'backups/';
-const unfinished = 'unfinished.json';
 
 /** The name under which the backup of an instant is found, which sorts as time does. */
 export function nameOf(takenAt: string): string {
@@ -135,30 +134,4 @@ export async function openBackupKeys(
 /** Removes the manifest: the backup is there no more. */
 export async function removeManifest(place: BackupPlace, name: string): Promise<void> {
   await place.remove(`${folder}${name}.json`);
-}
-
-/** Keeps what a backup under way has written already, for the one that goes on after a kill. */
-export async function keepUnfinished(
-  place: BackupPlace,
-  server: string,
-  stretches: Stretch[],
-): Promise<void> {
-  await place.write(unfinished, Readable.from([JSON.stringify({ server, stretches })]));
-}
-
-/** What a backup of this server that was killed had written; empty where none was. */
-export async function findUnfinished(place: BackupPlace, server: string): Promise<Stretch[]> {
-  const content = await place.read(unfinished);
-  if (content === undefined) return [];
-  try {
-    const found = JSON.parse(await text(content)) as { server: string; stretches: Stretch[] };
-    return found.server === server ? found.stretches : [];
-  } catch {
-    return [];
-  }
-}
-
-/** Nothing is under way any more. */
-export async function forgetUnfinished(place: BackupPlace): Promise<void> {
-  await place.remove(unfinished);
 }

@@ -1,7 +1,7 @@
 import { openFolderPlace } from './folder_place.ts';
 import type { BackupPlace } from './place.ts';
 import { openS3Place } from './s3_place.ts';
-import { UserError } from '../user_error.ts';
+import { WrongUsageError } from '../user_error.ts';
 
 /**
  * Opens a folder, or a bucket that is named as `s3://bucket/prefix`. Throws a `UserError` for an
@@ -10,11 +10,11 @@ import { UserError } from '../user_error.ts';
 export function openPlace(address: string): BackupPlace {
   // An empty one would be the folder in which the command runs.
   if (address.trim() === '')
-    throw new UserError('The place is empty: name a folder, or s3://bucket/prefix.');
+    throw new WrongUsageError('The place is empty: name a folder, or s3://bucket/prefix.');
   // Else a slip in `s3://` would be a folder, and nothing would ever reach the bucket.
   const scheme = /^([a-z][a-z\d+.-]+):/i.exec(address)?.[0];
   if (scheme !== undefined && !address.startsWith('s3://'))
-    throw new UserError(
+    throw new WrongUsageError(
       `"${address}" is no place for backups: write s3://bucket/prefix, or the path of a folder ` +
         `(./${address} where its name begins so).`,
     );

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes, scrypt } from 'node:cryp
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Config } from '../../config/config.ts';
-import { UserError } from '../user_error.ts';
+import { WrongUsageError } from '../user_error.ts';
 
 /** The secret keys of the server as a backup has them. */
 export type SealedKeys = { salt: string; sealed: string };
@@ -18,12 +18,12 @@ const cost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 };
 export function readPassphrase(config: Config, file: string | undefined): string {
   const text = file === undefined ? config.backup_passphrase : readFile(file);
   if (text === undefined)
-    throw new UserError(
+    throw new WrongUsageError(
       'A backup holds the secret key under a passphrase: give one of at least ' +
         `${characters_min} characters with SLUICE_BACKUP_PASSPHRASE or --passphrase-file.`,
     );
   if (text.length < characters_min)
-    throw new UserError(`The passphrase must have at least ${characters_min} characters.`);
+    throw new WrongUsageError(`The passphrase must have at least ${characters_min} characters.`);
   return text;
 }
 
@@ -31,7 +31,7 @@ function readFile(path: string): string {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch {
-    throw new UserError(`The file ${path} with the passphrase cannot be read.`);
+    throw new WrongUsageError(`The file ${path} with the passphrase cannot be read.`);
   }
 }
 

@@ -2,7 +2,7 @@ import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
 import type { Assumption } from '../../engine/reconcile/assume.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { CommandContext } from '../command_context.ts';
-import { UserError } from '../user_error.ts';
+import { WrongUsageError } from '../user_error.ts';
 import { withProcess } from '../process/with_process.ts';
 import { tellReconciled } from './tell_reconciled.ts';
 
@@ -16,7 +16,7 @@ export type ReconcileFlags = { export?: string; assume?: string; json?: boolean 
 export async function reconcile(context: CommandContext, flags: ReconcileFlags): Promise<number> {
   const { say } = context;
   if (flags.export !== undefined && !isUuid(flags.export))
-    throw new UserError(`"${flags.export}" is not the id of an export.`);
+    throw new WrongUsageError(`"${flags.export}" is not the id of an export.`);
   const assumption = assumptionOf(flags);
   const found = await withProcess(context, ({ deps }) =>
     reconcileAll(deps.engine, {
@@ -39,8 +39,8 @@ export async function reconcile(context: CommandContext, flags: ReconcileFlags):
 function assumptionOf({ export: id, assume }: ReconcileFlags): Assumption | undefined {
   if (assume === undefined) return undefined;
   if (assume !== 'delivered' && assume !== 'missing')
-    throw new UserError('--assume is delivered or missing.');
+    throw new WrongUsageError('--assume is delivered or missing.');
   if (id === undefined)
-    throw new UserError('--assume is said of one export: name it with --export.');
+    throw new WrongUsageError('--assume is said of one export: name it with --export.');
   return assume;
 }

@@ -1,32 +1,29 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
-import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import type { Config } from '../../config/config.ts';
-import { keepClear, removeAgain } from '../../engine/reconcile/kept_store.ts';
-import { setAside } from '../../engine/runs/hold_until_reconciled.ts';
-import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
-import type { Reconciled } from '../../engine/reconcile/reconcile.ts';
 import { migrateClickHouse } from '../../platform/clickhouse/migrate.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { commandLine } from '../../platform/command_line.ts';
-import { lockDataFolder } from '../../platform/data_folder.ts';
+import { FolderInUseError, lockDataFolder } from '../../platform/data_folder.ts';
+import { freeBytes, isDiskFull } from '../../platform/disk/full_disk.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { migratePostgres } from '../../platform/postgres/migrate.ts';
 import { writeKeptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
 import { version } from '../../platform/version.ts';
 import { openAnalytics } from '../stores/analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
-import { migrations_folder, openProcess } from '../process/process.ts';
+import { migrations_folder } from '../process/process.ts';
 import { openStores, restoring_name } from '../stores/stores.ts';
 import type { Stores } from '../stores/stores.ts';
-import { UserError } from '../user_error.ts';
+import { UserError, WrongUsageError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
 import { fillAnalytics } from './analytics_fill.ts';
 import { damagedFile } from './backup_file.ts';
-import { openTelling, rowsOf } from './backup.ts';
+import { rowsOf } from './backup.ts';
 import { fillControl } from './control_copy.ts';
+import { requireKnownSchema } from './known_schema.ts';
 import {
   clearLost,
   keptStore,
@@ -43,12 +40,13 @@ import { openPlace } from './open_place.ts';
 import { presentFiles } from './place.ts';
 import { requireEmptyAnalytics, requireEmptyControl } from './require_empty.ts';
 import type { BackupPlace } from './place.ts';
+import { settleRestored } from './settle_restored.ts';
+import type { Restored } from './settle_restored.ts';
+import { openTelling } from './telling.ts';
 import { tellReconciled } from './tell_reconciled.ts';
 
-const remove_ms_max = 24 * 3_600_000;
-
-/** What became of each export, and what else a person has to know, in sentences. */
-export type Restored = { exports: Reconciled[]; said: string[] };
+/** With less PostgreSQL cannot begin another file of its journal. */
+const room_bytes_min = 16 * 2 ** 20;
 
 /** The options of `sluice restore`. */
 export type RestoreFlags = { passphraseFile?: string; to?: string; lost?: string; json?: boolean };
@@ -112,7 +110,7 @@ export async function chooseBackup(place: BackupPlace, to?: string): Promise<Kno
     throw new UserError(`There is no whole backup in ${place.name}. Name another place.`);
   const until = to === undefined ? undefined : Date.parse(to);
   if (Number.isNaN(until))
-    throw new UserError(`"${to}" is no instant. Write one as 2026-11-22T21:00:00Z.`);
+    throw new WrongUsageError(`"${to}" is no instant. Write one as 2026-11-22T21:00:00Z.`);
   const before =
     until === undefined ? names : names.filter((name) => name <= nameOf(isoInstant(until)));
   const name = before.at(-1);
@@ -149,42 +147,49 @@ export async function restoreBackup(
         'kept in the data folder.',
     );
   await (lost === undefined ? prepareFolder(config) : prepareForLost(config, lost));
-  const stores = await openStores(config, log, { is_restoring: true });
+  let stores: Stores | undefined;
   try {
+    stores = await openStores(config, log, { is_restoring: true });
     if (!isControlKept && config.secret_key === undefined)
       writeKeptSecretKeys(config.data_dir, keys);
     const { manifest } = backup;
     await fillStores(context, stores, { place, manifest, compares, lost });
-    const restored = await settle(context, stores, { manifest, lost });
+    const restored = await settleRestored(context, stores, { place, backup, passphrase, lost });
     await stores.close();
     await rm(join(config.data_dir, restoring_name), { force: true });
     return restored;
   } catch (error) {
-    await stores.close();
+    // Then what is there is another's.
+    if (error instanceof FolderInUseError) throw error;
+    // What is free is asked before anything is taken away.
+    const told = (await lacksRoom(config, error)) ? noRoom(config, backup.manifest) : error;
+    await stores?.close();
     if (lost === undefined) {
       await clearFolder(config.data_dir);
       await rm(join(config.data_dir, restoring_name), { force: true });
     } else await clearLost(config, lost);
-    throw error;
+    throw told;
   }
 }
 
-/** A backup of a newer release has tables that this one does not know. */
-function requireKnownSchema({ migrations, analytics_migrations, release }: Manifest): void {
-  const analytics = readdirSync(join(migrations_folder, 'clickhouse'));
-  const own = new Map(
-    readdirSync(migrations_folder)
-      .filter((name) => name.endsWith('.sql'))
-      .map((name) => [name, hash('sha256', readFileSync(join(migrations_folder, name), 'utf8'))]),
+/**
+ * A store that ends because it cannot write leaves nothing but a connection that has ended: then
+ * the room that is left tells it.
+ */
+async function lacksRoom(config: Config, error: unknown): Promise<boolean> {
+  const isEmbedded = config.database_url === undefined || config.clickhouse_url === undefined;
+  if (!isEmbedded || error instanceof UserError) return false;
+  return isDiskFull(error) || ((await freeBytes(config.data_dir)) ?? Infinity) < room_bytes_min;
+}
+
+function noRoom({ data_dir }: Config, manifest: Manifest): UserError {
+  const bytes = filesOf(manifest).reduce((sum, file) => sum + file.bytes, 0);
+  return new UserError(
+    `There is no room left in ${data_dir}: the files of the backup take ` +
+      `${Math.ceil(bytes / 2 ** 20)} MiB compressed, and stores several times as much, beside ` +
+      'some 100 MiB of their own. What was restored is taken away again. Make room, or name ' +
+      'another folder with SLUICE_DATA_DIR, then restore again.',
   );
-  const unknown =
-    migrations.find(({ name, sha256 }) => own.get(name) !== sha256)?.name ??
-    analytics_migrations.find((name) => !analytics.includes(name));
-  if (unknown !== undefined)
-    throw new UserError(
-      `The backup was created by Sluice ${release} and has the migration ${unknown}, which this ` +
-        `Sluice ${version} does not know. Restore it with ${release} or a newer one.`,
-    );
 }
 
 async function requireFiles(place: BackupPlace, manifest: Manifest): Promise<void> {
@@ -256,33 +261,5 @@ async function fillStores(
   } finally {
     await clickhouse.close();
     await db.close();
-  }
-}
-
-/** Brings the stores to this release, and the ledgers to what the destinations hold. */
-async function settle(
-  { config, log }: Pick<CommandContext, 'config' | 'log'>,
-  stores: Stores,
-  { manifest, lost }: { manifest: Manifest; lost: LostStore | undefined },
-): Promise<Restored> {
-  const opened = await openProcess(config, stores, log, 'command');
-  try {
-    const { engine } = opened.deps;
-    const { taken_at, control_taken_at } = manifest;
-    if (lost === 'postgres') {
-      const { latest, said } = await keepClear(engine);
-      await setAside(engine.db, { taken_at, control_taken_at: latest });
-      return { exports: await reconcileAll(engine), said };
-    }
-    const said =
-      lost === undefined
-        ? []
-        : await removeAgain(engine, taken_at, AbortSignal.timeout(remove_ms_max));
-    await setAside(engine.db, { taken_at, control_taken_at });
-    // A control store that was kept knows what was delivered, also to who cannot say it.
-    const known = lost === undefined ? {} : { assumption: 'missing' as const };
-    return { exports: await reconcileAll(engine, known), said };
-  } finally {
-    await opened.close();
   }
 }

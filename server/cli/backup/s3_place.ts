@@ -4,7 +4,7 @@ import { withStoreFaults } from '../../engine/object_store/faults.ts';
 import { openBucket } from '../../engine/object_store/s3_bucket.ts';
 import { uploadWhole } from '../../engine/object_store/upload.ts';
 import { openOutbound } from '../../platform/outbound/outbound.ts';
-import { UserError } from '../user_error.ts';
+import { UserError, WrongUsageError } from '../user_error.ts';
 import type { BackupPlace } from './place.ts';
 
 /**
@@ -66,10 +66,10 @@ const options = ['region', 'endpoint'];
 function readAddress(address: string) {
   const url = URL.parse(address);
   if (url === null || url.hostname === '')
-    throw new UserError(`"${address}" is no address of a bucket: write s3://bucket/prefix.`);
+    throw new WrongUsageError(`"${address}" is no address of a bucket: write s3://bucket/prefix.`);
   const unknown = [...url.searchParams.keys()].find((name) => !options.includes(name));
   if (unknown !== undefined)
-    throw new UserError(
+    throw new WrongUsageError(
       `An address of a bucket takes "region" and "endpoint" behind "?", and no "${unknown}".`,
     );
   const folder = url.pathname.split('/').filter((part) => part !== '');

@@ -263,13 +263,13 @@ test('an unreachable server and a wrong key are told in a sentence', async () =>
   );
   const wrong = await sluice.run(['config', 'plan', path, '--url', address, '--key', 'slk_x'], {});
   assert.deepEqual([wrong.code, /answered 401/.test(wrong.err)], [1, true]);
-  for (const [words, said] of [
-    [['--url', address.replace('http://', '')], /is not the address of a server/],
-    [['--url', address, '--organization', 'none'], /has no organization none that this key may/],
-    [['--url', `${address}/api`], /has no organization @current that this key may see: check/],
+  for (const [words, said, code] of [
+    [['--url', address.replace('http://', '')], /is not the address of a server/, 2],
+    [['--url', address, '--organization', 'none'], /has no organization none that this key may/, 1],
+    [['--url', `${address}/api`], /has no organization @current that this key may see: check/, 1],
   ] as const) {
     const told = await sluice.run(['config', 'plan', path, ...words, '--key', home.key], {});
-    assert.deepEqual([told.code, told.out], [1, '']);
+    assert.deepEqual([told.code, told.out], [code, '']);
     assert.match(told.err, said);
   }
 });

@@ -4,7 +4,7 @@ import { environmentVariable } from '../../config/config.ts';
 import type { CommandContext } from '../command_context.ts';
 import { signal_exit_codes, stopSignal } from '../process/stop_signal.ts';
 import { serverAddress } from '../server_address.ts';
-import { UserError } from '../user_error.ts';
+import { UserError, WrongUsageError } from '../user_error.ts';
 import { ConfigurationRefused, fate_unknown, openClient } from './client.ts';
 import type { Client } from './client.ts';
 import { readFiles } from './files.ts';
@@ -157,6 +157,8 @@ function addressOf({ config }: CommandContext, { url }: ConfigFlags): string {
 function clientOf(context: CommandContext, flags: ConfigFlags): Client {
   const key = flags.key ?? context.config.owner_api_key ?? '';
   if (key === '')
-    throw new UserError('A configuration needs a key: --key slk_..., or SLUICE_OWNER_API_KEY.');
+    throw new WrongUsageError(
+      'A configuration needs a key: --key slk_..., or SLUICE_OWNER_API_KEY.',
+    );
   return openClient({ address: addressOf(context, flags), key, organization: flags.organization });
 }

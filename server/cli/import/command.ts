@@ -1,7 +1,7 @@
 import type { CommandContext } from '../command_context.ts';
 import { importFile } from './import.ts';
 import { stopSignal } from '../process/stop_signal.ts';
-import { UserError } from '../user_error.ts';
+import { WrongUsageError } from '../user_error.ts';
 
 /** The options of `sluice import` as the command line gives them. */
 export type ImportFlags = {
@@ -29,7 +29,7 @@ export async function importCommand(
 ): Promise<number> {
   const key = flags.key ?? config.owner_api_key ?? '';
   if (key === '' && flags.dryRun !== true)
-    throw new UserError(
+    throw new WrongUsageError(
       'An import needs a key with the scope event:write: --key slk_..., or SLUICE_OWNER_API_KEY.',
     );
   const is_tty = process.stdout.isTTY && flags.dryRun !== true;

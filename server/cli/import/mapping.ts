@@ -4,7 +4,7 @@ import { isJsonObject, parseExact, shortNumber } from '../../engine/ingest/parse
 import type { JsonObject } from '../../engine/ingest/parse/exact_json.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { hasZone, isExactInstant, readForeignInstant } from './instant.ts';
-import { UserError } from '../user_error.ts';
+import { WrongUsageError } from '../user_error.ts';
 
 /**
  * How the lines of a file become events. Fields are names, or paths with dots into nested objects;
@@ -47,7 +47,7 @@ export function checkMapping({ timezone }: ImportMapping): void {
   try {
     Temporal.PlainDateTime.from('2000-01-01').toZonedDateTime(timezone);
   } catch {
-    throw new UserError(
+    throw new WrongUsageError(
       `There is no time zone "${timezone}". --timezone takes a name such as Europe/Berlin, or ` +
         'an offset such as +02:00.',
     );

@@ -180,7 +180,7 @@ test('a wrong zone and a wrong address are told before anything is read', async 
     [['--url', 'ftp://example.com'], /^"ftp:\/\/example.com" is not the address/],
   ] as const) {
     const { code, output } = await run(absent, ...options);
-    assert.equal(code, 1);
+    assert.equal(code, 2);
     assert.match(output, message);
   }
 });

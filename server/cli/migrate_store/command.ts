@@ -13,7 +13,7 @@ import { findCut } from '../backup/analytics_copy.ts';
 import type { CommandContext } from '../command_context.ts';
 import { migrations_folder, secretKeysOf } from '../process/process.ts';
 import { joinStores } from '../stores/stores.ts';
-import { UserError } from '../user_error.ts';
+import { UserError, WrongUsageError } from '../user_error.ts';
 import { filled_by, waitForClickHouse } from '../stores/wait_for_stores.ts';
 import { copyRows } from './copy_rows.ts';
 import type { Move } from './copy_rows.ts';
@@ -53,7 +53,7 @@ export async function migrateStore(
   try {
     await requireOneNode(source, config.clickhouse_cluster);
     if (flags.undo === true) return await undo(context, source);
-    if (flags.to === undefined) throw new UserError('Name the other store with --to <url>.');
+    if (flags.to === undefined) throw new WrongUsageError('Name the other store with --to <url>.');
     const { public_key: server } = await openServerSecrets(db, () => secretKeysOf(config));
     const target = openClickHouse(addressOf(flags.to), {
       application: 'sluice-migrate-store',
@@ -76,7 +76,7 @@ function addressOf(to: string): string {
   try {
     return urls('http:', 'https:')(to);
   } catch (error) {
-    throw error instanceof WrongValue ? new UserError(`--to ${error.message}`) : error;
+    throw error instanceof WrongValue ? new WrongUsageError(`--to ${error.message}`) : error;
   }
 }
 

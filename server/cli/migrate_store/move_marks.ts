@@ -34,7 +34,9 @@ export async function claimTarget(
       const [found] = await ask<{ name: string }>(target, tableNamed(table));
       if (found !== undefined && (await hasRows(target, table)))
         throw new UserError(
-          `The store of --to has rows in ${table} that did not come from here. Name an empty one.`,
+          (await isSameTable(source, target, table))
+            ? own_store
+            : `The store of --to has rows in ${table} that did not come from here. Name an empty one.`,
         );
     }
   await target.command({
@@ -52,7 +54,21 @@ export async function claimTarget(
   if (seen.length === 0) return;
   // Nothing is moved here, so nothing may say that a move has not ended.
   await source.command({ query: 'DROP TABLE moves SYNC' });
-  throw new UserError('--to is the store that the server uses already. Name another one.');
+  throw new UserError(own_store);
+}
+
+const own_store = '--to is the store that the server uses already. Name another one.';
+
+/** Whether both are the same table of the same machine, under whichever address. */
+async function isSameTable(
+  source: ClickHouse,
+  target: ClickHouse,
+  table: string,
+): Promise<boolean> {
+  const query = `SELECT hostName() AS host, data_paths, toString(metadata_modification_time) AS at
+    FROM system.tables WHERE database = currentDatabase() AND name = '${table}'`;
+  const [one, other] = [await ask<object>(source, query), await ask<object>(target, query)];
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** Notes in the target what became of the move. */

@@ -57,19 +57,24 @@ const primary_watch_ms = 3_000;
 /** Everything that a process needs, opened; `close` gives it back in the right order. */
 export type OpenProcess = { deps: Deps; close(): Promise<void> };
 
+/**
+ * What a person has said of a store: the database came from another PostgreSQL and takes its place,
+ * or the rows of ClickHouse are gone for good.
+ */
+export type AcceptedStore = 'postgres' | 'clickhouse';
+
 type Role = 'server' | 'api' | 'worker' | 'command';
 
 /**
  * Opens clients and migrates both stores to this version. `role` says which part of the load the
- * process carries; the pool is sized by it. `accepts_store`: the database may have come from
- * another PostgreSQL, and the analytics store may have lost its rows.
+ * process carries; the pool is sized by it.
  */
 export async function openProcess(
   config: Config,
   stores: Stores,
   log: Logger,
   role: Role,
-  { accepts_store = false }: { accepts_store?: boolean } = {},
+  accepts_store?: AcceptedStore,
 ): Promise<OpenProcess> {
   const mail = openMail({ url: config.smtp_url, from: config.mail_from, log, clock: systemClock });
   const db = openControlStore(config, stores, log, role);
@@ -88,7 +93,7 @@ export async function openProcess(
     if (judgeStandbys(await readStandbys(db)) === 'missing')
       log.warn('PostgreSQL waits for a standby that is not connected, and so does every change');
     await migrateStores(db, clickhouse, accepts_store);
-    await notePrimary(db, { accepts: accepts_store });
+    await notePrimary(db, { accepts: accepts_store === 'postgres' });
     secrets = await openServerSecrets(db, () => secretKeysOf(config));
     await sealPlainUrls(db, secrets);
     await plainStoredDomains(db, log);
@@ -195,13 +200,13 @@ function onceASecond<Given>(tell: (given: Given) => void): (given: Given) => voi
 async function migrateStores(
   db: Database,
   clickhouse: ClickHouse,
-  accepts_store: boolean,
+  accepts_store: AcceptedStore | undefined,
 ): Promise<void> {
   const lost_control = await findLostControl(db, clickhouse);
   if (lost_control !== undefined) throw new UserError(lost_control);
   await migratePostgres(db, migrations_folder);
-  const lost = accepts_store ? undefined : await findLostAnalytics(db, clickhouse);
-  if (lost !== undefined) throw new UserError(lost);
+  const lost = await findLostAnalytics(db, clickhouse);
+  if (lost !== undefined && accepts_store !== 'clickhouse') throw new UserError(lost);
   await db.transaction(async (tx) => {
     // This transaction is idle while ClickHouse works, for as long as that takes. A machine that
     // goes away meanwhile says no word: PostgreSQL asks, so that its lock does not keep others from

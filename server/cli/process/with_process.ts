@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import type { CommandContext } from '../command_context.ts';
 import { openProcess } from './process.ts';
-import type { OpenProcess } from './process.ts';
+import type { AcceptedStore, OpenProcess } from './process.ts';
 import { joinStores } from '../stores/stores.ts';
 import type { Stores } from '../stores/stores.ts';
 
@@ -11,8 +11,8 @@ import type { Stores } from '../stores/stores.ts';
  */
 type Options = {
   start?: 'existing' | 'always';
-  /** The database may have come here from another PostgreSQL. */
-  accepts_store?: boolean;
+  /** Which store may be another one than before, or empty. */
+  accepts_store?: AcceptedStore | undefined;
   /** Done when the data folder is held, before the process opens. */
   prepare?: () => void;
 };
@@ -28,7 +28,7 @@ type Look<Result> = (stores: Stores) => Promise<Result | undefined>;
 export async function withProcess<Result>(
   { config, log }: Pick<CommandContext, 'config' | 'log'>,
   work: (opened: OpenProcess) => Promise<Result>,
-  { start = 'existing', prepare, accepts_store = false }: Options = {},
+  { start = 'existing', prepare, accepts_store }: Options = {},
   look?: Look<Result>,
 ): Promise<Result> {
   const stores = await joinStores(config, log, { start });
@@ -36,7 +36,7 @@ export async function withProcess<Result>(
     prepare?.();
     const seen = await look?.(stores);
     if (seen !== undefined) return seen;
-    const opened = await openProcess(config, stores, log, 'command', { accepts_store });
+    const opened = await openProcess(config, stores, log, 'command', accepts_store);
     try {
       return await work(opened);
     } finally {

@@ -49,7 +49,7 @@ export async function findLostAnalytics(
     'The analytics store is empty, and events were taken into one. If it is the wrong one, set ' +
     'SLUICE_CLICKHOUSE_URL, or SLUICE_DATA_DIR, to where their rows are. If they are lost, bring ' +
     `them back with \`${commandLine('restore <place> --lost clickhouse')}\`. If there is nothing ` +
-    `to bring back, say so once with \`${commandLine('migrate --accept-store')}\`.`
+    `to bring back, say so once with \`${commandLine('migrate --accept-store clickhouse')}\`.`
   );
 }
 

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmdirSync } from 'node:fs';
+import { mkdtempSync, rmSync, rmdirSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readConfig } from '../../config/config.ts';
+import { lockDataFolder } from '../../platform/data_folder.ts';
+import { silentLog } from '../../platform/log.ts';
 import { UserError } from '../user_error.ts';
-import { refuseForeign } from './stores.ts';
+import { openStores, refuseForeign } from './stores.ts';
 
 test('the PostgreSQL of another user is refused, with whose it is', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-foreign-'));
@@ -19,5 +22,21 @@ test('the PostgreSQL of another user is refused, with whose it is', () => {
     );
   } finally {
     rmdirSync(folder);
+  }
+});
+
+test('stores that nobody can be told of are stopped again, and the folder is free', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-untold-'));
+  const config = readConfig({
+    SLUICE_DATA_DIR: folder,
+    SLUICE_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+  });
+  // As on a full disk the file cannot be written.
+  symlinkSync(join(folder, 'missing', 'file'), join(folder, 'running.json'));
+  try {
+    await assert.rejects(openStores(config, silentLog()), { code: 'ENOENT' });
+    lockDataFolder(folder)();
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });

@@ -102,7 +102,13 @@ export async function openStores(
       : (clickhouse as PromiseRejectedResult).reason;
   }
   const urls = { database_url: postgres.value.url, clickhouse_url: clickhouse.value.url };
-  writeRunning(config, { pid: process.pid, ...urls });
+  try {
+    writeRunning(config, { pid: process.pid, ...urls });
+  } catch (error) {
+    // Else the stores would run on, and keep the process from ending.
+    await close();
+    throw error;
+  }
   return {
     ...urls,
     clickhouse_memory_bytes: clickhouse.value.memory_bytes_max,

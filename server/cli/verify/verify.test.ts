@@ -17,7 +17,7 @@ test('what is no id of an export is refused in a sentence', async () => {
   const { engine } = exporting.harness.deps;
   for (const text of ['mine', '-'.repeat(36), `${crypto.randomUUID()} `])
     await assert.rejects(verifyExports(engine, text), {
-      name: 'UserError',
+      name: 'WrongUsageError',
       message: `"${text}" is not the id of an export.`,
     });
 });

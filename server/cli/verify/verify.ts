@@ -21,7 +21,7 @@ import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { openStallTimer } from '../../platform/stall_timer.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { CommandContext } from '../command_context.ts';
-import { UserError } from '../user_error.ts';
+import { UserError, WrongUsageError } from '../user_error.ts';
 import { openContentSource } from './verify_source.ts';
 import type { KnownDelivery } from './verify_source.ts';
 import { withProcess } from '../process/with_process.ts';
@@ -117,7 +117,7 @@ export async function verifyExports(
   onProgress: (line: string) => void = () => undefined,
 ): Promise<Finding[]> {
   if (exportId !== undefined && !isUuid(exportId))
-    throw new UserError(`"${exportId}" is not the id of an export.`);
+    throw new WrongUsageError(`"${exportId}" is not the id of an export.`);
   const rows = await engine.db.rows<ExportRow>(sql`
     SELECT id, name, team_id, model, custom_query, revision, destination_type, destination_config,
       destination_secrets FROM batch_exports

@@ -9,6 +9,7 @@ import type {
 } from '../destination/destination.ts';
 import type { ContentSource, ValueRow } from '../destination/content_source.ts';
 import { keyColumn } from '../sql_tables/layout.ts';
+import { whyChanged } from '../destination/changed_receipt.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { readFileRows } from './read_file.ts';
 import { folderPart, isDeliveryName, manifestOfSlice } from './naming.ts';
@@ -172,9 +173,7 @@ async function compareManifest(
 ): Promise<Difference[]> {
   const found = await readStoredText(store, name);
   if (found === undefined) return [{ kind: 'missing', name, detail: 'The manifest is gone.' }];
-  return found === text
-    ? []
-    : [{ kind: 'changed', name, detail: 'Its text is not that of the receipt.' }];
+  return found === text ? [] : [{ kind: 'changed', name, detail: whyChanged(found) }];
 }
 
 async function findAdded(

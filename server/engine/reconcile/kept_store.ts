@@ -4,9 +4,7 @@ import { isoInstant } from '../../platform/clock.ts';
 import { deleteRows, row_tables } from '../removals/delete_rows.ts';
 import type { Engine } from '../engine.ts';
 import { nobody } from '../ingest/insert.ts';
-import { findErased } from '../ingest/persons/erased_ids.ts';
-
-const ids_per_batch = 5_000;
+import { storedErasedIds } from './stored_erased_ids.ts';
 
 /**
  * The control store was kept, and the analytics store is as old as the backup: takes out of it what
@@ -61,37 +59,16 @@ async function strangeProjects({ clickhouse, db }: Engine): Promise<number[]> {
 }
 
 /** The statements name nobody: whom it is about is noted as an erasure does, and dropped again. */
-async function removeErased(
-  { clickhouse, db, secrets }: Engine,
-  team_id: number,
-  signal: AbortSignal,
-): Promise<void> {
+async function removeErased(engine: Engine, team_id: number, signal: AbortSignal): Promise<void> {
+  const { clickhouse } = engine;
   const erasure_id = randomUUID();
-  const noteErased = async (ids: string[]) => {
-    const erased = await findErased(db, secrets, team_id, ids);
+  for await (const erased of storedErasedIds(engine, team_id, signal))
     if (erased.length > 0)
       await clickhouse.insert({
         table: 'erasing_ids',
         values: erased.map((distinct_id) => ({ erasure_id, distinct_id })),
         format: 'JSONEachRow',
       });
-  };
-  const found = await clickhouse.query({
-    query: `SELECT distinct_id FROM events WHERE team_id = {team_id:Int64}
-      UNION DISTINCT SELECT distinct_id FROM persons WHERE team_id = {team_id:Int64}`,
-    query_params: { team_id },
-    format: 'JSONEachRow',
-    abort_signal: signal,
-  });
-  let ids: string[] = [];
-  for await (const rows of found.stream<{ distinct_id: string }>())
-    for (const row of rows) {
-      ids.push(row.json().distinct_id);
-      if (ids.length < ids_per_batch) continue;
-      await noteErased(ids);
-      ids = [];
-    }
-  await noteErased(ids);
   for (const table of row_tables)
     await deleteRows(
       clickhouse,

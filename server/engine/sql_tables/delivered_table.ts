@@ -1,3 +1,4 @@
+import { whyChanged } from '../destination/changed_receipt.ts';
 import type { ContentSource, ValueRow } from '../destination/content_source.ts';
 import type {
   DeliveredSlices,
@@ -135,7 +136,7 @@ async function compareReceipts(
       differences.push({
         kind: 'changed',
         name,
-        detail: 'Its text is not that of the receipt kept here.',
+        detail: whyChanged(text),
       });
   }
   return differences;

@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import { commandLine } from '../command_line.ts';
 import type { Database } from './database.ts';
 import { judgeEpoch } from './epoch.ts';
 import type { Epoch } from './epoch.ts';
@@ -82,8 +83,8 @@ function moved(noted: Epoch, found: Epoch): ControlStoreError {
     `The database of SLUICE_DATABASE_URL was last worked on in another PostgreSQL (system ` +
       `identifier ${name(noted)}) than the one it is in now (${name(found)}). If a server works ` +
       'on that one still, this one would deliver everything once more. If this one takes its ' +
-      'place (after pg_upgrade, or a dump that was loaded), say so once with `sluice migrate ' +
-      '--accept-store`.',
+      'place (after pg_upgrade, or a dump that was loaded), say so once with ' +
+      `\`${commandLine('migrate --accept-store postgres')}\`.`,
   );
 }
 

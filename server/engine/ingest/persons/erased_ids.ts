@@ -38,14 +38,18 @@ export async function rememberErased(
       WHERE excluded.late_events = 'refuse' AND known.late_events <> 'refuse'`);
 }
 
-/** Those of the distinct ids that are of persons who were erased. */
+/**
+ * Those of the distinct ids that are of persons who were erased; with `erasure_ids` by one of these
+ * erasures.
+ */
 export async function findErased(
   db: Queryable,
   secrets: Hashing,
   team_id: number,
   distinct_ids: string[],
+  erasure_ids?: string[],
 ): Promise<string[]> {
-  return [...(await lateOf(db, secrets, team_id, distinct_ids)).keys()];
+  return [...(await lateOf(db, secrets, team_id, distinct_ids, erasure_ids)).keys()];
 }
 
 /** What becomes of events of those of the distinct ids that are of persons who were erased. */
@@ -54,13 +58,15 @@ async function lateOf(
   secrets: Hashing,
   team_id: number,
   distinct_ids: Iterable<string>,
+  erasure_ids?: string[],
 ): Promise<Map<string, LateEvents>> {
   const hashes = new Map<string, string>();
   for (const id of distinct_ids) hashes.set(erasedHash(secrets, team_id, id).toString('hex'), id);
   const rows = await db.rows<{ hex: string; late_events: LateEvents }>(sql`
     SELECT encode(id_hash, 'hex') AS hex, late_events FROM erased_ids
     WHERE team_id = ${team_id} AND id_hash IN (SELECT decode(hex, 'hex')
-      FROM unnest(${[...hashes.keys()]}::text[]) AS hex)`);
+      FROM unnest(${[...hashes.keys()]}::text[]) AS hex)
+      AND (${erasure_ids ?? null}::uuid[] IS NULL OR erasure_id = ANY (${erasure_ids ?? null}))`);
   return new Map(rows.map(({ hex, late_events }) => [hashes.get(hex)!, late_events]));
 }
 

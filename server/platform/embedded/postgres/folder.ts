@@ -140,7 +140,7 @@ async function buildCluster(
   } catch (error) {
     throw new Error(
       'A PostgreSQL data folder could not be created: ' +
-        lastLine(String((error as { stderr?: string }).stderr ?? error)),
+        complaintIn(String((error as { stderr?: string }).stderr ?? error)),
       { cause: error },
     );
   }
@@ -150,8 +150,10 @@ async function buildCluster(
   await syncFolder(dirname(folder));
 }
 
-function lastLine(text: string): string {
-  return text.trim().split('\n').at(-1) ?? '';
+/** The line that says what was wrong; the programs tell what they clean up after it. */
+function complaintIn(text: string): string {
+  const lines = text.trim().split('\n');
+  return lines.find((line) => /FATAL|PANIC|error:/.test(line)) ?? lines.at(-1) ?? '';
 }
 
 /**

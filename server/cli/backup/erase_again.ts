@@ -1,0 +1,139 @@
+import sql from 'sql-template-tag';
+import { erasureEntry } from '../../api/erasures/entry.ts';
+import { createErasure } from '../../api/erasures/store.ts';
+import { openCriteria } from '../../engine/erasures/criteria.ts';
+import { workOneStep } from '../../engine/erasures/work.ts';
+import { storedErasedIds } from '../../engine/reconcile/stored_erased_ids.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
+import { commandLine } from '../../platform/command_line.ts';
+import type { LaterErasure, LaterKnown } from './later_backups.ts';
+
+/** Longer than any process remembers what it read of the analytics store. */
+const memory_seconds = 12;
+
+/**
+ * Does those erasures once more that were done after the restored backup: all of a project's as one
+ * erasure, about the distinct ids that the restored store has, by their hashes. Their rows are gone
+ * afterwards, where nothing is under way that they wait for; the server does the rest. Gives what a
+ * person has to know, in sentences.
+ */
+export async function eraseAgain(
+  engine: Engine,
+  known: LaterKnown,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const closed = await dropClosed(engine, known.erasures);
+  const again = new Map<number, string>();
+  for (const team_id of new Set(done(known.erasures).map((one) => one.team_id))) {
+    const id = await askAgain(engine, team_id, known.erasures, signal);
+    if (id !== undefined) again.set(team_id, id);
+  }
+  await removeRows(engine, [...again.values()], signal);
+  return [
+    ...known.unread,
+    ...known.erasures.map((one) =>
+      sentenceOf(one, { again: again.get(one.team_id), is_closed: closed.has(one.id) }),
+    ),
+    ...known.back.map(
+      ({ kind, name }) =>
+        `The ${kind} ${name} was deleted after the backup, and is back: delete it again.`,
+    ),
+    `Erasures of after ${known.until} are in no backup of this place: look them up where you keep ` +
+      'whom you were asked to erase, and ask for them again. ' +
+      `\`${commandLine('verify')}\` names those for which a delivery was written once more.`,
+  ];
+}
+
+/**
+ * Whom those under way are about is sealed: where a secret key did so that the restored backup does
+ * not have, it is nowhere, and the erasure could never go on. Gives those that are dropped.
+ */
+async function dropClosed({ db, secrets }: Engine, erasures: LaterErasure[]): Promise<Set<string>> {
+  const closed = new Set<string>();
+  for (const { id } of erasures.filter((one) => !one.is_finished)) {
+    const row = await db.row<{ criteria_sealed: Buffer }>(
+      sql`SELECT criteria_sealed FROM erasures WHERE id = ${id}`,
+    );
+    try {
+      openCriteria(secrets, id, row!.criteria_sealed);
+    } catch {
+      await db.run(sql`DELETE FROM erasures WHERE id = ${id}`);
+      closed.add(id);
+    }
+  }
+  return closed;
+}
+
+function done(erasures: LaterErasure[]): LaterErasure[] {
+  return erasures.filter(({ kind, is_finished }) => is_finished && kind === 'persons');
+}
+
+/** Asks for one erasure of all of them; undefined where the store has none of their ids. */
+async function askAgain(
+  engine: Engine,
+  team_id: number,
+  erasures: LaterErasure[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { db, secrets } = engine;
+  const own = done(erasures).filter((one) => one.team_id === team_id);
+  const own_ids = own.map(({ id }) => id);
+  const distinct_ids: string[] = [];
+  for await (const ids of storedErasedIds(engine, team_id, signal, own_ids))
+    distinct_ids.push(...ids);
+  if (distinct_ids.length === 0) return undefined;
+  // What becomes of late events of an id that is remembered stays as it was decided.
+  const isRefused = own.every(({ late_events }) => late_events === 'refuse');
+  return db.transaction(async (tx) => {
+    const project = await tx.row<{ organization_id: string }>(
+      sql`SELECT organization_id FROM projects WHERE id = ${team_id} FOR KEY SHARE`,
+    );
+    const { organization_id } = project!;
+    const row = await createErasure(tx, secrets, {
+      organization_id,
+      team_id,
+      criteria: { kind: 'persons', distinct_ids, person_ids: [] },
+      late_events: isRefused ? 'refuse' : 'anonymize',
+      created_by: null,
+    });
+    // As old as the first of them, and older than those that had not ended: these would wait for
+    // runs that nobody carries out before it is their turn.
+    await tx.run(sql`
+      UPDATE erasures SET created_at = (SELECT min(created_at) FROM erasures
+          WHERE id = ANY (${own_ids}::uuid[]) OR (team_id = ${team_id} AND finished_at IS NULL))
+        - interval '1 microsecond' WHERE id = ${row.id}`);
+    await appendActivity(tx, secrets, { organization_id }, server_actor, erasureEntry(row));
+    return row.id;
+  });
+}
+
+/** Works until the rows are gone, so that no delivery is made of them, or nothing can be done now. */
+async function removeRows(engine: Engine, ids: string[], signal: AbortSignal): Promise<void> {
+  const areThere = async () =>
+    (await engine.db.row(sql`SELECT 1 FROM erasures WHERE id = ANY (${ids}::uuid[])
+      AND removed_at IS NULL`)) !== undefined;
+  while (!signal.aborted && (await areThere()))
+    if (!(await workOneStep(engine, signal, memory_seconds))) return;
+}
+
+function sentenceOf(
+  { id, team_id, kind, is_finished }: LaterErasure,
+  { again, is_closed }: { again: string | undefined; is_closed: boolean },
+): string {
+  const head = `Erasure ${id} of project ${team_id}`;
+  if (is_closed)
+    return (
+      `${head} was asked for after the backup, under a secret key that the backup does not have: ` +
+      'ask for it again.'
+    );
+  if (!is_finished) return `${head} was asked for after the backup, and goes on by itself.`;
+  if (kind === 'events')
+    return (
+      `${head} removed events by a filter after the backup, which is forgotten since: ask for it ` +
+      'again.'
+    );
+  return again === undefined
+    ? `${head} was done after the backup, which has nothing of these persons.`
+    : `${head} was done after the backup: the server does it again, as erasure ${again}.`;
+}

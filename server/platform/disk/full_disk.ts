@@ -1,0 +1,26 @@
+import { statfs } from 'node:fs/promises';
+
+/** As Node, PostgreSQL and ClickHouse call it. */
+const codes = new Set(['ENOSPC', 'EDQUOT', '53100', '243']);
+const sentences = /No space left on device|Disk quota exceeded/;
+
+/** Whether this process, or a store, failed because a disk has no room. */
+export function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, stderr } = error as { code?: unknown; stderr?: unknown };
+  return (
+    codes.has(String(code)) ||
+    sentences.test(`${error.message} ${String(stderr)}`) ||
+    isDiskFull(error.cause)
+  );
+}
+
+/** What is free where the folder lies, in bytes; undefined where nobody can say it. */
+export async function freeBytes(folder: string): Promise<number | undefined> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
+  } catch {
+    return undefined;
+  }
+}
