@@ -8,7 +8,7 @@ import { version } from '../platform/version.ts';
 import { messageLines } from './agent_lines.ts';
 import type { CommandContext } from './command_context.ts';
 import { stopSignal } from './process/stop_signal.ts';
-import { UserError, WrongUsageError } from './user_error.ts';
+import { WrongUsageError } from './user_error.ts';
 
 const headers_timeout_ms = 60_000;
 /** What a tool asks for is far smaller; more is not read. */
@@ -36,7 +36,9 @@ export async function mcp(
     throw new WrongUsageError('An agent needs a key: --key slk_..., or SLUICE_OWNER_API_KEY.');
   const url = (flags.url ?? config.public_url).replace(/\/+$/, '');
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new UserError(`"${url}" is no address of a server, such as https://sluice.example.com.`);
+    throw new WrongUsageError(
+      `"${url}" is no address of a server, such as https://sluice.example.com.`,
+    );
   const library = await import('@modelcontextprotocol/server');
   const { StdioServerTransport, serveStdio } = await import('@modelcontextprotocol/server/stdio');
   const context = {
