@@ -10,6 +10,7 @@ import {
   addRemovalsCommand,
   addUserCommand,
 } from './people_commands.ts';
+import { terminalText } from './shown_text.ts';
 
 /**
  * Runs one command line and gives the exit code: 0 done, 1 the command found or met a fault, 2
@@ -31,7 +32,7 @@ export async function run(argv: string[]): Promise<number> {
         {
           config,
           log: openLog(config.log_level),
-          say: (line) => process.stdout.write(`${line}\n`),
+          say: (line) => process.stdout.write(`${terminalText(line)}\n`),
         },
         ...args,
       );

@@ -4,6 +4,7 @@ import { ControlStoreError } from '../platform/postgres/control_store.ts';
 import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { NoStoreError, RestoreUnfinishedError } from './stores/stores.ts';
+import { terminalText } from './shown_text.ts';
 import { UserError } from './user_error.ts';
 
 /** Faults whose message is made for the person at the terminal. */
@@ -29,11 +30,10 @@ export function explain(error: unknown): number {
     return 2;
   }
   if (told.some((kind) => error instanceof kind)) {
-    process.stderr.write(`${(error as Error).message}\n`);
+    process.stderr.write(`${terminalText((error as Error).message)}\n`);
     return 1;
   }
-  process.stderr.write(
-    `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-  );
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`${terminalText(text)}\n`);
   return 1;
 }
