@@ -78,7 +78,8 @@ function tellErased({ team_id, project_name, requested_at, ...row }: Erased): st
       : row.events === null
         ? 'waits until what was on its way in has arrived'
         : `under way: ${found}${left}`;
-  return `removing  project ${team_id} "${oneLine(project_name)}", deleted ${requested_at}, ${state}`;
+  const project = `project ${team_id} "${oneLine(project_name)}"`;
+  return `removing  ${project}, deleted ${requested_at}, ${state}`;
 }
 
 function tellDeleted({ id, kind, requested_at, certificate, signature }: Deleted): string {

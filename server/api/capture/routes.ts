@@ -55,8 +55,7 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
       const { headers, ip } = request;
       const says_bytes = Number(headers['content-length'] ?? 0);
       const bytes_max = request.routeOptions.bodyLimit;
-      const address = addressOf(ip);
-      limits.arrivals.read(payload, { address, says_bytes, bytes_max }, done);
+      limits.arrivals.read(payload, { owner: addressOf(ip), says_bytes, bytes_max }, done);
     });
     instance.addHook('onRequest', (request, reply, done) => {
       allowPages(request, reply);
