@@ -19,8 +19,7 @@ export function unpackBy(
         note(length);
         pieces.push(piece);
       } catch (error) {
-        unpacker.destroy();
-        reject(error);
+        unpacker.destroy(error as Error);
       }
     });
     unpacker.on('end', () => resolve(Buffer.concat(pieces, length)));
