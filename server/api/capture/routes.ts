@@ -172,7 +172,8 @@ const no_toolbar = 'window.ph_load_toolbar=window.ph_load_editor=function(){};';
 
 function sendTagged(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
   const etag = etagOf(String(answer.body));
-  // For whoever asks alone: the host and a key in a header decide, which a cache of many need not know.
+  // For whoever asks alone: the host and a key in a header decide, which a shared cache may not
+  // look at.
   reply.header('etag', etag).header('cache-control', 'private, max-age=300');
   if (isKnown(request, etag)) return reply.code(304).send();
   return send(reply, answer);
