@@ -98,3 +98,24 @@ test('a write key opens nothing of the API, which says which key belongs there',
   assert.equal(answer.status, 401);
   assert.match(answer.body.detail, /write key .* personal API key \(slk_/);
 });
+
+test('an Idempotency-Key gives no answer about a project that the key does not reach', async () => {
+  const { project, user, key } = await newProject();
+  const { body: other } = await harness.request('POST', '/api/projects/', {
+    key,
+    body: { name: 'Other' },
+  });
+  const create = async (team_id: number) => {
+    const limited = await harness.newKey(user, { scoped_teams: [team_id] });
+    return harness.request('POST', '/api/projects/@current/write_keys/', {
+      key: limited,
+      body: { name: 'Web' },
+      headers: { 'idempotency-key': 'deploy-1' },
+    });
+  };
+  const first = await create(project.id);
+  assert.equal(first.status, 201, first.text);
+  assert.deepEqual((await create(project.id)).body, first.body);
+  const second = await create(other.id);
+  assert.deepEqual([second.status, second.body.code], [422, 'idempotency_mismatch']);
+});
