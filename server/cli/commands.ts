@@ -10,7 +10,6 @@ import {
   addRemovalsCommand,
   addUserCommand,
 } from './people_commands.ts';
-import { terminalText } from './shown_text.ts';
 
 /**
  * Runs one command line and gives the exit code: 0 done, 1 the command found or met a fault, 2
@@ -23,9 +22,10 @@ export async function run(argv: string[]): Promise<number> {
     (action) =>
     async (...args) => {
       // Settings and log are loaded when something runs: help is there without them.
-      const [{ environmentConfig }, { openLog }] = await Promise.all([
+      const [{ environmentConfig }, { openLog }, { terminalText }] = await Promise.all([
         import('../config/config.ts'),
         import('../platform/log.ts'),
+        import('./shown_text.ts'),
       ]);
       const config = environmentConfig();
       code = await action(
