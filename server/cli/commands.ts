@@ -23,16 +23,17 @@ export async function run(argv: string[]): Promise<number> {
     (action) =>
     async (...args) => {
       // Settings and log are loaded when something runs: help is there without them.
-      const [{ environmentConfig }, { openLog }] = await Promise.all([
+      const [{ environmentConfig }, { openLog }, { terminalText }] = await Promise.all([
         import('../config/config.ts'),
         import('../platform/log.ts'),
+        import('./shown_text.ts'),
       ]);
       const config = environmentConfig();
       code = await action(
         {
           config,
           log: openLog(config.log_level),
-          say: (line) => process.stdout.write(`${line}\n`),
+          say: (line) => process.stdout.write(`${terminalText(line)}\n`),
         },
         ...args,
       );

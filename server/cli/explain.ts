@@ -5,6 +5,7 @@ import { ControlStoreError } from '../platform/postgres/control_store.ts';
 import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { NoStoreError, RestoreUnfinishedError } from './stores/stores.ts';
+import { terminalText } from './shown_text.ts';
 import { UserError, WrongUsageError } from './user_error.ts';
 
 /** Faults whose message is made for the person at the terminal. */
@@ -31,16 +32,17 @@ export function explain(error: unknown): number {
     return 2;
   }
   if (told.some((kind) => error instanceof kind)) {
-    process.stderr.write(`${(error as Error).message}\n`);
+    process.stderr.write(`${terminalText((error as Error).message)}\n`);
     return error instanceof WrongUsageError ? 2 : 1;
   }
   if (isDiskFull(error)) {
     const [reason] = (error as Error).message.split('\n');
-    process.stderr.write(`A disk is full: ${reason}. Make room, then run this command again.\n`);
+    process.stderr.write(
+      terminalText(`A disk is full: ${reason}. Make room, then run this command again.\n`),
+    );
     return 1;
   }
-  process.stderr.write(
-    `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-  );
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`${terminalText(text)}\n`);
   return 1;
 }

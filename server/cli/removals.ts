@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Deps } from '../deps.ts';
+import { oneLine } from './shown_text.ts';
 
 type Erased = {
   team_id: number;
@@ -77,7 +78,8 @@ function tellErased({ team_id, project_name, requested_at, ...row }: Erased): st
       : row.events === null
         ? 'waits until what was on its way in has arrived'
         : `under way: ${found}${left}`;
-  return `removing  project ${team_id} "${project_name}", deleted ${requested_at}, ${state}`;
+  const project = `project ${team_id} "${oneLine(project_name)}"`;
+  return `removing  ${project}, deleted ${requested_at}, ${state}`;
 }
 
 function tellDeleted({ id, kind, requested_at, certificate, signature }: Deleted): string {
@@ -94,7 +96,7 @@ function tellRetained(row: Retained): string {
       : `${events} events, ${persons ?? 0} replaced versions of persons`;
   return (
     `${ended_at === null ? 'removing' : 'removed '}  by retention (${row.retention}) of project ` +
-    `${team_id} "${project_name}": ${what}, taken in before ${row.removed_before}; ` +
+    `${team_id} "${oneLine(project_name)}": ${what}, taken in before ${row.removed_before}; ` +
     (ended_at === null ? `decided ${row.started_at}` : `ended ${ended_at}`)
   );
 }

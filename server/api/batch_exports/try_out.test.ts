@@ -91,6 +91,36 @@ test('a destination is tested and previewed, before and after the export is crea
   assert.equal((await send('GET', '')).body.last_updated_at, created.last_updated_at);
 });
 
+test('of long rows a preview shows the oldest alone, and none that is too long', async () => {
+  const home = await harness.newOrganization();
+  const properties = { x: 'y'.repeat(3 * 1024 * 1024) };
+  for (const event of ['first', 'second']) {
+    const sent = { body: { event, distinct_id: 'd', properties }, key: home.key };
+    const path = `/api/projects/${home.project.id}/events/`;
+    assert.equal((await harness.request('POST', path, sent)).status, 200);
+  }
+  const preview = (changes: object) =>
+    harness.request('POST', `${projectBase(home)}preview/`, {
+      key: home.key,
+      headers: { 'idempotency-key': 'long' },
+      body: {
+        name: 'x',
+        interval: 'hour',
+        destination: { type: 'File', config: { prefix: 'long' } },
+        ...changes,
+      },
+    });
+  const shown = await preview({});
+  assert.deepEqual([shown.status, shown.body.records], [200, 1], shown.text.slice(0, 300));
+  assert.equal(JSON.parse(shown.body.text).event, 'first');
+  // So long an answer is not kept, and the key is free for another one.
+  const six = [1, 2, 3, 4, 5, 6].map((number) => `properties AS p${number}`).join(', ');
+  const custom_query = `SELECT uuid, event, timestamp, ${six} FROM events`;
+  const refused = await preview({ custom_query });
+  assert.equal(refused.status, 400, refused.text.slice(0, 300));
+  assert.match(refused.body.detail, /^The first row has more than 16 MiB/);
+});
+
 test(
   'the same small slice is asked for once, and another project, filter or format is a question ' +
     'of its own',

@@ -96,6 +96,8 @@ test('settings of Segment and RudderStack lead to this server and nowhere else',
   const segment = await harness.request('GET', `/v1/projects/${key}/settings`, { headers });
   const { apiKey, apiHost, protocol } = segment.body.integrations['Segment.io'];
   assert.deepEqual([apiKey, apiHost, protocol], [key, 'events.shop.example/v1', 'http']);
+  // What stands in it is of this host: a cache between must not give it to those of another.
+  assert.equal(segment.headers['cache-control'], 'private, max-age=300');
   const rudder = await harness.request('GET', `/sourceConfig/?writeKey=${key}`);
   assert.deepEqual([rudder.body.source.enabled, rudder.body.source.destinations], [true, []]);
   assert.equal((await harness.request('GET', '/sourceConfig/?writeKey=x')).status, 401);

@@ -1,15 +1,22 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { startChores } from '../../platform/chores.ts';
+import { addressOf } from '../../platform/http/limits/address.ts';
+import { openArrivals } from '../../platform/http/limits/arrivals.ts';
+import type { Arrivals } from '../../platform/http/limits/arrivals.ts';
 import { openLimiter } from '../../platform/http/limits/rate_limit.ts';
-import { openArrivals } from './read/arriving.ts';
-import type { Arrivals } from './read/arriving.ts';
+import { openRoom } from '../../platform/http/limits/room.ts';
+import type { Place } from '../../platform/http/limits/room.ts';
 import { busyCapture } from './busy.ts';
 
-/** How many bytes of unpacked bodies are worked on at once; beyond that it is too busy. */
+/** Bytes that are kept of bodies that have not come whole. */
+const arriving_bytes_max = 128 * 1024 * 1024;
+/** How many bytes of bodies, as they came and unpacked, are worked on at once. */
 const under_way_bytes_max = 128 * 1024 * 1024;
 const synchronise_interval_ms = 1_000;
 const late_interval_ms = 1_000;
+/** How long the body of a request may take to come. */
+const arrival_ms_max = 60_000;
 
 /** What keeps one sender from taking the server from the others. */
 export type CaptureLimits = {
@@ -19,8 +26,11 @@ export type CaptureLimits = {
   countAddress(address: string): void;
   /** Counts a request with events of the project; throws 503 when there were too many. */
   countProject(team_id: number): void;
-  /** Does the work with a body of so many bytes, unless there are too many under way: 503. */
-  withRoom<Result>(bytes: number, work: () => Promise<Result>): Promise<Result>;
+  /**
+   * Does the work with a place for the bodies of the address: 503 where too much is under way, also
+   * while a body is unpacked, so that a small one that holds much cannot take the memory.
+   */
+  withRoom<Result>(address: string, work: (place: Place) => Promise<Result>): Promise<Result>;
 };
 
 /** Opens the limits, which all API processes share, for as long as the app runs. */
@@ -31,7 +41,12 @@ export function openCaptureLimits(app: FastifyInstance, deps: Deps): CaptureLimi
     per_minute: config.capture_limit_per_address,
     per_hour: 0,
   });
-  const arrivals = openArrivals(clock);
+  const arrivals = openArrivals(clock, {
+    room_bytes_max: arriving_bytes_max,
+    arrival_ms_max,
+    busy: () => busyCapture(1),
+  });
+  const room = openRoom(under_way_bytes_max, () => busyCapture(1));
   const chores = [
     ...[keys, addresses].map((limiter) => ({
       name: 'the sharing of counts of requests with events',
@@ -50,18 +65,16 @@ export function openCaptureLimits(app: FastifyInstance, deps: Deps): CaptureLimi
     done();
   });
   app.addHook('onClose', async () => running?.stop());
-  let under_way = 0;
   return {
     arrivals,
     countAddress: (address) => refuse(addresses.take(`capture:${address}`)?.wait_seconds),
     countProject: (team_id) => refuse(keys.take(`capture:${team_id}`)?.wait_seconds),
-    withRoom: async (bytes, work) => {
-      if (under_way > 0 && under_way + bytes > under_way_bytes_max) throw busyCapture(1);
-      under_way += bytes;
+    withRoom: async (address, work) => {
+      const place = room.enter(addressOf(address));
       try {
-        return await work();
+        return await work(place);
       } finally {
-        under_way -= bytes;
+        place.leave();
       }
     },
   };

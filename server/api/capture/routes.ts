@@ -55,8 +55,7 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
       const { headers, ip } = request;
       const says_bytes = Number(headers['content-length'] ?? 0);
       const bytes_max = request.routeOptions.bodyLimit;
-      const address = addressOf(ip);
-      limits.arrivals.read(payload, { address, says_bytes, bytes_max }, done);
+      limits.arrivals.read(payload, { owner: addressOf(ip), says_bytes, bytes_max }, done);
     });
     instance.addHook('onRequest', (request, reply, done) => {
       allowPages(request, reply);
@@ -173,7 +172,9 @@ const no_toolbar = 'window.ph_load_toolbar=window.ph_load_editor=function(){};';
 
 function sendTagged(request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply {
   const etag = etagOf(String(answer.body));
-  reply.header('etag', etag).header('cache-control', 'public, max-age=300');
+  // For whoever asks alone: the host and a key in a header decide, which a shared cache may not
+  // look at.
+  reply.header('etag', etag).header('cache-control', 'private, max-age=300');
   if (isKnown(request, etag)) return reply.code(304).send();
   return send(reply, answer);
 }

@@ -71,12 +71,11 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
       throw refusals.counted(refusedAll(taken));
     return protocol.answer(sent, { verdicts: judged.verdicts, refused: taken.rejected });
   };
-  return async (bytes, encoding, sent) => {
-    const unpacked = await unpackBody(bytes, encoding);
-    return limits.withRoom(unpacked.length, async () =>
-      takeMessage(await readMessage(unpacked, sent), sent),
-    );
-  };
+  return (bytes, encoding, sent) =>
+    limits.withRoom(sent.sender.address, async (place) => {
+      const unpacked = await unpackBody(bytes, encoding, place.hold);
+      return takeMessage(await readMessage(unpacked, sent), sent);
+    });
 }
 
 /** The project of the message, once it may send; a message that may not is forgotten. */

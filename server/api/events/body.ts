@@ -1,9 +1,15 @@
 import { PassThrough, Readable, pipeline } from 'node:stream';
-import { promisify } from 'node:util';
-import { createGunzip, gunzip } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
 import { rawBody } from '../../platform/http/bodies/body.ts';
-import { invalid, tooLarge, unparsable, unsupportedMediaType } from '../../platform/http/errors.ts';
+import { unpackBy } from '../../platform/http/bodies/unpack.ts';
+import {
+  ApiError,
+  invalid,
+  tooLarge,
+  unparsable,
+  unsupportedMediaType,
+} from '../../platform/http/errors.ts';
 
 /** Media types of a body that is read line by line. */
 export const line_media_types = ['application/x-ndjson', 'application/ndjson'];
@@ -18,14 +24,15 @@ export type EventsSent =
   | { json: Buffer; lines?: undefined }
   | { json?: undefined; lines: AsyncIterable<Buffer> };
 
-const unpack = promisify(gunzip);
+/** Hears how many bytes are held of the body by now; throws where that is too much. */
+type Hold = (bytes: number) => void;
 
 /**
  * The body of an events request, unpacked. Throws 415 for another media type or encoding, 413 for
- * JSON beyond 20 MiB (unpacked), 400 for broken gzip. Neither JSON nor NDJSON is read here, and
- * NDJSON has no limit.
+ * JSON beyond 20 MiB (unpacked), 400 for broken gzip, and what `hold` throws. Neither JSON nor
+ * NDJSON is read here, and NDJSON has no limit.
  */
-export async function eventsSent(request: FastifyRequest): Promise<EventsSent> {
+export async function eventsSent(request: FastifyRequest, hold: Hold): Promise<EventsSent> {
   const isPacked = isGzip(request.headers['content-encoding']);
   const { body } = request;
   if (body instanceof Readable) return { lines: isPacked ? unpacked(body) : body };
@@ -37,7 +44,8 @@ export async function eventsSent(request: FastifyRequest): Promise<EventsSent> {
         'with an event on each line.',
     );
   }
-  return { json: isPacked ? await unpackWhole(bytes) : bytes };
+  hold(bytes.length);
+  return { json: isPacked ? await unpackWhole(bytes, hold) : bytes };
 }
 
 function isGzip(header: string | undefined): boolean {
@@ -53,11 +61,14 @@ function unpacked(body: Readable): Readable {
   return pipeline(body, createGunzip(), new PassThrough(), () => {});
 }
 
-async function unpackWhole(bytes: Buffer): Promise<Buffer> {
+async function unpackWhole(bytes: Buffer, hold: Hold): Promise<Buffer> {
   try {
-    return await unpack(bytes, { maxOutputLength: events_size_bytes_max });
+    return await unpackBy(createGunzip(), bytes, (made) => {
+      if (made > events_size_bytes_max) throw tooLarge(events_size_bytes_max);
+      hold(bytes.length + made);
+    });
   } catch (error) {
-    if (error instanceof RangeError) throw tooLarge(events_size_bytes_max);
+    if (error instanceof ApiError) throw error;
     throw unparsable('The gzip data of the body is broken or cut off.');
   }
 }

@@ -10,6 +10,7 @@ import { examples_max } from '../../engine/ingestion_warnings/store.ts';
 import type { NoteWarning } from '../../engine/ingestion_warnings/warning.ts';
 import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
 import {
+  ApiError,
   invalid,
   invalidMany,
   notFound,
@@ -17,11 +18,13 @@ import {
   unparsable,
   unsupportedMediaType,
 } from '../../platform/http/errors.ts';
-import type { ApiError, Violation } from '../../platform/http/errors.ts';
+import type { Violation } from '../../platform/http/errors.ts';
 import { isValidateOnly, query } from '../../platform/http/lists/query.ts';
 import { events_size_bytes_max, eventsSent, line_media_types } from './body.ts';
 import type { EventsSent } from './body.ts';
 import { countsRoute } from './counts.ts';
+import { openEventLimits } from './limits.ts';
+import type { EventLimits } from './limits.ts';
 import { EventsBody, EventsTaken, NewestEvents, NewestQuery } from './schema.ts';
 import { listNewestEvents } from './store.ts';
 
@@ -34,22 +37,42 @@ const description =
 
 /** `/api/projects/:project_id/events/`: events in, and which came last. */
 export function eventRoutes(app: FastifyInstance, deps: Deps): void {
-  const { clock, metrics } = deps;
-  const ingestion = sharedIngestion(deps);
-  app.addHook('onClose', () => ingestion.drain());
-  app.addContentTypeParser(line_media_types, (request: FastifyRequest, stream, done) => {
-    if (request.routeOptions.url !== url)
-      return done(
-        unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.'),
-      );
+  const limits = openEventLimits(app, deps);
+  app.addContentTypeParser(line_media_types, (_request, _stream, done) =>
+    done(unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.')),
+  );
+  newestRoute(app, deps);
+  countsRoute(app, deps);
+  // In an instance of its own, whose bodies are read in another way.
+  void app.register(async (instance) => {
+    readBodies(instance, limits);
+    takeRoute(instance, deps, limits);
+  });
+}
+
+/** Whose bodies these are: those of one project keep no other's out. */
+const ownerOf = ({ access }: FastifyRequest) => String(access.team_id);
+
+/** Lines are read as they are wanted; JSON is read whole, as far as there is room. */
+function readBodies(instance: FastifyInstance, { arrivals }: EventLimits): void {
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser(line_media_types, (request: FastifyRequest, stream, done) => {
     // An answer cannot be kept for a body that is not known when it begins; the uuids of the events
     // are what makes a repeat harmless.
     delete request.raw.headers['idempotency-key'];
     done(null, stream);
   });
+  instance.addContentTypeParser('*', (request, stream, done) => {
+    const says_bytes = Number(request.headers['content-length'] ?? 0);
+    const bytes_max = events_size_bytes_max;
+    arrivals.read(stream, { owner: ownerOf(request), says_bytes, bytes_max }, done);
+  });
+}
 
-  newestRoute(app, deps);
-  countsRoute(app, deps);
+function takeRoute(app: FastifyInstance, deps: Deps, { room }: EventLimits): void {
+  const { clock, metrics } = deps;
+  const ingestion = sharedIngestion(deps);
+  app.addHook('onClose', () => ingestion.drain());
   app.post(
     url,
     {
@@ -63,13 +86,15 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
       },
     },
     async (request: FastifyRequest, _reply: FastifyReply) => {
-      const sent = await eventsSent(request);
-      const taken = await take(
-        isValidateOnly(request) ? checkOnly : ingestion,
-        request.access.team_id!,
-        sent,
-        () => clock.now(),
-      );
+      const place = room.enter(ownerOf(request));
+      let taken: Answered;
+      try {
+        const used = isValidateOnly(request) ? checkOnly : ingestion;
+        const sent = await eventsSent(request, place.hold);
+        taken = await take(used, request.access.team_id!, sent, () => clock.now(), place.hold);
+      } finally {
+        place.leave();
+      }
       if (!isValidateOnly(request)) {
         for (const outcome of ['taken', 'duplicates', 'rejected'] as const)
           if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
@@ -123,9 +148,10 @@ async function take(
   teamId: number,
   sent: EventsSent,
   now: () => number,
+  hold: (bytes: number) => void,
 ): Promise<Answered> {
   if (sent.lines !== undefined)
-    return { ...(await takeLines(ingestion, teamId, sent.lines, now)), named: 'lines' };
+    return { ...(await takeLines(ingestion, teamId, sent.lines, now, hold)), named: 'lines' };
   const taken = await takeList(ingestion, teamId, sent.json, now);
   if ('fault' in taken) throw faultError(taken.fault);
   return { ...taken, named: taken.is_list ? 'events' : undefined };
@@ -157,6 +183,8 @@ function answer(result: Answered) {
   const { taken, duplicates, refused, rejected } = result;
   if (result.failure === 'project_gone') throw notFound();
   if (result.failure !== undefined) throw notStored(result);
+  // No room for a line is no fault of the body.
+  if (result.broken?.error instanceof ApiError) throw notStored(result);
   if (result.broken !== undefined)
     throw unparsable(
       `The body broke off or its gzip data is broken behind line ${result.broken.after_line}; ` +

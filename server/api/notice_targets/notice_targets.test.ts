@@ -53,6 +53,11 @@ test('targets are created, in both lists, changed, deleted; a secret shows once'
     address: null,
     url: 'https://example.com/********',
   });
+  const checked = await post(
+    { type: 'webhook', url: 'https://example.com/hook' },
+    `${projectList(home)}?validate_only=true`,
+  );
+  assert.deepEqual([checked.status, checked.body.secret], [200, null]);
   const own = (await post({ type: 'webhook', url: 'http://example.com/', secret })).body;
   assert.equal(own.secret, null);
   const wanted = {

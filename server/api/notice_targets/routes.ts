@@ -7,6 +7,7 @@ import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { mountsOf } from '../../platform/http/caller/mount.ts';
@@ -85,7 +86,8 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
           created.type === 'webhook' ? [secretChange('secret', 'created')] : [],
         ),
       );
-      return { ...created, secret };
+      // With `validate_only` there is no target, and nothing will ever be signed with the secret.
+      return { ...created, secret: isValidateOnly(request) ? null : secret };
     }),
   );
 }

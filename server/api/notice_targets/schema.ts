@@ -117,7 +117,7 @@ export const NewNoticeTarget = Type.Object(
       Type.String({
         description:
           'The secret that the server created for the webhook, shown only here; null where the ' +
-          'body had one, and for mails.',
+          'body had one, for mails, and with `validate_only`, which creates none.',
       }),
     ),
   },

@@ -6,11 +6,13 @@ import { body } from '../../platform/http/bodies/body.ts';
 import { conflict, invalid, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import {
+  NewWriteKey,
   WriteKey,
   WriteKeyCreate,
   WriteKeyPatch,
@@ -75,7 +77,11 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
     list,
     {
       config: changing,
-      schema: { summary: 'Create a write key', body: WriteKeyCreate, response: { 201: WriteKey } },
+      schema: {
+        summary: 'Create a write key',
+        body: WriteKeyCreate,
+        response: { 201: NewWriteKey },
+      },
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
@@ -84,7 +90,7 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
         refuseTooMany(await countLiveWriteKeys(tx, team_id, clock.now()));
         const created = await insertWriteKey(tx, team_id, name);
         record(entryOf('created', undefined, created));
-        return created;
+        return shownToCreator(request, created);
       }),
   );
 }
@@ -148,7 +154,7 @@ function rollRoute(app: FastifyInstance, { clock }: Deps): void {
     description: 'The answer is the new key. The old one goes on to work for `overlap_seconds`.',
     body: WriteKeyRoll,
     response: {
-      201: WriteKey,
+      201: NewWriteKey,
       409: { ...Problem, description: 'The key was rolled and has a successor.' },
     },
   };
@@ -164,9 +170,20 @@ function rollRoute(app: FastifyInstance, { clock }: Deps): void {
       refuseTooMany(overlap_seconds === 0 ? live - 1 : live);
       const created = await insertWriteKey(tx, team_id, before.name);
       record(entryOf('rolled', before, { ...after, replaced_by: created.id }));
-      return created;
+      return shownToCreator(request, created);
     }),
   );
+}
+
+/**
+ * The answer to whoever created a key. With `validate_only` there is none, and a value that will
+ * never work must not end up in a page.
+ */
+function shownToCreator(
+  request: FastifyRequest,
+  { value, ...created }: WriteKeyRow,
+): Omit<WriteKeyRow, 'value'> & { value?: string } {
+  return isValidateOnly(request) ? created : { ...created, value };
 }
 
 async function refuseRolled(tx: Transaction, key: WriteKeyRow): Promise<void> {

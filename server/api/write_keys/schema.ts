@@ -35,6 +35,19 @@ export const WriteKey = Type.Object(
   { title: 'WriteKey' },
 );
 
+/** The answer that created a key. */
+export const NewWriteKey = Type.Object(
+  {
+    ...WriteKey.properties,
+    value: Type.Optional(
+      Type.String({
+        description: 'The key (`slp_...`); `validate_only` creates none and shows none.',
+      }),
+    ),
+  },
+  { title: 'NewWriteKey' },
+);
+
 /** A write key's row as SELECT gives it. */
 export type WriteKeyRow = Static<typeof WriteKey>;
 

@@ -47,6 +47,16 @@ test('create, list, rename and revoke; the key opens its project until it is rev
   );
 });
 
+test('validate_only creates no key and shows none', async () => {
+  const { ask } = await newProject();
+  const { body: key } = await ask('POST', '', { name: 'Web' });
+  for (const path of ['?validate_only=true', `${key.id}/roll/?validate_only=true`]) {
+    const { status, body } = await ask('POST', path, { name: 'Shop' });
+    assert.deepEqual([status, 'id' in body, 'value' in body], [200, true, false], path);
+  }
+  assert.deepEqual((await ask('GET', '')).body.results, [key]);
+});
+
 test('roll: the successor works at once, the old one until the overlap is over', async () => {
   const { ask, project } = await newProject();
   const { body: old } = await ask('POST', '', { name: 'Web' });
@@ -87,4 +97,25 @@ test('a write key opens nothing of the API, which says which key belongs there',
   const answer = await harness.request('GET', list, { key: project.api_token });
   assert.equal(answer.status, 401);
   assert.match(answer.body.detail, /write key .* personal API key \(slk_/);
+});
+
+test('an Idempotency-Key gives no answer about a project that the key does not reach', async () => {
+  const { project, user, key } = await newProject();
+  const { body: other } = await harness.request('POST', '/api/projects/', {
+    key,
+    body: { name: 'Other' },
+  });
+  const create = async (team_id: number) => {
+    const limited = await harness.newKey(user, { scoped_teams: [team_id] });
+    return harness.request('POST', '/api/projects/@current/write_keys/', {
+      key: limited,
+      body: { name: 'Web' },
+      headers: { 'idempotency-key': 'deploy-1' },
+    });
+  };
+  const first = await create(project.id);
+  assert.equal(first.status, 201, first.text);
+  assert.deepEqual((await create(project.id)).body, first.body);
+  const second = await create(other.id);
+  assert.deepEqual([second.status, second.body.code], [422, 'idempotency_mismatch']);
 });

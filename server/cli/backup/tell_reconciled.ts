@@ -1,11 +1,13 @@
 import { counted } from '../../platform/counted.ts';
 import type { Reconciled } from '../../engine/reconcile/reconcile.ts';
+import { oneLine } from '../shown_text.ts';
 
 /** So many names of files are listed; --json has them all. */
 const names_max = 5;
 
 /** Says of each export what became of it, and what the store has lost of it. */
-export function tellReconciled(found: Reconciled[], say: (line: string) => void): void {
+export function tellReconciled(found: Reconciled[], write: (line: string) => void): void {
+  const say = (line: string) => write(oneLine(line));
   for (const one of found) {
     const { entered, lost } = one;
     const head = `${one.name} (${one.batch_export_id}, ${one.destination})`;

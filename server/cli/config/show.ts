@@ -1,4 +1,5 @@
 import type { FieldChange, Plan, Step } from '../../api/configuration/schema.ts';
+import { oneLine } from '../shown_text.ts';
 
 const signs: Record<Step['action'], string> = {
   create: '+',
@@ -110,11 +111,6 @@ function changeText({ field, action, before, after }: FieldChange): string {
 function valueText(value: unknown): string {
   const text = oneLine(JSON.stringify(value) ?? 'nothing');
   return text.length <= value_length_max ? text : `${text.slice(0, value_length_max)}…`;
-}
-
-/** Names and values are the words of others: they may not move the cursor or turn the line. */
-function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ');
 }
 
 function cell(text: string): string {

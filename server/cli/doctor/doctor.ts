@@ -14,7 +14,7 @@ import { lookAtBackground } from './background_findings.ts';
 import { lookAtCluster } from './cluster_findings.ts';
 import { lookAtDisk } from './disk_findings.ts';
 import { lookAtExports } from './export_findings.ts';
-import { fault, ok, warning } from './finding.ts';
+import { fault, findingLine, ok, warning } from './finding.ts';
 import type { Finding } from './finding.ts';
 import { lookAtNamedStores } from '../stores/named_stores.ts';
 import { lookAtPrimary } from './primary_findings.ts';
@@ -39,8 +39,7 @@ export async function doctor(context: CommandContext): Promise<number> {
     ...folders(context.config),
     ...(await stores(context)),
   ];
-  for (const finding of findings)
-    context.say(`${finding.state.padEnd(8)} ${finding.subject}: ${finding.detail}`);
+  for (const finding of findings) context.say(findingLine(finding));
   const count = (wanted: Finding['state']) => findings.filter((one) => one.state === wanted).length;
   const faults = count('fault');
   context.say(summaryOf(faults, count('warning')));

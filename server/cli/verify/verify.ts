@@ -21,6 +21,7 @@ import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { openStallTimer } from '../../platform/stall_timer.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { CommandContext } from '../command_context.ts';
+import { oneLine } from '../shown_text.ts';
 import { UserError, WrongUsageError } from '../user_error.ts';
 import { openContentSource } from './verify_source.ts';
 import type { KnownDelivery } from './verify_source.ts';
@@ -80,18 +81,22 @@ export async function verify(
   const { say } = context;
   const findings = await withProcess(context, ({ deps }) =>
     caughtUp(deps.clickhouse, row_tables, () =>
-      verifyExports(deps.engine, options.export, (line) => process.stderr.write(`${line}\n`)),
+      verifyExports(deps.engine, options.export, (line) =>
+        process.stderr.write(`${oneLine(line)}\n`),
+      ),
     ),
   );
   if (options.json === true) say(JSON.stringify({ exports: findings }));
   else if (findings.length === 0) say('There are no exports, so there is nothing to verify.');
-  else for (const finding of findings) tell(finding, say);
+  else for (const finding of findings) tellFinding(finding, say);
   return findings.some(({ differences, fault }) => differences.length > 0 || fault !== null)
     ? 1
     : 0;
 }
 
-function tell(finding: Finding, say: (line: string) => void): void {
+/** Says in lines what was found of one export. Its name and its rows stay within their line. */
+export function tellFinding(finding: Finding, write: (line: string) => void): void {
+  const say = (line: string) => write(oneLine(line));
   const summary =
     `${finding.name} (${finding.batch_export_id}, ${finding.destination}): ` +
     `${finding.deliveries} deliveries, ${finding.records} rows`;

@@ -45,19 +45,20 @@ const groups_waiting_max = 20;
  * Takes NDJSON from a stream of plain bytes while it is being read. Guarantees: memory does not
  * grow with the stream; a bad line is named and the others are taken; blank lines are skipped; the
  * answer comes when everything counted as taken is stored. Never throws for what the stream holds
- * or how it ends.
+ * or how it ends. `hold` hears how many bytes of a line are held; what it throws breaks the stream.
  */
 export async function takeLines(
   ingestion: Ingestion,
   teamId: number,
   source: AsyncIterable<Buffer>,
   nowMilliseconds: () => number,
+  hold: (bytes: number) => void = () => {},
 ): Promise<Taken> {
   const taker = openTaker(ingestion, teamId);
   const turn = openTurns();
   let lastLine = 0;
   try {
-    for await (const lines of readLines(source, line_bytes_max, aside_bytes_min)) {
+    for await (const lines of readLines(source, line_bytes_max, aside_bytes_min, hold)) {
       for (const line of lines) {
         lastLine = line.number;
         const reading = readLine(line, nowMilliseconds());

@@ -117,27 +117,34 @@ export function boundsOf(
   return { where, parameters };
 }
 
-/** The source's first rows in their order, in the bytes of the encoding before compression. */
+/**
+ * The source's first rows in their order, in the bytes of the encoding before compression;
+ * undefined for more than `bytes_max`, of which no more are held.
+ */
 export async function readFirst(
   store: Store,
   reading: SourceQuery,
-  count: number,
+  { count, bytes_max }: { count: number; bytes_max: number },
   columns: Column[],
   encoding: Encoding,
   signal: AbortSignal,
-): Promise<Buffer> {
+): Promise<Buffer | undefined> {
   const select = selectFor(encoding, columns);
   const query = `SELECT ${select.expressions} FROM (SELECT * FROM ${reading.text}
     ORDER BY ${reading.order} LIMIT ${count}) ORDER BY ${reading.order} FORMAT ${select.format}`;
   return explained(store, reading, signal, async () => {
     const chunks: Buffer[] = [];
+    let bytes = 0;
     for await (const chunk of await exec(store, reading, {
       query,
       settings: select.settings,
       signal,
-    }))
+    })) {
+      bytes += (chunk as Buffer).length;
+      if (bytes > bytes_max) return undefined;
       chunks.push(chunk as Buffer);
-    return Buffer.concat(chunks);
+    }
+    return Buffer.concat(chunks, bytes);
   });
 }
 

@@ -74,6 +74,9 @@ export async function claimIdempotencyKey(
     );
 }
 
+/** The longest answer that is kept of a request that changed nothing, in characters. */
+const kept_length_max = 1024 * 1024;
+
 type KeptAnswer = { status: number; headers: Record<string, string>; text: string | null };
 
 /**
@@ -118,7 +121,8 @@ function keeping(secrets: Secrets, claim: Claim, { status, headers, text }: Kept
 
 /**
  * Runs when the answer of a POST is about to be sent: keeps it when the handler did not, and frees
- * the key after a 429 and a 5xx, which ask to try again.
+ * the key after a 429 and a 5xx, which ask to try again, and after a long answer: without a change
+ * there is nothing that a repeat could do twice, and many of them would fill the disk.
  */
 export async function settleIdempotencyKey(
   context: HttpContext,
@@ -130,8 +134,9 @@ export async function settleIdempotencyKey(
   if (claim === undefined || claim.stored) return payload;
   claim.stored = true;
   const type = reply.getHeader('content-type');
+  const isLong = typeof payload === 'string' && payload.length > kept_length_max;
   try {
-    if (reply.statusCode < 500 && reply.statusCode !== 429)
+    if (reply.statusCode < 500 && reply.statusCode !== 429 && !isLong)
       await storeAnswer(context.db, context.secrets, claim, {
         status: reply.statusCode,
         headers: typeof type === 'string' ? { 'content-type': type } : {},
@@ -161,8 +166,23 @@ function fingerprint({ secrets }: HttpContext, request: FastifyRequest, query: s
     .update(query)
     .update('\0')
     .update(rawBody(request) ?? '')
+    .update(reachOf(request))
     .digest('hex');
   return secrets.hash(`idempotent request ${digest}`);
+}
+
+/**
+ * Where a key with limits leads: the same path (`@current`, or none of an organization) is another
+ * place under another key of the person, whose answer is not this one's. Empty without limits.
+ */
+function reachOf({ caller, access }: FastifyRequest): string {
+  const { scoped_organizations, scoped_teams } = caller;
+  if (scoped_organizations === null && scoped_teams === null) return '';
+  const reach =
+    access === undefined
+      ? [scoped_organizations, scoped_teams]
+      : [access.organization_id, access.team_id];
+  return `\0${JSON.stringify(reach)}`;
 }
 
 /**

@@ -101,6 +101,9 @@ test('the page shows it with local assets only', async () => {
   const page = await harness.request('GET', '/docs/');
   assert.equal(page.status, 200);
   assert.doesNotMatch(page.text, /https?:\/\//);
+  const policy = String(page.headers['content-security-policy']);
+  for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"])
+    assert.ok(policy.split('; ').includes(part), policy);
   const script = await harness.request('GET', '/docs/static/swagger-initializer.js');
   assert.match(script.text, /validatorUrl: null/);
 });

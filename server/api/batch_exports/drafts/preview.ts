@@ -6,18 +6,25 @@ import { toStored } from '../../../engine/ledger/rectangles.ts';
 import { openSourceQuery } from '../../../engine/source/source_query.ts';
 import { readFirst } from '../../../engine/source/source.ts';
 import { isoInstant } from '../../../platform/clock.ts';
+import { invalid } from '../../../platform/http/errors.ts';
 import type { Draft } from './draft.ts';
 import { readingNow } from './reading_now.ts';
 
-/** How many rows a preview shows. */
-const records_max = 10;
+const mebibyte = 1024 * 1024;
+/** How many rows a preview shows, and the first alone where they are long. */
+const shown = [
+  { count: 10, bytes_max: 4 * mebibyte },
+  { count: 1, bytes_max: 16 * mebibyte },
+];
 const everything = toStored([
   { event_from: -Infinity, event_to: Infinity, inserted_from: -Infinity, inserted_to: Infinity },
 ]);
 
 /**
  * The draft's oldest rows, or the first that its query makes of everything, in the bytes that its
- * destination would get, written the same way as a run writes them; no secret is in them.
+ * destination would get, written the same way as a run writes them; no secret is in them. Throws
+ * 400 for a first row that is too long to be shown: the answer has its bytes three times, and
+ * nobody else is answered while it is put together.
  */
 export async function preview(engine: Engine, draft: Draft) {
   const encoding = draft.definition.encoding(draft.config);
@@ -27,16 +34,20 @@ export async function preview(engine: Engine, draft: Draft) {
     selection: everything,
     data_interval_end: isoInstant(engine.clock.now()),
   };
-  const written = await readingNow(engine, 'custom_query', async (store, signal) =>
-    readFirst(
-      store,
-      await openSourceQuery(store, source),
-      records_max,
-      draft.columns,
-      encoding,
-      signal,
-    ),
-  );
+  const written = await readingNow(engine, 'custom_query', async (store, signal) => {
+    const reading = await openSourceQuery(store, source);
+    for (const wanted of shown) {
+      const bytes = await readFirst(store, reading, wanted, draft.columns, encoding, signal);
+      if (bytes !== undefined) return bytes;
+    }
+    return undefined;
+  });
+  if (written === undefined)
+    throw invalid(
+      null,
+      'max_length',
+      'The first row has more than 16 MiB, which is too long to be shown.',
+    );
   if (draft.definition.showRequest !== undefined) {
     const { body, ...request } = await draft.definition.showRequest(draft.config, written);
     return { ...request, base64: body.toString('base64') };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { openRoom } from '../../../platform/http/limits/room.ts';
 import { unpackBody } from './unpack.ts';
 
 test('base64 is unpacked, and a word that only looks like it stays', async () => {
@@ -14,5 +15,22 @@ test('base64 is unpacked, and a word that only looks like it stays', async () =>
     ['garbage', Buffer.from('garbage')],
   ];
   for (const [sent, wanted] of cases)
-    assert.deepEqual(await unpackBody(Buffer.from(sent), undefined), wanted, sent);
+    assert.deepEqual(await unpackBody(Buffer.from(sent), undefined, () => {}), wanted, sent);
+});
+
+test('what is unpacked needs room before it is all there, in every layer', async () => {
+  const mebibyte = 1024 * 1024;
+  const packed = gzipSync(Buffer.alloc(8 * mebibyte, ' '));
+  for (const sent of [packed, gzipSync(packed), Buffer.from(packed.toString('base64'))]) {
+    const heard: number[] = [];
+    const place = openRoom(8 * mebibyte, () => new Error('full')).enter('a');
+    const hold = (bytes: number) => {
+      heard.push(bytes);
+      place.hold(bytes);
+    };
+    await assert.rejects(unpackBody(sent, undefined, hold));
+    const [last, before] = [heard.at(-1)!, heard.at(-2)!];
+    assert.ok(before <= 4 * mebibyte && last > 4 * mebibyte, String(heard.slice(-2)));
+    assert.ok(last < 4.2 * mebibyte, String(last));
+  }
 });

@@ -1,8 +1,14 @@
 import { isUtf8 } from 'node:buffer';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
-import { tooLarge, unparsable } from '../../../platform/http/errors.ts';
-import type { ApiError } from '../../../platform/http/errors.ts';
+import type { Transform } from 'node:stream';
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib';
+import { unpackBy } from '../../../platform/http/bodies/unpack.ts';
+import { ApiError, tooLarge, unparsable } from '../../../platform/http/errors.ts';
 
 /** Largest body of a request, in bytes, packed and unpacked: 20 MiB. */
 export const capture_size_bytes_max = 20 * 1024 * 1024;
@@ -11,26 +17,33 @@ const form_size_bytes_max = 1024 * 1024;
 /** So often something may be packed in something else: gzip in base64 in a form is three. */
 const layers_max = 4;
 
-type Unpack = (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Buffer>;
 const unpackers = {
-  gzip: promisify(gunzip) as Unpack,
-  deflate: promisify(inflate) as Unpack,
-  'raw deflate': promisify(inflateRaw) as Unpack,
-  brotli: promisify(brotliDecompress) as Unpack,
-  zstd: promisify(zstdDecompress) as Unpack,
-};
+  gzip: createGunzip,
+  deflate: createInflate,
+  'raw deflate': createInflateRaw,
+  brotli: createBrotliDecompress,
+  zstd: createZstdDecompress,
+} satisfies Record<string, () => Transform>;
+type Packing = keyof typeof unpackers;
 
 /**
  * What a body is once everything that it is packed in is taken off: told by its bytes, and by the
  * header `Content-Encoding` only where bytes cannot tell (brotli, deflate without a head). Throws
- * 413 for more than 20 MiB, without making more of it, and 400 for broken data.
+ * 413 for more than 20 MiB, without making more of it, and 400 for broken data. `hold` hears how
+ * many bytes are held by now, what came and what was unpacked; what it throws ends the unpacking.
  */
-export async function unpackBody(bytes: Buffer, encoding: string | undefined): Promise<Buffer> {
+export async function unpackBody(
+  bytes: Buffer,
+  encoding: string | undefined,
+  hold: (bytes: number) => void,
+): Promise<Buffer> {
   let inner = bytes;
+  hold(bytes.length);
   for (let layer = 0; layer < layers_max; layer += 1) {
     const packed = packingOf(inner) ?? (layer === 0 ? saidPacking(inner, encoding) : undefined);
     if (packed !== undefined) {
-      inner = await unpacked(inner, packed);
+      const before = inner === bytes ? bytes.length : bytes.length + inner.length;
+      inner = await unpacked(inner, packed, (made) => hold(before + made));
       continue;
     }
     const text = textInside(inner);
@@ -40,18 +53,23 @@ export async function unpackBody(bytes: Buffer, encoding: string | undefined): P
   throw unparsable('The body is packed too many times.');
 }
 
-async function unpacked(bytes: Buffer, packing: keyof typeof unpackers): Promise<Buffer> {
+async function unpacked(
+  bytes: Buffer,
+  packing: Packing,
+  hold: (bytes: number) => void,
+): Promise<Buffer> {
   try {
-    return await unpackers[packing](bytes, { maxOutputLength: capture_size_bytes_max });
+    return await unpackBy(unpackers[packing](), bytes, (made) => {
+      if (made > capture_size_bytes_max) throw tooLarge(capture_size_bytes_max);
+      hold(made);
+    });
   } catch (error) {
-    const { code } = error as { code?: string };
-    if (error instanceof RangeError || code === 'ERR_BUFFER_TOO_LARGE')
-      throw tooLarge(capture_size_bytes_max);
+    if (error instanceof ApiError) throw error;
     throw unparsable(`The ${packing} data of the body is broken or cut off.`);
   }
 }
 
-function packingOf(bytes: Buffer): keyof typeof unpackers | undefined {
+function packingOf(bytes: Buffer): Packing | undefined {
   if (bytes.length < 4) return undefined;
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) return 'gzip';
   if (bytes.readUInt32LE(0) === 0xfd2fb528) return 'zstd';
@@ -59,10 +77,7 @@ function packingOf(bytes: Buffer): keyof typeof unpackers | undefined {
   return bytes[0] === 0x78 && bytes.readUInt16BE(0) % 31 === 0 ? 'deflate' : undefined;
 }
 
-function saidPacking(
-  bytes: Buffer,
-  encoding: string | undefined,
-): keyof typeof unpackers | undefined {
+function saidPacking(bytes: Buffer, encoding: string | undefined): Packing | undefined {
   if (isJson(bytes)) return undefined;
   const said = encoding?.trim().toLowerCase();
   if (said === 'br') return 'brotli';

@@ -22,18 +22,21 @@ const markBytes = Buffer.from(byteOrderMark);
  * Cuts a stream of bytes into lines, a list per chunk, with memory bounded by one line of
  * `bytesMax` and one chunk. Guarantees: every line that is not blank comes once, in order, with its
  * number; a longer one and one that is not UTF-8 come as a problem, and reading goes on behind
- * them. One of `longBytesMin` and more comes as bytes.
+ * them. One of `longBytesMin` and more comes as bytes. `hold` hears how many bytes are held of a
+ * line that goes on; what it throws is thrown.
  */
 export function readLines(source: AsyncIterable<Buffer>, bytesMax?: number): AsyncGenerator<Line[]>;
 export function readLines(
   source: AsyncIterable<Buffer>,
   bytesMax: number,
   longBytesMin: number,
+  hold: (bytes: number) => void,
 ): AsyncGenerator<(Line | LongLine)[]>;
 export async function* readLines(
   source: AsyncIterable<Buffer>,
   bytesMax: number = line_bytes_max,
   longBytesMin: number = Infinity,
+  hold: (bytes: number) => void = () => {},
 ): AsyncGenerator<(Line | LongLine)[]> {
   let number = 1;
   let carried: Buffer[] = [];
@@ -71,6 +74,8 @@ export async function* readLines(
       carried = [];
     } else if (!isSkipping && rest.length > 0) carried.push(rest);
     if (lines.length > 0) yield lines;
+    // After them, for their reader has them until it asks for more.
+    hold(isSkipping ? 0 : carriedBytes);
   }
   const last: (Line | LongLine)[] = [];
   if (isSkipping) last.push({ number, problem: 'too_long' });

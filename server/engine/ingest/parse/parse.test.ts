@@ -164,6 +164,13 @@ test('everything that is wrong with an event is named', () => {
       ],
     ],
     [
+      '{"event":"e","distinct_id":"d","properties":null,"$set":1,"$set_once":{"a":1}}',
+      [
+        ['properties', 'null'],
+        ['$set', 'invalid_input'],
+      ],
+    ],
+    [
       '{"event":"e","distinct_id":"d","$set":1,"properties":{"$set_once":"x"}}',
       [
         ['$set', 'invalid_input'],

@@ -165,18 +165,17 @@ function readUuid(given: unknown, problems: EventProblem[]): string | undefined 
 }
 
 function readProperties(value: JsonObject, problems: EventProblem[]): JsonObject {
-  const given = value['properties'] ?? (value['properties'] === null ? null : {});
-  if (!isJsonObject(given)) {
+  const given = value['properties'] === undefined ? {} : value['properties'];
+  if (!isJsonObject(given))
     problems.push({
       attr: 'properties',
       code: given === null ? 'null' : 'invalid_input',
       detail: 'This must be a JSON object.',
     });
-    return {};
-  }
-  let properties = given;
+  // What stands beside properties that are none is looked at all the same: every fault is told.
+  let properties: JsonObject = isJsonObject(given) ? given : {};
   for (const attr of ['$set', '$set_once'] as const) {
-    const inside = given[attr];
+    const inside = properties[attr];
     const beside = value[attr];
     if (inside !== undefined && !isJsonObject(inside))
       problems.push({

@@ -1,18 +1,26 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { openArrivals } from './arriving.ts';
+import { unavailable } from '../errors.ts';
+import { openArrivals } from './arrivals.ts';
 
 const mebibyte = 1024 * 1024;
 const chunk = Buffer.alloc(16 * mebibyte);
 let now = 0;
-const { read, refuseLate } = openArrivals({ now: () => now });
+const { read, refuseLate } = openArrivals(
+  { now: () => now },
+  {
+    room_bytes_max: 128 * mebibyte,
+    arrival_ms_max: 60_000,
+    busy: () => unavailable('Come again.', 1),
+  },
+);
 
 /** A body that never ends by itself, and what becomes of it. */
-function come(address: string, says_bytes = 0) {
+function come(owner: string, says_bytes = 0) {
   const body = new Readable({ read: () => undefined });
   const become: { status?: number; bytes?: number } = {};
-  read(body, { address, says_bytes, bytes_max: 20 * mebibyte }, (error, bytes) => {
+  read(body, { owner, says_bytes, bytes_max: 20 * mebibyte }, (error, bytes) => {
     if (error === null) become.bytes = bytes!.length;
     else become.status = (error as { status?: number }).status!;
   });
@@ -27,13 +35,13 @@ test('one that is too long is refused as soon as that is known', () => {
   assert.equal(long.become.status, 413);
 });
 
-test('what comes of one address, and of all, is bounded; room comes back', () => {
-  const four = ['a', 'a', 'a', 'a'].map((address) => come(address));
+test('what comes of one owner, and of all, is bounded; room comes back', () => {
+  const four = ['a', 'a', 'a', 'a'].map((owner) => come(owner));
   for (const { push } of four) push(chunk);
   const fifth = come('a');
   fifth.push(Buffer.alloc(1));
   assert.equal(fifth.become.status, 503);
-  const others = ['b', 'b', 'c', 'c'].map((address) => come(address));
+  const others = ['b', 'b', 'c', 'c'].map((owner) => come(owner));
   for (const { push } of others) push(chunk);
   const ninth = come('d');
   ninth.push(Buffer.alloc(1));

@@ -1,0 +1,45 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { startChores } from '../../platform/chores.ts';
+import { unavailable } from '../../platform/http/errors.ts';
+import type { ApiError } from '../../platform/http/errors.ts';
+import { openArrivals } from '../../platform/http/limits/arrivals.ts';
+import type { Arrivals } from '../../platform/http/limits/arrivals.ts';
+import { openRoom } from '../../platform/http/limits/room.ts';
+import type { Room } from '../../platform/http/limits/room.ts';
+
+/** Bytes of bodies, while they come and while they are worked on: of all, half of it of one. */
+const room_bytes_max = 256 * 1024 * 1024;
+/** How long a JSON body may take to come. */
+const arrival_ms_max = 300_000;
+const late_interval_ms = 1_000;
+const wait_seconds = 1;
+
+/** What keeps the bodies of one project from taking the memory of all. */
+export type EventLimits = { arrivals: Arrivals; room: Room };
+
+/** Opens the limits for as long as the app runs. */
+export function openEventLimits(app: FastifyInstance, { clock, log }: Deps): EventLimits {
+  const arrivals = openArrivals(clock, { room_bytes_max, arrival_ms_max, busy });
+  const chore = {
+    name: 'the end of events that come too slowly',
+    interval_ms: late_interval_ms,
+    work: async () => arrivals.refuseLate(),
+  };
+  let running: ReturnType<typeof startChores> | undefined;
+  app.addHook('onReady', (done) => {
+    running = startChores([chore], log);
+    done();
+  });
+  app.addHook('onClose', async () => running?.stop());
+  return { arrivals, room: openRoom(room_bytes_max, busy) };
+}
+
+/** 503: what others have sent has to be stored first. */
+function busy(): ApiError {
+  return unavailable(
+    `Too many bytes of events are on their way in: send them again in ${wait_seconds} s, fewer ` +
+      'at a time, or as NDJSON.',
+    wait_seconds,
+  );
+}

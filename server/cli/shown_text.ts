@@ -1,0 +1,18 @@
+/**
+ * Text of others as a part of one line: names and values may not move the cursor, turn the line or
+ * begin one that looks like ours.
+ */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ');
+}
+
+/**
+ * What is written to a terminal, with the signs that would act on it written out as `\u001b`; line
+ * ends and tabs stay. JSON says the same afterwards: there they can only stand within texts.
+ */
+export function terminalText(text: string): string {
+  return text.replaceAll(
+    /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import sql from 'sql-template-tag';
+import { targetParameter } from '../../server/platform/http/caller/guard.ts';
+import { insertRunRow, newExport } from '../factories/batch_exports/batch_exports.ts';
+import { webhook_secret } from '../factories/notices.ts';
+import { collection_names, collectionUrl, writtenPlugin } from '../factories/plugins/plugins.ts';
+import { shareHarness } from '../harness.ts';
+import type { TestOrganization } from '../harness.ts';
+import type { RegisteredRoute } from '../watchers/registered_routes.ts';
+import { everyRoute } from './every_route.ts';
+
+/** An id of each kind that somebody has, by the segment of paths in front of it. */
+type Ids = Record<string, string>;
+
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    routes = (await everyRoute(harness.deps)).filter(
+      (route) => route.scope !== 'public' && !route.path.startsWith('/api/destinations/'),
+    );
+    own = await harness.newOrganization();
+    cookie = await harness.newSession(own.user);
+  },
+});
+let routes: RegisteredRoute[];
+let own: TestOrganization;
+let cookie: string;
+
+/** Creates one of everything that has an id, in the project and its organization. */
+async function idsOf(home: TestOrganization): Promise<Ids> {
+  const session = await harness.newSession(home.user);
+  const post = async (path: string, body: object) => {
+    const answer = await harness.request('POST', path, { headers: { cookie: session }, body });
+    assert.ok(answer.status === 200 || answer.status === 201, `${path} ${answer.text}`);
+    return answer.body;
+  };
+  const [organization, project] = [
+    `/api/organizations/${home.organization.id}/`,
+    `/api/projects/${home.project.id}/`,
+  ];
+  const exported = await newExport(harness, home);
+  const run = await insertRunRow(harness, exported.id, { status: 'Failed' });
+  const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T02:00:00Z' };
+  const { backfill } = await post(`${project}batch_exports/${exported.id}/backfill/`, range);
+  const target = await post(`${project}notice_targets/`, {
+    type: 'webhook',
+    url: 'https://hooks.example.com/a',
+    secret: webhook_secret,
+  });
+  const plugins: Ids = {};
+  for (const name of collection_names)
+    plugins[name] = String((await post(collectionUrl(home, name), { name: 'One' })).id);
+  const written = await writtenPlugin(harness, home);
+  const domain = `${home.project.uuid}.example.com`;
+  const [current] = (
+    await harness.request('GET', '/api/sessions/', { headers: { cookie: session } })
+  ).body.results;
+  return {
+    ...plugins,
+    batch_exports: exported.id,
+    runs: run,
+    backfills: backfill.id,
+    bulk_actions: (
+      await post(`${project}bulk_actions/`, { action: 'pause_exports', ids: [exported.id] })
+    ).id,
+    notice_targets: target.id,
+    notice_deliveries: await newDelivery(exported.id, target.id),
+    domains: (await post(`${organization}domains/`, { domain })).id,
+    invites: (await post(`${organization}invites/`, { target_email: `who@${domain}` })).id,
+    members: home.user.uuid,
+    erasures: (await post(`${project}erasures/`, { kind: 'persons', distinct_ids: ['somebody'] }))
+      .id,
+    write_keys: (await post(`${project}write_keys/`, { name: 'One' })).id,
+    plugin_configs: String((await post(`${project}plugin_configs/`, { plugin: written.id })).id),
+    personal_api_keys: (await post('/api/personal_api_keys/', { label: 'One', scopes: ['*'] })).id,
+    sessions: current.id,
+    plan: (await post(`${organization}configuration/plan/`, { configuration: {} })).hash,
+  };
+}
+
+/** A notice of the export, on its way to the target. */
+async function newDelivery(export_id: string, target_id: string): Promise<string> {
+  const row = await harness.deps.db.row<{ id: number }>(sql`
+    WITH notice AS (
+      INSERT INTO notices (id, batch_export_id, event, body, created_at)
+      VALUES (gen_random_uuid(), ${export_id}::uuid, 'failing', '{}', now()) RETURNING id)
+    INSERT INTO notice_deliveries (notice_id, target_id, batch_export_id, team_id, next_attempt_at)
+    SELECT notice.id, ${target_id}::uuid, ${export_id}::uuid,
+      (SELECT team_id FROM batch_exports WHERE id = ${export_id}::uuid), 'infinity' FROM notice
+    RETURNING id`);
+  return String(row!.id);
+}
+
+type Parameter = { name: string; noun: string };
+
+/** What a route's path names beside the organization or project that it leads into. */
+function parametersOf({ path, within }: RegisteredRoute): Parameter[] {
+  const place = within === undefined ? undefined : targetParameter(path, within);
+  return [...path.matchAll(/([^/]+)\/:(\w+)/g)]
+    .map(([, noun, name]) => ({ noun: noun!, name: name! }))
+    .filter(({ name }) => name !== place);
+}
+
+function pathOf(route: RegisteredRoute, ids: Map<string, string>): string {
+  const place = route.within === undefined ? undefined : targetParameter(route.path, route.within);
+  const target = route.within === 'organization' ? own.organization.id : String(own.project.id);
+  return route.path.replaceAll(/:(\w+)/g, (_whole, name: string) =>
+    name === place ? target : ids.get(name)!,
+  );
+}
+
+/** Fails where the id of others, in the place of one's own, is told from one that nobody has. */
+async function assertUnknown(route: RegisteredRoute, ids: Map<string, string>): Promise<void> {
+  const path = pathOf(route, ids);
+  const { status, body } = await harness.request(route.method, path, {
+    headers: { cookie },
+    ...(route.method === 'GET' ? {} : { body: {} }),
+  });
+  assert.deepEqual([status, body.code], [404, 'not_found'], `${route.method} ${path}`);
+}
+
+/** Puts their ids in the place of mine, one at a time; gives of what kinds they were. */
+async function refuseAll(asked: RegisteredRoute[], mine: Ids, theirs: Ids): Promise<Set<string>> {
+  const tried = new Set<string>();
+  for (const route of asked) {
+    const parameters = parametersOf(route);
+    const own_ids = parameters.map(({ name, noun }) => [name, mine[noun]!] as const);
+    for (const { name, noun } of parameters) {
+      assert.ok(theirs[noun] !== undefined, `${route.path}: nobody has an id of ${noun}`);
+      await assertUnknown(route, new Map([...own_ids, [name, theirs[noun]]]));
+      tried.add(noun);
+    }
+  }
+  return tried;
+}
+
+test('an id of another organization, or of another project, is as good as none', async () => {
+  const mine = await idsOf(own);
+  const stranger = await idsOf(await harness.newOrganization());
+  const tried = await refuseAll(routes, mine, stranger);
+  assert.deepEqual([...tried].toSorted(), Object.keys(stranger).toSorted());
+
+  const { body: project } = await harness.request('POST', '/api/projects/', {
+    key: own.key,
+    body: { name: 'Beside', organization: own.organization.id },
+  });
+  const beside = await idsOf({ ...own, project });
+  const of_projects = routes.filter(({ within }) => within === 'project');
+  await refuseAll(of_projects, mine, beside);
+
+  const another = await newExport(harness, own);
+  const run = await insertRunRow(harness, another.id, { status: 'Failed' });
+  const nested = routes.filter(({ path }) => path.includes('/runs/:id/'));
+  assert.ok(nested.length > 0);
+  const ids = new Map([
+    ['batch_export_id', mine['batch_exports']!],
+    ['id', run],
+  ]);
+  for (const route of nested) await assertUnknown(route, ids);
+});
