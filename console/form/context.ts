@@ -8,6 +8,9 @@ export type FormState = { violations: readonly Violation[]; fields: Set<string> 
 /** The form around a field. */
 export const FormContext = createContext<FormState>({ violations: [], fields: new Set() });
 
+/** Whether the forms around are looked at alone: who is signed in may not send them. */
+export const LookOnlyContext = createContext(false);
+
 /**
  * Makes the field the place where what is wrong with `name` is shown, and gives that: a sentence,
  * or false.

@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useId, useMemo, useRef, useState } from 'react';
+import { useContext, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { ReactNode, SyntheticEvent } from 'react';
 import type { Problem } from '../http/problem.ts';
 import { Sentence } from '../page/sentence.tsx';
-import { FormContext } from './context.ts';
+import { FormContext, LookOnlyContext } from './context.ts';
 import { faultOf, unchangedOf } from './faults.ts';
 import { useKeptFields } from './kept_fields.ts';
 import { Asking } from './question.tsx';
@@ -45,9 +45,20 @@ type Given<Answer> = Sending<Answer> & {
 /**
  * A form that goes to the API as JSON. What the API refuses stands beside the field that it names,
  * the rest above the button, and the first place gets the focus; what was typed stays, also over a
- * lost session and a reload. While it waits the button cannot be pressed again.
+ * lost session and a reload. While it waits the button cannot be pressed again. Who may not send it
+ * sees its fields alone.
  */
 export function Form<Answer>(given: Given<Answer>) {
+  if (!useContext(LookOnlyContext)) return <OpenForm {...given} />;
+  if (given.children === undefined) return null;
+  return (
+    <fieldset disabled className="form look_only">
+      {given.children}
+    </fieldset>
+  );
+}
+
+function OpenForm<Answer>(given: Given<Answer>) {
   const { children, button, about, tone, path, method = 'POST', part = '' } = given;
   const form = useRef<HTMLFormElement>(null);
   const kept = useKeptFields(
@@ -120,6 +131,17 @@ function Typed({ discard }: { discard: () => void }) {
   );
 }
 
+/**
+ * The first field with half a day or instant, which the browser gives as empty: sent so, it would
+ * be no condition, or the end of nothing.
+ */
+function halfTyped(form: HTMLFormElement): HTMLInputElement | undefined {
+  return [...form.elements].find(
+    (field): field is HTMLInputElement =>
+      field instanceof HTMLInputElement && field.validity.badInput,
+  );
+}
+
 /** Sends the form once everything that is asked before was answered with yes. */
 function useConfirmed<Answer>(
   { confirm, asks }: Given<Answer>,
@@ -129,6 +151,11 @@ function useConfirmed<Answer>(
   const [asked, setAsked] = useState<{ question: Question; values: Values }>();
   const sendConfirmed = async () => {
     if (form.current === null || is_busy) return;
+    const half = halfTyped(form.current);
+    if (half !== undefined) {
+      half.reportValidity();
+      return;
+    }
     const values = readValues(form.current);
     if (confirm !== undefined && !(await confirm(values))) return;
     const question = asks?.(values);
