@@ -77,7 +77,7 @@ function OpenForm<Answer>(given: Given<Answer>) {
   });
   const { is_busy } = sending;
   const problem = given.later === undefined ? sending.problem : (given.later ?? undefined);
-  const { context, whole, whole_id, typed } = useShownFaults(problem, form, kept.typed);
+  const { context, whole, whole_id, typed } = useShownFaults(problem, form, kept);
   const { submit, question, answer } = useConfirmed(given, form, sending);
   const { turn, discard } = useDiscard(given, kept, sending.forgive);
   return (
@@ -97,7 +97,7 @@ function OpenForm<Answer>(given: Given<Answer>) {
       >
         {children}
         {part !== null && (kept.is_restored || problem?.status === 412) && (
-          <Typed discard={discard} />
+          <Typed lost={kept.lost} discard={discard} />
         )}
         <p role="alert" id={whole_id} tabIndex={-1} className="fault">
           <Sentence text={whole} />
@@ -120,10 +120,11 @@ function OpenForm<Answer>(given: Given<Answer>) {
 const none: ReadonlySet<string> = new Set();
 
 /** Says that the form holds what was typed before, and offers to begin again. */
-function Typed({ discard }: { discard: () => void }) {
+function Typed({ lost, discard }: { lost: readonly string[]; discard: () => void }) {
   return (
     <p className="muted">
       This is what you typed before.{' '}
+      {lost.length > 0 && 'Secrets are not kept: the fields say which to enter again. '}
       <Button size="compact-sm" variant="subtle" onClick={discard}>
         Discard what was typed
       </Button>
@@ -201,7 +202,7 @@ function useDiscard<Answer>(
 function useShownFaults(
   problem: Problem | undefined,
   form: { readonly current: HTMLFormElement | null },
-  keepTyped: () => void,
+  { lost, typed: keepTyped }: Pick<ReturnType<typeof useKeptFields>, 'lost' | 'typed'>,
 ) {
   const [fields] = useState(() => new Set<string>());
   const told = useMemo(() => problem?.violations ?? [], [problem]);
@@ -209,15 +210,16 @@ function useShownFaults(
   const names = since.told === told ? since.names : none;
   const violations = useMemo(() => unchangedOf(told, fields, names), [told, fields, names]);
   // Not as it goes down: a drawing before the field's own handler would undo what was typed.
-  const typed = ({ target }: SyntheticEvent) => {
-    keepTyped();
+  const typed = (event: SyntheticEvent) => {
+    keepTyped(event);
+    const { target } = event;
     const { name = '' } = target as Partial<HTMLInputElement>;
     const around = (target as HTMLElement).closest<HTMLElement>('[data-field]');
     const field = name === '' ? around?.dataset['field'] : name;
     if (told.length > 0 && field !== undefined && !names.has(field))
       setSince({ told, names: new Set([...names, field]) });
   };
-  const context = useMemo(() => ({ violations, fields }), [violations, fields]);
+  const context = useMemo(() => ({ violations, fields, lost }), [violations, fields, lost]);
   const whole_id = useId();
   useEffect(() => {
     if (problem === undefined) return;
