@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask } from '../http/ask.ts';
 import type { Method } from '../http/ask.ts';
+import { askForChange } from '../http/change.ts';
 import { openIdempotencyKeys } from '../http/idempotency.ts';
 import type { Problem } from '../http/problem.ts';
 import type { Values } from './values.ts';
@@ -39,7 +39,7 @@ export function useSending<Answer>({
       const sent = body(values);
       const idempotency_key = method === 'POST' ? keys.keyOf(sent) : undefined;
       const more = { if_match: etag(), idempotency_key };
-      const outcome = await ask<Answer>(method, path, { body: sent, ...more });
+      const outcome = await askForChange<Answer>(queries, method, path, { body: sent, ...more });
       if (outcome.ok || outcome.problem.status !== 0) keys.settle();
       if (!outcome.ok) throw outcome.problem;
       // The next page may show what was read a moment ago, and changed since.
