@@ -111,7 +111,6 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
             the next look is due <Instant at={next_check_at} />
           </>
         )}
-        .
       </p>
       <Answers answers={answers} />
       <OnlyFor organization_id={organization_id}>

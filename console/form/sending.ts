@@ -4,6 +4,7 @@ import type { Method } from '../http/ask.ts';
 import { askForChange } from '../http/change.ts';
 import { openIdempotencyKeys } from '../http/idempotency.ts';
 import type { Problem } from '../http/problem.ts';
+import { useBegun } from '../page/section.tsx';
 import type { Values } from './values.ts';
 
 /** How a form is sent. */
@@ -32,6 +33,7 @@ export function useSending<Answer>({
   etag: () => string | undefined;
 }) {
   const queries = useQueryClient();
+  const begun = useBegun();
   const [keys] = useState(openIdempotencyKeys);
   const [is_handled, setHandled] = useState(false);
   const { mutate, reset, isPending, error } = useMutation<unknown, Problem, Values>({
@@ -46,7 +48,10 @@ export function useSending<Answer>({
       await queries.invalidateQueries({ refetchType: 'none' });
       await done(outcome.body, values);
     },
-    onMutate: () => setHandled(false),
+    onMutate: () => {
+      begun();
+      setHandled(false);
+    },
     onError: (problem) => setHandled(refused?.(problem) === true),
   });
   return {

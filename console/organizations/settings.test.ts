@@ -67,8 +67,12 @@ test('a project is created, gets its zone, and is deleted by its name', { skip }
   await checkEverywhere(page, 'project_settings', []);
   const kept = page.locator('form', { hasText: 'Keep them' });
   await kept.getByText('Nothing is removed.').waitFor();
-  await kept.getByLabel('Days').fill('7');
+  // What is no number of days is refused, and nothing is asked or counted before.
   await kept.getByLabel('Keep them').selectOption('days');
+  await kept.getByLabel('Days').fill('0');
+  await kept.getByRole('button', { name: /^Save/ }).click();
+  await kept.locator('[name=retention_days][aria-invalid=true]').waitFor();
+  await kept.getByLabel('Days').fill('7');
   await kept.getByText(/would remove nothing: .* taken in before 20\d\d-/).waitFor();
   await kept.getByRole('button', { name: /^Save/ }).click();
   const asked = page.getByRole('dialog', { name: 'Remove older rows?' });

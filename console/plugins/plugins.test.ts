@@ -225,6 +225,11 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await here.getByLabel('Order').fill('7');
   await save.click();
   await here.getByText('The settings were saved.').waitFor();
+  // What was said of the change before is no word on the one that is refused.
+  await here.getByLabel('Order').fill('last');
+  await save.click();
+  await here.locator('[name=order][aria-invalid=true]').waitFor();
+  assert.equal(await here.getByText('The settings were saved.').count(), 0);
   const plugin_page = page.url();
   await goTo(page, `/projects/${home.project.id}/plugins`);
   await page.getByText('order 7').waitFor();
