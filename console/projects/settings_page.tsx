@@ -93,6 +93,7 @@ function ChangeTraffic({ project }: { project: ProjectRow }) {
     <Form
       method="PATCH"
       path={`/api/projects/${project.id}/`}
+      part="traffic"
       if_match={etagOf(project)}
       body={({ internal_addresses, ...values }) => ({
         ...values,
