@@ -45,6 +45,8 @@ test('a person is erased once that was typed, and the page shows the proof', { s
   await page.waitForURL(/\/erasures\/[0-9a-f-]{36}$/);
   await page.getByText('Finding the distinct ids.').waitFor();
   await page.getByText('1 distinct id, asked for').waitFor();
+  // Before its rows are found nothing is known of copies, and none is not said.
+  await page.getByText('They are being looked for.').waitFor();
 
   const id = page.url().split('/').at(-1)!;
   const done = await work(home, id);
