@@ -80,12 +80,14 @@ type Creating = { created: (key: NewKey) => void };
 
 function CreateKey({ created }: Creating) {
   const done = useDone();
-  const projects = projectChoices(useQuery(organizations).data?.results ?? []);
+  const known = useQuery(organizations).data?.results ?? [];
+  const projects = projectChoices(known);
   return (
     <Form<NewKey>
       path="/api/personal_api_keys/"
-      body={({ expires_at, scoped_teams = [], ...values }) => ({
+      body={({ expires_at, scoped_organizations = [], scoped_teams = [], ...values }) => ({
         ...values,
+        scoped_organizations: [scoped_organizations].flat(),
         scoped_teams: [scoped_teams].flat().map(Number),
         expires_at:
           expires_at === '' ? null : new Date(now() + Number(expires_at) * day_ms).toISOString(),
@@ -98,10 +100,17 @@ function CreateKey({ created }: Creating) {
     >
       <TextField name="label" label="What it is for" autoComplete="off" />
       <ChoicesField name="scopes" label="What may be done with it" options={scope_choices} />
+      {known.length > 0 && (
+        <ChoicesField
+          name="scoped_organizations"
+          label="Where it works: everywhere, or only in these organizations"
+          options={known.map(({ id, name }) => ({ value: id, label: name }))}
+        />
+      )}
       {projects.length > 0 && (
         <ChoicesField
           name="scoped_teams"
-          label="Where it works: everywhere, or only in these projects"
+          label="And there everywhere, or only in these projects and nothing beside them"
           options={projects}
         />
       )}

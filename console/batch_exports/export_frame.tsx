@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, getRouteApi, useLocation, useNavigate } from '@tanstack/react-router';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
-import { ask } from '../http/ask.ts';
+import { askForChange } from '../http/change.ts';
 import { etagOf } from '../http/reading.ts';
 import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
@@ -81,11 +81,15 @@ export function ExportFrame() {
 /** What the command palette can do with the export. */
 function ExportActions({ row }: { row: BatchExport }) {
   const navigate = useNavigate();
+  const queries = useQueryClient();
   const path = exportPath(String(row.team_id), row.id);
   const readAnew = useReadAnew(path);
   const params = { project_id: String(row.team_id), export_id: row.id };
   const act = async (action: string, body: object, done: string) => {
-    const outcome = await ask('POST', `${path}${action}/`, { body, if_match: etagOf(row) });
+    const outcome = await askForChange(queries, 'POST', `${path}${action}/`, {
+      body,
+      if_match: etagOf(row),
+    });
     if (!outcome.ok) return outcome.problem.message;
     await readAnew();
     return done;

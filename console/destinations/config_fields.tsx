@@ -1,6 +1,6 @@
 import { Checkbox, NativeSelect, PasswordInput, TextInput, Textarea } from '@mantine/core';
 import type { DestinationType } from '../../server/api/destinations/schema.ts';
-import { useFault } from '../form/context.ts';
+import { not_kept, useFault } from '../form/context.ts';
 import { Coded } from '../page/coded.tsx';
 import {
   choicesOf,
@@ -132,7 +132,7 @@ function SecretField({
   const is_stored = secret_keys.includes(name);
   const is_kept = is_stored && (given === undefined || given === '');
   const why = lost.includes(name)
-    ? 'It was typed, and is not kept: enter it again.'
+    ? not_kept
     : is_kept
       ? whyAgain(elsewhere, is_required)
       : undefined;

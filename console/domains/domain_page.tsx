@@ -7,6 +7,7 @@ import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
 import { ManagedNote } from '../configuration/managed_note.tsx';
+import { OnlyFor } from '../members/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
@@ -39,17 +40,25 @@ export function DomainPage() {
               </Section>
               <Section title="3. Tell of your identity provider">
                 <Mark is_done={domain.has_saml} />
-                <ProviderForm {...given} />
+                <OnlyFor organization_id={organization_id} shows>
+                  <ProviderForm {...given} />
+                </OnlyFor>
               </Section>
               <Section title="4. Try the sign-in out">
-                <TestSignIn {...given} />
+                <OnlyFor organization_id={organization_id}>
+                  <TestSignIn {...given} />
+                </OnlyFor>
               </Section>
               <Section title="5. Say how people sign in">
                 <Mark is_done={domain.sso_enforcement !== ''} />
-                <RulesForm {...given} />
+                <OnlyFor organization_id={organization_id} shows>
+                  <RulesForm {...given} />
+                </OnlyFor>
               </Section>
               <Section title="Deletion">
-                <GiveUp {...given} />
+                <OnlyFor organization_id={organization_id}>
+                  <GiveUp {...given} />
+                </OnlyFor>
               </Section>
             </>
           );
@@ -102,15 +111,16 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
             the next look is due <Instant at={next_check_at} />
           </>
         )}
-        .
       </p>
       <Answers answers={answers} />
-      <Form
-        path={`${domainPath(organization_id, id)}verify/`}
-        done={() => done('The record was looked up.', domainOf(organization_id, id))}
-        button="Look it up now"
-        tone="plain"
-      />
+      <OnlyFor organization_id={organization_id}>
+        <Form
+          path={`${domainPath(organization_id, id)}verify/`}
+          done={() => done('The record was looked up.', domainOf(organization_id, id))}
+          button="Look it up now"
+          tone="plain"
+        />
+      </OnlyFor>
     </>
   );
 }

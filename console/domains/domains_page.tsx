@@ -5,6 +5,7 @@ import type { DomainRow } from '../../server/api/domains/schema.ts';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { pathOf } from '../http/reading.ts';
+import { OnlyFor } from '../members/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
@@ -47,7 +48,9 @@ export function DomainsPage() {
         )}
       </Shown>
       <Section title="Claim a domain">
-        <Claim organization_id={organization_id} />
+        <OnlyFor organization_id={organization_id}>
+          <Claim organization_id={organization_id} />
+        </OnlyFor>
       </Section>
     </Page>
   );

@@ -4,6 +4,7 @@ import type { Static } from 'typebox';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
 import type { TestSignIn as Started } from '../../server/api/single_sign_on/schema.ts';
 import { BoxField, isTicked } from '../form/box_field.tsx';
+import { LookOnlyContext } from '../form/context.ts';
 import { ChoiceField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
@@ -71,9 +72,17 @@ function emptyAsNull(values: Values): Record<string, unknown> {
   );
 }
 
+/** What is left to do before people can sign in through the provider; undefined: nothing. */
+function missingBefore({ is_verified, has_saml }: DomainRow): string | undefined {
+  if (!is_verified) return has_saml ? 'the domain is verified' : 'the steps above are done';
+  return has_saml ? undefined : 'the provider is told of';
+}
+
 /** A sign-in through the provider that signs nobody in, and shows what the provider says. */
 export function TestSignIn({ domain, organization_id }: Given) {
   const [test, setTest] = useState<Static<typeof Started>>();
+  const before = missingBefore(domain);
+  if (before !== undefined) return <p className="muted">It can begin once {before}.</p>;
   return (
     <>
       <p>It signs nobody in: at its end you see what your provider says of you.</p>
@@ -101,48 +110,62 @@ export function TestSignIn({ domain, organization_id }: Given) {
 
 /** How people with addresses of the domain sign in, and who becomes a member by it. */
 export function RulesForm({ domain, organization_id }: Given) {
+  const { sso_enforcement, jit_provisioning_enabled, is_verified, has_saml } = domain;
+  // What is set already can be taken back without a proof.
+  const is_early = !is_verified && sso_enforcement === '' && !jit_provisioning_enabled;
+  const form = <ChangeRules domain={domain} organization_id={organization_id} />;
+  return (
+    <>
+      {!is_verified && <p className="muted">These can be set once the domain is verified.</p>}
+      {is_verified && !has_saml && (
+        <p className="muted">Your own provider can be chosen once it is told of.</p>
+      )}
+      {is_early ? <LookOnlyContext value>{form}</LookOnlyContext> : form}
+    </>
+  );
+}
+
+function ChangeRules({ domain, organization_id }: Given) {
   const done = useDone();
   const { data } = useQuery(providersFor());
-  const { id, sso_enforcement, jit_provisioning_enabled, is_verified } = domain;
-  const providers = new Set(['saml' as const, ...(data?.providers ?? [])]);
-  const options = [...providers].map((value) => ({
+  const { id, sso_enforcement, jit_provisioning_enabled, has_saml } = domain;
+  // Without a provider of theirs nobody could sign in: the API refuses to have it demanded.
+  const saml = has_saml ? (['saml'] as const) : [];
+  const options = [...new Set([...saml, ...(data?.providers ?? [])])].map((value) => ({
     value,
     label: value === 'saml' ? 'Through your provider alone' : `With ${provider_names[value]} alone`,
   }));
   const isListed = options.some(({ value }) => value === sso_enforcement);
   const stored = { value: sso_enforcement, label: sso_enforcement };
   return (
-    <>
-      {!is_verified && <p className="muted">These can be set once the domain is verified.</p>}
-      <Form
-        key={options.length}
-        method="PATCH"
-        path={domainPath(organization_id, id)}
-        if_match={etagOf(domain)}
-        body={(values) => ({
-          sso_enforcement: values['sso_enforcement'],
-          jit_provisioning_enabled: isTicked(values, 'jit_provisioning_enabled'),
-        })}
-        done={() => done('The rules were saved.', domainOf(organization_id, id))}
-        button="Save the rules"
-        part="rules"
-      >
-        <ChoiceField
-          name="sso_enforcement"
-          label="People of the domain sign in"
-          options={[
-            { value: '', label: 'As they like' },
-            ...options,
-            ...(isListed || sso_enforcement === '' ? [] : [stored]),
-          ]}
-          value={sso_enforcement}
-        />
-        <BoxField
-          name="jit_provisioning_enabled"
-          label="Who signs in through it for the first time becomes a member"
-          is_on={jit_provisioning_enabled}
-        />
-      </Form>
-    </>
+    <Form
+      key={options.length}
+      method="PATCH"
+      path={domainPath(organization_id, id)}
+      if_match={etagOf(domain)}
+      body={(values) => ({
+        sso_enforcement: values['sso_enforcement'],
+        jit_provisioning_enabled: isTicked(values, 'jit_provisioning_enabled'),
+      })}
+      done={() => done('The rules were saved.', domainOf(organization_id, id))}
+      button="Save the rules"
+      part="rules"
+    >
+      <ChoiceField
+        name="sso_enforcement"
+        label="People of the domain sign in"
+        options={[
+          { value: '', label: 'As they like' },
+          ...options,
+          ...(isListed || sso_enforcement === '' ? [] : [stored]),
+        ]}
+        value={sso_enforcement}
+      />
+      <BoxField
+        name="jit_provisioning_enabled"
+        label="Who signs in through it for the first time becomes a member"
+        is_on={jit_provisioning_enabled}
+      />
+    </Form>
   );
 }

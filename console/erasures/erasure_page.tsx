@@ -9,7 +9,15 @@ import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
-import { askedInWords, copiesOf, copy_words, countsOf, erasureOf, step_words } from './erasures.ts';
+import {
+  askedInWords,
+  copiesOf,
+  copy_words,
+  countsOf,
+  erasureOf,
+  isLookingForCopies,
+  step_words,
+} from './erasures.ts';
 import type { CopyRow, ErasureRow } from './erasures.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/erasures/$erasure_id');
@@ -29,7 +37,7 @@ export function ErasurePage() {
               <Counts erasure={erasure} />
             </Section>
             <Section title="Copies that were delivered" is_wide>
-              <Copies project_id={project_id} id={erasure_id} />
+              <Copies project_id={project_id} erasure={erasure} />
             </Section>
             {erasure.certificate !== null && (
               <Section title="Certificate">
@@ -91,16 +99,18 @@ function Counts({ erasure }: { erasure: ErasureRow }) {
   );
 }
 
-function Copies({ project_id, id }: { project_id: string; id: string }) {
+function Copies({ project_id, erasure }: { project_id: string; erasure: ErasureRow }) {
   const { page = 1 } = route.useSearch();
   const navigate = route.useNavigate();
-  const query = useQuery(copiesOf(project_id, id, page));
+  const query = useQuery(copiesOf(project_id, erasure, page));
   return (
     <Shown query={query}>
       {({ count, results }) => (
         <>
           {count === 0 ? (
-            <p className="muted">None is known.</p>
+            <p className="muted">
+              {isLookingForCopies(erasure) ? 'They are being looked for.' : 'None is known.'}
+            </p>
           ) : (
             <Rows columns={['Export', 'Where', 'Interval', 'Rows', 'State']}>
               {results.map((copy) => (

@@ -24,12 +24,15 @@ export function erasureOf(project_id: string, id: string) {
   return reading<ErasureRow>(erasurePath(project_id, id), { is_busy: isUnderWay });
 }
 
-/** One page of the deliveries that had rows of it. */
-export function copiesOf(project_id: string, id: string, page: number) {
-  return reading<Listed<CopyRow>>(`${erasurePath(project_id, id)}copies/${pageQuery(page)}`, {
-    is_busy: ({ results }) =>
-      results.some(({ state }) => state === 'waiting' || state === 'rewriting'),
-  });
+/** One page of the deliveries that had rows of it, which come and change until it is over. */
+export function copiesOf(project_id: string, erasure: ErasureRow, page: number) {
+  const path = `${erasurePath(project_id, erasure.id)}copies/${pageQuery(page)}`;
+  return reading<Listed<CopyRow>>(path, { is_busy: () => isUnderWay(erasure) });
+}
+
+/** Whether its copies are not known yet: its rows, by which they are, are still looked for. */
+export function isLookingForCopies({ step }: Pick<ErasureRow, 'step'>): boolean {
+  return step === 'resolve' || step === 'note';
 }
 
 /** The erasures in the API, or with an id one of them. */

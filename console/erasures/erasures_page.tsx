@@ -1,20 +1,17 @@
 import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
-import { counted } from '../batch_exports/quantities.ts';
-import { ChoiceField, TextField } from '../form/fields.tsx';
-import { Form } from '../form/form.tsx';
-import { LongField } from '../form/long_field.tsx';
-import type { Question } from '../form/question.tsx';
-import type { Values } from '../form/values.ts';
 import { pathOf } from '../http/reading.ts';
+import { OnlyFor } from '../members/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
+import { projectOf } from '../projects/project.ts';
 import { Instant } from '../time/instant.tsx';
-import { askedInWords, erasurePath, erasuresOf, step_words } from './erasures.ts';
+import { EraseEvents, ErasePersons } from './erase_forms.tsx';
+import { askedInWords, erasuresOf, step_words } from './erasures.ts';
 import type { ErasureRow } from './erasures.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/erasures');
@@ -26,6 +23,7 @@ export function ErasuresPage() {
   const navigate = route.useNavigate();
   const list = erasuresOf(project_id, page);
   const query = useQuery(list);
+  const project = useQuery(projectOf(project_id));
   return (
     <Page title="Erasures" request={pathOf(list)}>
       <Section title="What leaves for good" is_wide>
@@ -53,12 +51,18 @@ export function ErasuresPage() {
             </>
           )}
         </Shown>
-        <Seldom summary="Erase persons">
-          <ErasePersons project_id={project_id} />
-        </Seldom>
-        <Seldom summary="Erase events">
-          <EraseEvents project_id={project_id} />
-        </Seldom>
+        <Shown query={project}>
+          {({ organization }) => (
+            <OnlyFor organization_id={organization} what="Erasures are asked for">
+              <Seldom summary="Erase persons">
+                <ErasePersons project_id={project_id} />
+              </Seldom>
+              <Seldom summary="Erase events">
+                <EraseEvents project_id={project_id} />
+              </Seldom>
+            </OnlyFor>
+          )}
+        </Shown>
       </Section>
     </Page>
   );
@@ -90,130 +94,4 @@ function Row({ erasure, project_id }: { erasure: ErasureRow; project_id: string 
       </Table.Td>
     </Table.Tr>
   );
-}
-
-/** The lines of a field that say something. */
-function linesOf(value: Values[string] | undefined): string[] {
-  return String(value ?? '')
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-}
-
-/** The question before an erasure; none where the API has to say what is missing. */
-function asked(is_said: boolean, title: string, what: string): Question | undefined {
-  if (!is_said) return undefined;
-  return {
-    title,
-    text:
-      `${what} leave the store and what was delivered, where that can be rewritten. It cannot be ` +
-      'taken back.',
-    button: 'Erase them',
-    keep: 'Leave everything as it is',
-    typed: 'erase',
-  };
-}
-
-function ErasePersons({ project_id }: { project_id: string }) {
-  const done = useErased(project_id);
-  return (
-    <Form<ErasureRow>
-      path={erasurePath(project_id)}
-      part="persons"
-      body={({ distinct_ids, late_events }) => ({
-        distinct_ids: linesOf(distinct_ids),
-        late_events,
-      })}
-      asks={({ distinct_ids }) => {
-        const ids = linesOf(distinct_ids).length;
-        return asked(
-          ids > 0,
-          `Erase the persons of ${counted(ids, 'distinct id')}?`,
-          'They, and all their events under every distinct id that they have,',
-        );
-      }}
-      done={done}
-      button="Erase these persons"
-      tone="danger"
-    >
-      <LongField
-        name="distinct_ids"
-        label="Distinct ids"
-        hint="One a line, any one of each person: all others are found."
-      />
-      <ChoiceField
-        name="late_events"
-        label="Events of them that come later"
-        value="refuse"
-        options={[
-          { value: 'refuse', label: 'are not stored' },
-          { value: 'anonymize', label: 'are stored under nobody, without properties' },
-        ]}
-      />
-    </Form>
-  );
-}
-
-function EraseEvents({ project_id }: { project_id: string }) {
-  const done = useErased(project_id);
-  return (
-    <Form<ErasureRow>
-      path={erasurePath(project_id)}
-      part="events"
-      body={({ filter__events, filter__after, filter__before }) => {
-        const events = linesOf(filter__events);
-        const at = (name: string, day: Values[string] | undefined) =>
-          typeof day === 'string' && day !== '' ? { [name]: `${day}T00:00:00Z` } : {};
-        return {
-          filter: {
-            ...(events.length === 0 ? {} : { events }),
-            ...at('after', filter__after),
-            ...at('before', filter__before),
-          },
-        };
-      }}
-      asks={({ filter__events, filter__after, filter__before }) => {
-        const names = linesOf(filter__events).length;
-        const is_said = names > 0 || Boolean(filter__after ?? filter__before);
-        const what = names === 0 ? 'events of every name' : `events of ${counted(names, 'name')}`;
-        return asked(
-          is_said,
-          `Erase ${what}?`,
-          'All events that meet every condition, and no persons,',
-        );
-      }}
-      done={done}
-      button="Erase these events"
-      tone="danger"
-    >
-      <p className="muted">
-        Events that meet every condition; persons stay. A filter of properties goes through the API.
-      </p>
-      <LongField name="filter__events" label="Names" hint="One a line; none: every name." />
-      <TextField
-        name="filter__after"
-        label="From this day on (UTC)"
-        type="date"
-        autoComplete="off"
-        is_optional
-      />
-      <TextField
-        name="filter__before"
-        label="Before this day (UTC)"
-        type="date"
-        autoComplete="off"
-        is_optional
-      />
-    </Form>
-  );
-}
-
-/** Leads to the erasure that was asked for. */
-function useErased(project_id: string) {
-  const navigate = route.useNavigate();
-  return ({ id }: ErasureRow) =>
-    navigate({
-      to: '/projects/$project_id/erasures/$erasure_id',
-      params: { project_id, erasure_id: id },
-    });
 }

@@ -3,20 +3,35 @@ import type { Violation } from '../../server/platform/http/errors.ts';
 import { faultOf } from './faults.ts';
 
 /** What the fields of a form know of it. */
-export type FormState = { violations: readonly Violation[]; fields: Set<string> };
+export type FormState = {
+  violations: readonly Violation[];
+  fields: Set<string>;
+  /** The fields with a secret that was typed before a reload. */
+  lost: readonly string[];
+};
 
 /** The form around a field. */
-export const FormContext = createContext<FormState>({ violations: [], fields: new Set() });
+export const FormContext = createContext<FormState>({
+  violations: [],
+  fields: new Set(),
+  lost: [],
+});
+
+/** Said of a secret that was typed before a reload. */
+export const not_kept = 'It was typed, and is not kept: enter it again.';
+
+/** Whether the forms around are looked at alone: who is signed in may not send them. */
+export const LookOnlyContext = createContext(false);
 
 /**
  * Makes the field the place where what is wrong with `name` is shown, and gives that: a sentence,
- * or false.
+ * or false. A secret that a reload has lost is asked for again.
  */
 export function useFault(name: string): string | false {
-  const { violations, fields } = useContext(FormContext);
+  const { violations, fields, lost } = useContext(FormContext);
   useEffect(() => {
     fields.add(name);
     return () => void fields.delete(name);
   }, [fields, name]);
-  return faultOf(violations, fields, name) || false;
+  return faultOf(violations, fields, name) || (lost.includes(name) && not_kept);
 }

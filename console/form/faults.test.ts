@@ -14,6 +14,8 @@ test('what is wrong stands at its field, or the nearest that holds it, else at t
     wrong('destination__type', 'D.'),
     wrong('names', 'E.'),
     wrong(null, 'F.'),
+    // One reason for several fields that are not there is told once.
+    wrong('other', 'E.'),
   ];
   const told = (field: string | undefined) => faultOf(violations, fields, field);
   assert.equal(told('name'), 'A.');
@@ -24,6 +26,6 @@ test('what is wrong stands at its field, or the nearest that holds it, else at t
   const left = unchangedOf(violations, fields, new Set(['name', 'destination', 'names']));
   assert.deepEqual(
     left.map(({ detail }) => detail),
-    ['B.', 'E.', 'F.'],
+    ['B.', 'E.', 'F.', 'E.'],
   );
 });

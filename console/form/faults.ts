@@ -27,15 +27,18 @@ export function unchangedOf(
   });
 }
 
-/** What is wrong with the field, or with the whole for undefined, as one text; empty: nothing. */
+/**
+ * What is wrong with the field, or with the whole for undefined, as one text, each reason once;
+ * empty: nothing.
+ */
 export function faultOf(
   violations: readonly Violation[],
   fields: Iterable<string>,
   field: string | undefined,
 ): string {
   const names = [...fields];
-  return violations
+  const told = violations
     .filter((violation) => fieldOf(violation, names) === field)
-    .map(({ detail }) => detail)
-    .join(' ');
+    .map(({ detail }) => detail);
+  return [...new Set(told)].join(' ');
 }

@@ -76,6 +76,8 @@ export function SecretField({
       aria-invalid={error !== false}
       autoComplete="off"
       visibilityToggleButtonProps={{ 'aria-label': 'Show what is typed', tabIndex: 0 }}
+      // Once it is shown, its element looks like that of any other text.
+      data-unkept=""
       {...(is_optional ? { 'data-optional': '' } : {})}
     />
   );

@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useId, useMemo, useRef, useState } from 'react';
+import { useContext, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { ReactNode, SyntheticEvent } from 'react';
 import type { Problem } from '../http/problem.ts';
 import { Sentence } from '../page/sentence.tsx';
-import { FormContext } from './context.ts';
+import { FormContext, LookOnlyContext } from './context.ts';
 import { faultOf, unchangedOf } from './faults.ts';
 import { useKeptFields } from './kept_fields.ts';
 import { Asking } from './question.tsx';
@@ -45,9 +45,20 @@ type Given<Answer> = Sending<Answer> & {
 /**
  * A form that goes to the API as JSON. What the API refuses stands beside the field that it names,
  * the rest above the button, and the first place gets the focus; what was typed stays, also over a
- * lost session and a reload. While it waits the button cannot be pressed again.
+ * lost session and a reload. While it waits the button cannot be pressed again. Who may not send it
+ * sees its fields alone.
  */
 export function Form<Answer>(given: Given<Answer>) {
+  if (!useContext(LookOnlyContext)) return <OpenForm {...given} />;
+  if (given.children === undefined) return null;
+  return (
+    <fieldset disabled className="form look_only">
+      {given.children}
+    </fieldset>
+  );
+}
+
+function OpenForm<Answer>(given: Given<Answer>) {
   const { children, button, about, tone, path, method = 'POST', part = '' } = given;
   const form = useRef<HTMLFormElement>(null);
   const kept = useKeptFields(
@@ -66,7 +77,7 @@ export function Form<Answer>(given: Given<Answer>) {
   });
   const { is_busy } = sending;
   const problem = given.later === undefined ? sending.problem : (given.later ?? undefined);
-  const { context, whole, whole_id, typed } = useShownFaults(problem, form, kept.typed);
+  const { context, whole, whole_id, typed } = useShownFaults(problem, form, kept);
   const { submit, question, answer } = useConfirmed(given, form, sending);
   const { turn, discard } = useDiscard(given, kept, sending.forgive);
   return (
@@ -86,7 +97,7 @@ export function Form<Answer>(given: Given<Answer>) {
       >
         {children}
         {part !== null && (kept.is_restored || problem?.status === 412) && (
-          <Typed discard={discard} />
+          <Typed lost={kept.lost} discard={discard} />
         )}
         <p role="alert" id={whole_id} tabIndex={-1} className="fault">
           <Sentence text={whole} />
@@ -109,14 +120,26 @@ export function Form<Answer>(given: Given<Answer>) {
 const none: ReadonlySet<string> = new Set();
 
 /** Says that the form holds what was typed before, and offers to begin again. */
-function Typed({ discard }: { discard: () => void }) {
+function Typed({ lost, discard }: { lost: readonly string[]; discard: () => void }) {
   return (
     <p className="muted">
       This is what you typed before.{' '}
+      {lost.length > 0 && 'Secrets are not kept: the fields say which to enter again. '}
       <Button size="compact-sm" variant="subtle" onClick={discard}>
         Discard what was typed
       </Button>
     </p>
+  );
+}
+
+/**
+ * The first field with half a day or instant, which the browser gives as empty: sent so, it would
+ * be no condition, or the end of nothing.
+ */
+function halfTyped(form: HTMLFormElement): HTMLInputElement | undefined {
+  return [...form.elements].find(
+    (field): field is HTMLInputElement =>
+      field instanceof HTMLInputElement && field.validity.badInput,
   );
 }
 
@@ -129,6 +152,11 @@ function useConfirmed<Answer>(
   const [asked, setAsked] = useState<{ question: Question; values: Values }>();
   const sendConfirmed = async () => {
     if (form.current === null || is_busy) return;
+    const half = halfTyped(form.current);
+    if (half !== undefined) {
+      half.reportValidity();
+      return;
+    }
     const values = readValues(form.current);
     if (confirm !== undefined && !(await confirm(values))) return;
     const question = asks?.(values);
@@ -174,7 +202,7 @@ function useDiscard<Answer>(
 function useShownFaults(
   problem: Problem | undefined,
   form: { readonly current: HTMLFormElement | null },
-  keepTyped: () => void,
+  { lost, typed: keepTyped }: Pick<ReturnType<typeof useKeptFields>, 'lost' | 'typed'>,
 ) {
   const [fields] = useState(() => new Set<string>());
   const told = useMemo(() => problem?.violations ?? [], [problem]);
@@ -182,15 +210,16 @@ function useShownFaults(
   const names = since.told === told ? since.names : none;
   const violations = useMemo(() => unchangedOf(told, fields, names), [told, fields, names]);
   // Not as it goes down: a drawing before the field's own handler would undo what was typed.
-  const typed = ({ target }: SyntheticEvent) => {
-    keepTyped();
+  const typed = (event: SyntheticEvent) => {
+    keepTyped(event);
+    const { target } = event;
     const { name = '' } = target as Partial<HTMLInputElement>;
     const around = (target as HTMLElement).closest<HTMLElement>('[data-field]');
     const field = name === '' ? around?.dataset['field'] : name;
     if (told.length > 0 && field !== undefined && !names.has(field))
       setSince({ told, names: new Set([...names, field]) });
   };
-  const context = useMemo(() => ({ violations, fields }), [violations, fields]);
+  const context = useMemo(() => ({ violations, fields, lost }), [violations, fields, lost]);
   const whole_id = useId();
   useEffect(() => {
     if (problem === undefined) return;

@@ -1,10 +1,20 @@
 import { useContext, useEffect, useRef, useState } from 'react';
 import { TyperContext, forgetKept, keep, keptName, readKept } from './kept.ts';
-import { fillIn, readInitial, readKeepable } from './values.ts';
+import { fillIn, readInitial, readKeepable, typedSecrets } from './values.ts';
 import type { Values } from './values.ts';
 
-/** A form under way: the version that it began with, what its fields had then, what was typed. */
-type Begun = { etag: string | undefined; initial: string; values: Values };
+/**
+ * A form under way: the version that it began with, what its fields had then, what was typed; of
+ * secrets the names of their fields.
+ */
+type Begun = {
+  etag: string | undefined;
+  initial: string;
+  values: Values;
+  lost: readonly string[];
+};
+
+const none: readonly string[] = [];
 
 /**
  * What was typed in a form, which outlives a lost session, a reload and a restart of the server:
@@ -23,10 +33,12 @@ export function useKeptFields(
   const waiting = useRef<Values>({});
   const is_filling = useRef(false);
   const [is_restored, setRestored] = useState(false);
+  const [lost, setLost] = useState(none);
   useEffect(() => {
     begun.current = readKept<Begun>(name);
     waiting.current = { ...begun.current?.values };
     setRestored(begun.current !== undefined);
+    setLost(begun.current?.lost ?? none);
   }, [name]);
   // After each drawing: what is filled in may bring more fields.
   useEffect(() => {
@@ -40,25 +52,38 @@ export function useKeptFields(
   return {
     /** Whether it shows what was typed before it was there. */
     is_restored,
-    etag: () => {
-      const { current: before } = begun;
-      const is_same =
-        before === undefined ||
-        (form.current !== null && before.initial === readInitial(form.current));
-      return is_same ? if_match : before.etag;
-    },
-    typed: () => {
+    /** The fields with a secret that was typed before it was there, and was not kept. */
+    lost,
+    etag: () => etagOf(begun.current, form.current, if_match),
+    /** Keeps what is typed now; of the field that it was typed into nothing is lost any more. */
+    typed: ({ target }: { target: EventTarget }) => {
       if (is_filling.current || form.current === null || form_name === undefined) return;
-      const values = { ...waiting.current, ...readKeepable(form.current) };
-      const before = begun.current ?? { etag: if_match, initial: readInitial(form.current) };
-      begun.current = { ...before, values };
+      const left = lost.filter((one) => one !== (target as Partial<HTMLInputElement>).name);
+      if (left.length < lost.length) setLost(left);
+      const begin = { etag: if_match, initial: readInitial(form.current) };
+      begun.current = {
+        ...(begun.current ?? begin),
+        values: { ...waiting.current, ...readKeepable(form.current) },
+        lost: [...new Set([...left, ...typedSecrets(form.current)])],
+      };
       keep(name, begun.current);
     },
     forget: () => {
       begun.current = undefined;
       waiting.current = {};
       setRestored(false);
+      setLost(none);
       forgetKept(name);
     },
   };
+}
+
+/** The version to change: the present one, unless the form began with other fields than it has. */
+function etagOf(
+  begun: Begun | undefined,
+  form: HTMLFormElement | null,
+  present: string | undefined,
+): string | undefined {
+  if (begun === undefined) return present;
+  return form !== null && begun.initial === readInitial(form) ? present : begun.etag;
 }

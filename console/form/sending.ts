@@ -1,9 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask } from '../http/ask.ts';
 import type { Method } from '../http/ask.ts';
+import { askForChange } from '../http/change.ts';
 import { openIdempotencyKeys } from '../http/idempotency.ts';
 import type { Problem } from '../http/problem.ts';
+import { useBegun } from '../page/section.tsx';
 import type { Values } from './values.ts';
 
 /** How a form is sent. */
@@ -32,6 +33,7 @@ export function useSending<Answer>({
   etag: () => string | undefined;
 }) {
   const queries = useQueryClient();
+  const begun = useBegun();
   const [keys] = useState(openIdempotencyKeys);
   const [is_handled, setHandled] = useState(false);
   const { mutate, reset, isPending, error } = useMutation<unknown, Problem, Values>({
@@ -39,14 +41,17 @@ export function useSending<Answer>({
       const sent = body(values);
       const idempotency_key = method === 'POST' ? keys.keyOf(sent) : undefined;
       const more = { if_match: etag(), idempotency_key };
-      const outcome = await ask<Answer>(method, path, { body: sent, ...more });
+      const outcome = await askForChange<Answer>(queries, method, path, { body: sent, ...more });
       if (outcome.ok || outcome.problem.status !== 0) keys.settle();
       if (!outcome.ok) throw outcome.problem;
       // The next page may show what was read a moment ago, and changed since.
       await queries.invalidateQueries({ refetchType: 'none' });
       await done(outcome.body, values);
     },
-    onMutate: () => setHandled(false),
+    onMutate: () => {
+      begun();
+      setHandled(false);
+    },
     onError: (problem) => setHandled(refused?.(problem) === true),
   });
   return {

@@ -23,6 +23,17 @@ export function readKeepable(form: HTMLFormElement): Values {
 }
 
 /**
+ * The secrets that were typed into a form, by the names of their fields: nothing else is kept of
+ * them. A code is none of them: it could not be used again.
+ */
+export function typedSecrets(form: HTMLFormElement): string[] {
+  return fieldsOf(form)
+    .filter((field) => !isKeepable(field) && !['file', 'hidden'].includes(field.type))
+    .filter(({ value, autocomplete }) => value !== '' && autocomplete !== 'one-time-code')
+    .map(({ name }) => name);
+}
+
+/**
  * Fills in what was kept, as if it were typed, so that whoever holds a field's text learns of it.
  * Gives the names that the form has a field for; others may come, because of what was filled in.
  */

@@ -4,11 +4,14 @@ import type { TestContext } from 'node:test';
 import type { ErrorCode } from '../../server/platform/http/errors.ts';
 
 /** `ask` in a page, whose server answers each request with the error. */
-async function answering(context: TestContext, status: number, code: ErrorCode) {
+async function answering(
+  context: TestContext,
+  status: number,
+  code: ErrorCode,
+  detail = 'As told.',
+) {
   context.mock.method(globalThis, 'fetch', () =>
-    Promise.resolve(
-      Response.json({ errors: [{ attr: null, code, detail: 'As told.' }] }, { status }),
-    ),
+    Promise.resolve(Response.json({ errors: [{ attr: null, code, detail }] }, { status })),
   );
   const page = globalThis as { document?: unknown };
   page.document = { baseURI: 'https://sluice.example/' };
@@ -42,4 +45,12 @@ test('what somebody else has changed meanwhile is said to a person', async (cont
   assert.ok(!outcome.ok);
   assert.match(outcome.problem.message, /^Somebody has changed this since you opened it/);
   assert.deepEqual([outcome.problem.status, outcome.problem.code], [412, 'precondition_failed']);
+});
+
+test('what somebody else has deleted meanwhile is said to a person', async (context) => {
+  const { ask } = await answering(context, 404, 'not_found', 'Not found.');
+  const outcome = await ask('DELETE', '/api/projects/1/write_keys/1/');
+  assert.ok(!outcome.ok);
+  assert.match(outcome.problem.message, /^This is not there any more, so nothing was done/);
+  assert.deepEqual([outcome.problem.status, outcome.problem.code], [404, 'not_found']);
 });

@@ -25,11 +25,13 @@ export function isSignedOut({ status, code }: Problem): boolean {
 
 /**
  * The problem that an answer's body tells; one in our words for what is no answer of the API, and
- * where the API speaks to programs, of ETags.
+ * where the API speaks to programs, of ETags, or says no more than that something is not there.
  */
 export function problemOf(status: number, body: unknown): Problem {
   const { errors, request_id } = (body ?? {}) as Partial<ReturnType<typeof errorBody>>;
   if (status === 412) return new Problem(412, [changed_meanwhile], request_id);
+  if (errors?.length === 1 && errors[0]!.detail === 'Not found.')
+    return new Problem(status, [gone_meanwhile], request_id);
   return Array.isArray(errors) && errors.length > 0
     ? new Problem(status, errors, request_id)
     : ownProblem(status, `The server answered with the status ${status}: try again in a minute.`);
@@ -46,6 +48,14 @@ const changed_meanwhile: Violation = {
   detail:
     'Somebody has changed this since you opened it, so nothing of yours was saved: look at it as ' +
     'it is now, and make your change again.',
+};
+
+const gone_meanwhile: Violation = {
+  attr: null,
+  code: 'not_found',
+  detail:
+    'This is not there any more, so nothing was done: somebody has deleted it, or you may no ' +
+    'longer see it.',
 };
 
 function ownProblem(status: number, detail: string): Problem {

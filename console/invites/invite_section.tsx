@@ -6,6 +6,7 @@ import type { InviteRow, InviteWithLink } from '../../server/api/invites/schema.
 import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 import { Form } from '../form/form.tsx';
 import { levelWord } from '../members/level_names.ts';
+import { useHasLevel } from '../members/only_for.tsx';
 import { nameOf } from '../members/members.ts';
 import { CopyButton } from '../page/copy_button.tsx';
 import { Pages } from '../page/pages.tsx';
@@ -14,6 +15,7 @@ import { Rows } from '../page/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
+import { account } from '../users/account.ts';
 import { InviteForm } from './invite_form.tsx';
 import { inviteState, unsentNote } from './invite_words.ts';
 import { invites, sentInvitesPath } from './invites.ts';
@@ -29,6 +31,8 @@ export function InviteSection({
   go: (page: number) => void;
 }) {
   const query = useQuery(invites(organization.id, page));
+  const { data: own } = useQuery(account);
+  const is_administrator = useHasLevel(organization.id);
   const [created, setCreated] = useState<InviteWithLink[]>([]);
   return (
     <Section title="Invites" is_wide>
@@ -44,12 +48,17 @@ export function InviteSection({
               <Rows columns={['Address', 'Level', 'State', 'Invited by', 'Sent', 'Change']}>
                 {results.map((invite) => (
                   <Row key={invite.id} invite={invite}>
-                    <Actions
-                      invite={invite}
-                      organization_id={organization.id}
-                      page={page}
-                      sent={(again) => setCreated([again])}
-                    />
+                    {is_administrator ||
+                    (own !== undefined && invite.created_by?.uuid === own.uuid) ? (
+                      <Actions
+                        invite={invite}
+                        organization={organization}
+                        page={page}
+                        sent={(again) => setCreated([again])}
+                      />
+                    ) : (
+                      <span className="muted">by administrators</span>
+                    )}
                   </Row>
                 ))}
               </Rows>
@@ -122,13 +131,13 @@ function Row({ invite, children }: { invite: InviteRow; children: ReactNode }) {
 }
 
 function Actions({
-  invite: { id, target_email },
-  organization_id,
+  invite: { id, target_email, level },
+  organization: { id: organization_id, membership_level },
   page,
   sent,
 }: {
   invite: InviteRow;
-  organization_id: string;
+  organization: OrganizationRow;
   page: number;
   sent: (invite: InviteWithLink) => void;
 }) {
@@ -136,16 +145,18 @@ function Actions({
   const path = `${sentInvitesPath(organization_id)}${id}/`;
   return (
     <div className="row_actions">
-      <Form<InviteWithLink>
-        path={`${path}resend/`}
-        done={async (again) => {
-          await done(`${target_email} was invited again.`, invites(organization_id, page));
-          sent(again);
-        }}
-        button="Send again"
-        about={`to ${target_email}`}
-        tone="plain"
-      />
+      {membership_level >= level && (
+        <Form<InviteWithLink>
+          path={`${path}resend/`}
+          done={async (again) => {
+            await done(`${target_email} was invited again.`, invites(organization_id, page));
+            sent(again);
+          }}
+          button="Send again"
+          about={`to ${target_email}`}
+          tone="plain"
+        />
+      )}
       <Form
         method="DELETE"
         path={path}

@@ -7,6 +7,9 @@ export const level_names: Record<Level, string> = {
   15: 'an owner',
 };
 
+/** Who has the level, or a higher one. */
+export const level_plurals = { 8: 'administrators', 15: 'owners' } as const;
+
 const levels = [
   { value: 1, label: 'Member' },
   { value: 8, label: 'Administrator' },

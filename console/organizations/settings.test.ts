@@ -65,10 +65,24 @@ test('a project is created, gets its zone, and is deleted by its name', { skip }
   await page.getByRole('link', { name: hostile }).click();
   await page.getByRole('heading', { name: 'Project settings' }).waitFor();
   await checkEverywhere(page, 'project_settings', []);
+  // Each form of the page keeps what was typed into it, and none that of another.
+  await page.locator('[name=timezone]').fill('Mars/Olympus');
+  await page.locator('[name=internal_addresses]').fill('nowhere');
+  await page.reload();
+  await page.getByText('This is what you typed before.').nth(1).waitFor();
+  assert.equal(await page.locator('[name=timezone]').inputValue(), 'Mars/Olympus');
+  assert.equal(await page.locator('[name=internal_addresses]').inputValue(), 'nowhere');
+  await page.getByRole('button', { name: 'Discard what was typed' }).first().click();
+  await page.getByText('This is what you typed before.').nth(1).waitFor({ state: 'detached' });
+  assert.equal(await page.locator('[name=internal_addresses]').inputValue(), 'nowhere');
   const kept = page.locator('form', { hasText: 'Keep them' });
   await kept.getByText('Nothing is removed.').waitFor();
-  await kept.getByLabel('Days').fill('7');
+  // What is no number of days is refused, and nothing is asked or counted before.
   await kept.getByLabel('Keep them').selectOption('days');
+  await kept.getByLabel('Days').fill('0');
+  await kept.getByRole('button', { name: /^Save/ }).click();
+  await kept.locator('[name=retention_days][aria-invalid=true]').waitFor();
+  await kept.getByLabel('Days').fill('7');
   await kept.getByText(/would remove nothing: .* taken in before 20\d\d-/).waitFor();
   await kept.getByRole('button', { name: /^Save/ }).click();
   const asked = page.getByRole('dialog', { name: 'Remove older rows?' });

@@ -8,6 +8,7 @@ import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
+import { OnlyFor } from '../members/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
@@ -30,13 +31,17 @@ export function SettingsPage() {
           <>
             <ManagedNote by={organization.managed_by} />
             <Section title="Name and rules">
-              <ChangeOrganization key={organization.id} organization={organization} />
+              <OnlyFor organization_id={organization.id} shows>
+                <ChangeOrganization key={organization.id} organization={organization} />
+              </OnlyFor>
             </Section>
             <Section title="Projects">
               <Projects organization={organization} />
             </Section>
             <Section title="Deletion">
-              <DeleteOrganization organization={organization} />
+              <OnlyFor organization_id={organization.id} level={15}>
+                <DeleteOrganization organization={organization} />
+              </OnlyFor>
             </Section>
           </>
         )}
@@ -120,24 +125,26 @@ function Projects({ organization }: { organization: OrganizationRow }) {
           </li>
         ))}
       </ul>
-      <Seldom summary="New project">
-        <Form<ProjectRow>
-          path="/api/projects/"
-          body={(values) => ({ ...values, organization: organization.id })}
-          done={({ name }) =>
-            done(
-              `The project “${name}” was created.`,
-              organizationOf(organization.id),
-              organizations,
-            )
-          }
-          button="Create the project"
-          clears
-        >
-          <TextField name="name" label="Name" autoComplete="off" />
-          <ZoneField value="UTC" />
-        </Form>
-      </Seldom>
+      <OnlyFor organization_id={organization.id} what="Projects are created">
+        <Seldom summary="New project">
+          <Form<ProjectRow>
+            path="/api/projects/"
+            body={(values) => ({ ...values, organization: organization.id })}
+            done={({ name }) =>
+              done(
+                `The project “${name}” was created.`,
+                organizationOf(organization.id),
+                organizations,
+              )
+            }
+            button="Create the project"
+            clears
+          >
+            <TextField name="name" label="Name" autoComplete="off" />
+            <ZoneField value="UTC" />
+          </Form>
+        </Seldom>
+      </OnlyFor>
     </>
   );
 }

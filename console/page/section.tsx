@@ -51,6 +51,12 @@ export function Seldom({ summary, children }: { summary: string; children: React
   );
 }
 
+/** For the beginning of a change: what was said of the one before is no word on this one. */
+export function useBegun(): () => void {
+  const tell = useContext(TellContext);
+  return () => tell('');
+}
+
 /**
  * For the end of a change: reads anew what it may have changed, and then says in the section what
  * was done.

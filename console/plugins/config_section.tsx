@@ -12,6 +12,7 @@ import { readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
+import { OnlyFor, useHasLevel } from '../members/only_for.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { AttachmentInput } from './attachment_input.tsx';
@@ -26,17 +27,20 @@ type Given = { plugin: PluginRow; place: Place };
 export function ConfigSection({ config_id, ...given }: Given & { config_id: number | undefined }) {
   return (
     <Section title="In this project">
-      {config_id === undefined ? (
-        <ConfigForm {...given} config={undefined} />
-      ) : (
-        <Stored {...given} config_id={config_id} />
-      )}
+      <OnlyFor organization_id={given.place.organization_id} shows={config_id !== undefined}>
+        {config_id === undefined ? (
+          <ConfigForm {...given} config={undefined} />
+        ) : (
+          <Stored {...given} config_id={config_id} />
+        )}
+      </OnlyFor>
     </Section>
   );
 }
 
 function Stored({ config_id, ...given }: Given & { config_id: number }) {
   const query = useQuery(pluginConfigOf(given.place.project_id, config_id));
+  const may_change = useHasLevel(given.place.organization_id);
   return (
     <Shown query={query}>
       {(config) => (
@@ -44,9 +48,11 @@ function Stored({ config_id, ...given }: Given & { config_id: number }) {
           {config.error !== null && <p className="bad">{config.error.message}</p>}
           <ManagedNote by={config.managed_by} />
           <ConfigForm {...given} config={config} />
-          <Seldom summary="Take it out of this project">
-            <RemoveConfig {...given} config={config} />
-          </Seldom>
+          {may_change && (
+            <Seldom summary="Take it out of this project">
+              <RemoveConfig {...given} config={config} />
+            </Seldom>
+          )}
         </>
       )}
     </Shown>

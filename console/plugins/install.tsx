@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
+import { OnlyFor } from '../members/only_for.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Catalogue } from './catalogue.tsx';
 import { pluginPath } from './plugins.ts';
@@ -14,33 +15,37 @@ type Given = { project_id: string; organization_id: string; collection: Collecti
 export function Install(given: Given) {
   return (
     <Section title="Install another one">
-      <Seldom summary="From the catalogue of this server">
-        <Catalogue {...given} installed={useInstalled(given)} />
-      </Seldom>
-      <Way {...given} type="custom" summary="From an address">
-        <TextField
-          name="url"
-          label="Address"
-          hint="An npm package, a GitHub or GitLab repository, or the https address of an archive."
-          autoComplete="off"
-          inputMode="url"
-          is_unkept
-        />
-        <TextField
-          name="tag"
-          label="Version"
-          hint="Empty: the newest."
-          autoComplete="off"
-          inputMode="text"
-          is_optional
-        />
-      </Way>
-      <Way {...given} type="local" summary="From the plugin folder of the server">
-        <TextField name="name" label="Name of its folder" autoComplete="off" inputMode="text" />
-      </Way>
-      <Way {...given} type="source" summary="Your own code">
-        <TextField name="name" label="Name" autoComplete="off" />
-      </Way>
+      <OnlyFor organization_id={given.organization_id} what="Plugins are installed">
+        <Seldom summary="From the catalogue of this server">
+          <Catalogue {...given} installed={useInstalled(given)} />
+        </Seldom>
+        <Way {...given} type="custom" summary="From an address">
+          <TextField
+            name="url"
+            label="Address"
+            hint={
+              'An npm package, a GitHub or GitLab repository, or the https address of an archive.'
+            }
+            autoComplete="off"
+            inputMode="url"
+            is_unkept
+          />
+          <TextField
+            name="tag"
+            label="Version"
+            hint="Empty: the newest."
+            autoComplete="off"
+            inputMode="text"
+            is_optional
+          />
+        </Way>
+        <Way {...given} type="local" summary="From the plugin folder of the server">
+          <TextField name="name" label="Name of its folder" autoComplete="off" inputMode="text" />
+        </Way>
+        <Way {...given} type="source" summary="Your own code">
+          <TextField name="name" label="Name" autoComplete="off" />
+        </Way>
+      </OnlyFor>
     </Section>
   );
 }

@@ -4,6 +4,7 @@ import { BoxField } from '../form/box_field.tsx';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
+import { OnlyFor } from '../members/only_for.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { jobsOf, payloadOf } from './jobs.ts';
 import type { Job, JobField } from './jobs.ts';
@@ -12,17 +13,23 @@ import { configPath, pluginLogs } from './plugins.ts';
 type Given = { project_id: string; config_id: number; is_enabled: boolean };
 
 /** The jobs of the plugin that people may start, each with what it is given and a button. */
-export function JobSection({ public_jobs, ...given }: Given & { public_jobs: unknown }) {
+export function JobSection({
+  public_jobs,
+  organization_id,
+  ...given
+}: Given & { public_jobs: unknown; organization_id: string }) {
   const jobs = jobsOf(public_jobs);
   if (jobs.length === 0) return undefined;
   return (
     <Section title="Jobs">
-      {!given.is_enabled && <p className="muted">They can be started once it is switched on.</p>}
-      {jobs.map((job) => (
-        <Seldom key={job.name} summary={job.name}>
-          <Start job={job} {...given} />
-        </Seldom>
-      ))}
+      <OnlyFor organization_id={organization_id}>
+        {!given.is_enabled && <p className="muted">They can be started once it is switched on.</p>}
+        {jobs.map((job) => (
+          <Seldom key={job.name} summary={job.name}>
+            <Start job={job} {...given} />
+          </Seldom>
+        ))}
+      </OnlyFor>
     </Section>
   );
 }

@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
+import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
+import { OnlyFor } from '../members/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
@@ -32,8 +34,6 @@ export function PluginPage() {
 
 function OfOrganization({ organization_id }: { organization_id: string }) {
   const { project_id, plugin_id, ...path } = route.useParams();
-  const { level } = route.useSearch();
-  const navigate = route.useNavigate();
   const collection = collectionOf(path.collection);
   const place = { project_id, organization_id, collection };
   const read = pluginOf(organization_id, collection, plugin_id);
@@ -53,23 +53,7 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
                 return (
                   <>
                     <ConfigSection plugin={plugin} place={place} config_id={config?.id} />
-                    {config !== undefined && (
-                      <>
-                        <JobSection
-                          public_jobs={plugin.public_jobs}
-                          project_id={project_id}
-                          config_id={config.id}
-                          is_enabled={config.enabled}
-                        />
-                        <MetricSection project_id={project_id} config_id={config.id} />
-                        <LogSection
-                          project_id={project_id}
-                          config_id={config.id}
-                          level={level}
-                          chosen={(wanted) => void navigate({ search: wanted })}
-                        />
-                      </>
-                    )}
+                    {config !== undefined && <InUse {...{ plugin, place, config }} />}
                   </>
                 );
               }}
@@ -82,12 +66,41 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
             )}
             <Done plugin={plugin} place={place} />
             <Section title="Removal">
-              <Uninstall plugin={plugin} place={place} />
+              <OnlyFor organization_id={organization_id}>
+                <Uninstall plugin={plugin} place={place} />
+              </OnlyFor>
             </Section>
           </>
         )}
       </Shown>
     </Page>
+  );
+}
+
+/** What there is of a plugin that the project uses: its jobs, counts and log. */
+function InUse({
+  plugin: { public_jobs },
+  place: { project_id, organization_id },
+  config: { id, enabled },
+}: {
+  plugin: PluginRow;
+  place: Place;
+  config: PluginConfigRow;
+}) {
+  const { level } = route.useSearch();
+  const navigate = route.useNavigate();
+  const of = { project_id, config_id: id };
+  return (
+    <>
+      <JobSection
+        {...of}
+        organization_id={organization_id}
+        public_jobs={public_jobs}
+        is_enabled={enabled}
+      />
+      <MetricSection {...of} />
+      <LogSection {...of} level={level} chosen={(wanted) => void navigate({ search: wanted })} />
+    </>
   );
 }
 

@@ -225,9 +225,21 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await here.getByLabel('Order').fill('7');
   await save.click();
   await here.getByText('The settings were saved.').waitFor();
+  // What was said of the change before is no word on the one that is refused.
+  await here.getByLabel('Order').fill('last');
+  await save.click();
+  await here.locator('[name=order][aria-invalid=true]').waitFor();
+  assert.equal(await here.getByText('The settings were saved.').count(), 0);
   const plugin_page = page.url();
   await goTo(page, `/projects/${home.project.id}/plugins`);
   await page.getByText('order 7').waitFor();
+  // On a card what is empty, such as the version of own code, takes its label with it.
+  const lows = `[...document.querySelectorAll('.cards td')]
+    .filter(({ offsetParent, offsetHeight }) => offsetParent !== null && offsetHeight < 12).length`;
+  await page.setViewportSize({ width: 320, height: 800 });
+  assert.ok((await page.locator('.cards td:empty').count()) > 0);
+  assert.equal(await page.evaluate(lows), 0);
+  await page.setViewportSize({ width: 1280, height: 800 });
   await page.getByLabel('Which plugins').selectOption('unused');
   await page.getByText('All that the organization has here').waitFor();
   await goTo(page, plugin_page);

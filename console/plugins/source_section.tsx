@@ -5,6 +5,7 @@ import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { useFault } from '../form/context.ts';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
+import { OnlyFor, useHasLevel } from '../members/only_for.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { pluginPath, readsOfPlugin, sourceOf } from './plugins.ts';
@@ -18,6 +19,7 @@ export function SourceSection({ plugin, place, config_id }: Given) {
   const id = String(plugin.id);
   const read = sourceOf(organization_id, collection, id);
   const query = useQuery(read);
+  const may_change = useHasLevel(organization_id);
   const isOwn = plugin.plugin_type === 'source' || plugin.plugin_type === 'inline';
   const given = {
     path: `${pluginPath(organization_id, collection, id)}update_source/`,
@@ -30,7 +32,7 @@ export function SourceSection({ plugin, place, config_id }: Given) {
           <>
             {Object.entries(source).map(([name, text]) => (
               <Seldom key={name} summary={name}>
-                {isOwn ? (
+                {isOwn && may_change ? (
                   <ChangeFile {...given} name={name} text={text} />
                 ) : (
                   <pre className="source" tabIndex={0} role="region" aria-label={name}>
@@ -39,7 +41,11 @@ export function SourceSection({ plugin, place, config_id }: Given) {
                 )}
               </Seldom>
             ))}
-            {isOwn && <SendFiles {...given} />}
+            {isOwn && (
+              <OnlyFor organization_id={organization_id}>
+                <SendFiles {...given} />
+              </OnlyFor>
+            )}
           </>
         )}
       </Shown>

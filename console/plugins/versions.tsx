@@ -11,6 +11,7 @@ import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { ask } from '../http/ask.ts';
 import { etagOf } from '../http/reading.ts';
+import { OnlyFor } from '../members/only_for.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Refusal } from '../page/shown.tsx';
@@ -27,7 +28,9 @@ type Plan = { way: 'upgrade' | 'rollback'; changes: PluginDifferences };
 export function VersionSection(given: Given) {
   return (
     <Section title="Version">
-      <Versions {...given} />
+      <OnlyFor organization_id={given.place.organization_id}>
+        <Versions {...given} />
+      </OnlyFor>
     </Section>
   );
 }

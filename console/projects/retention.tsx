@@ -46,7 +46,7 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
         retention_days: Number(retention_days),
       })}
       asks={({ retention }) =>
-        retention === 'forever'
+        retention === 'forever' || !isWholeNumber(setting.retention_days)
           ? undefined
           : {
               title: 'Remove older rows?',
@@ -62,13 +62,15 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
       about="what is kept"
     >
       <Fields project={project} read={read} />
-      <Shown query={forecast}>
-        {(answer) => (
-          <p aria-live="polite">
-            {told(answer, project)} {keptBy(answer)} <Latest answer={answer} project={project} />
-          </p>
-        )}
-      </Shown>
+      {isWholeNumber(setting.retention_days) && (
+        <Shown query={forecast}>
+          {(answer) => (
+            <p aria-live="polite">
+              {told(answer, project)} {keptBy(answer)} <Latest answer={answer} project={project} />
+            </p>
+          )}
+        </Shown>
+      )}
     </Form>
   );
 }

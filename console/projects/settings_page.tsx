@@ -8,6 +8,7 @@ import { etagOf, pathOf } from '../http/reading.ts';
 import { organizationOf } from '../organizations/organization.ts';
 import { organizations } from '../organizations/organizations.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
+import { OnlyFor } from '../members/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
@@ -30,17 +31,25 @@ export function SettingsPage() {
           <>
             <ManagedNote by={project.managed_by} />
             <Section title="Name and time zone">
-              <ChangeProject key={project.id} project={project} />
+              <OnlyFor organization_id={project.organization} shows>
+                <ChangeProject key={project.id} project={project} />
+              </OnlyFor>
             </Section>
             <WriteKeySection project={project} />
             <Section title="Robots and your own people">
-              <ChangeTraffic key={project.id} project={project} />
+              <OnlyFor organization_id={project.organization} shows>
+                <ChangeTraffic key={project.id} project={project} />
+              </OnlyFor>
             </Section>
             <Section title="What is kept">
-              <ChangeRetention key={project.id} project={project} />
+              <OnlyFor organization_id={project.organization} shows>
+                <ChangeRetention key={project.id} project={project} />
+              </OnlyFor>
             </Section>
             <Section title="Deletion">
-              <DeleteProject project={project} />
+              <OnlyFor organization_id={project.organization}>
+                <DeleteProject project={project} />
+              </OnlyFor>
             </Section>
           </>
         )}
@@ -84,6 +93,7 @@ function ChangeTraffic({ project }: { project: ProjectRow }) {
     <Form
       method="PATCH"
       path={`/api/projects/${project.id}/`}
+      part="traffic"
       if_match={etagOf(project)}
       body={({ internal_addresses, ...values }) => ({
         ...values,

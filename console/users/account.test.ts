@@ -76,13 +76,14 @@ test(
 );
 
 test('a key is shown once, works, and no longer does when it is revoked', { skip }, async () => {
-  const { user, project } = await world.harness.newOrganization();
+  const { user, organization, project } = await world.harness.newOrganization();
   await openAccount(user);
   await page.getByText('Create a key').click();
   await press('Create the key');
   await section('Personal API keys').getByText('Must have at least 1 entry.').waitFor();
   await page.getByLabel('What it is for').fill('A <b> & "key"');
   await page.getByLabel('organization:read').check();
+  await page.locator('input[name=scoped_organizations]').check();
   await page.locator('input[name=scoped_teams]').check();
   await press('Create the key');
   await page.getByText('It is not shown again').waitFor();
@@ -90,8 +91,9 @@ test('a key is shown once, works, and no longer does when it is revoked', { skip
   const own = (await world.harness.request('GET', '/api/personal_api_keys/@current/', { key }))
     .body;
   assert.deepEqual([own.label, own.scopes], ['A <b> & "key"', ['organization:read']]);
+  assert.deepEqual(own.scoped_organizations, [organization.id]);
   assert.deepEqual(own.scoped_teams, [project.id]);
-  await page.getByText('organization:read, in project').waitFor();
+  await page.getByText(/organization:read, in project .*, and only in organization/).waitFor();
   assert.ok(Math.abs(Date.parse(own.expires_at) - clock.now() - 90 * 86_400_000) < 60_000);
   const dialog = page.getByRole('dialog', { name: 'Revoke the key “A <b> & "key"”?' });
   await press('Revoke the key A <b> & "key"');

@@ -5,6 +5,7 @@ import { ManagedNote } from '../configuration/managed_note.tsx';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { RollForm } from '../form/roll_form.tsx';
+import { OnlyFor, useHasLevel } from '../members/only_for.tsx';
 import { Command } from '../page/command.tsx';
 import { CopyButton } from '../page/copy_button.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
@@ -24,8 +25,13 @@ const overlaps: [number, string][] = [
 ];
 
 /** What SDKs of the project send events with: its token, and keys that can end by themselves. */
-export function WriteKeySection({ project: { id, api_token } }: { project: ProjectRow }) {
+export function WriteKeySection({
+  project: { id, api_token, organization },
+}: {
+  project: ProjectRow;
+}) {
   const query = useQuery(writeKeysOf(id));
+  const may_change = useHasLevel(organization);
   return (
     <Section title="Keys for sending events">
       <p>
@@ -38,7 +44,7 @@ export function WriteKeySection({ project: { id, api_token } }: { project: Proje
           <>
             <ul className="records">
               {results.map((key) => (
-                <Key key={key.id} project_id={id} write_key={key} />
+                <Key key={key.id} project_id={id} write_key={key} may_change={may_change} />
               ))}
             </ul>
             {count > results.length && (
@@ -49,9 +55,11 @@ export function WriteKeySection({ project: { id, api_token } }: { project: Proje
           </>
         )}
       </Shown>
-      <Seldom summary="Create a key">
-        <CreateKey project_id={id} />
-      </Seldom>
+      <OnlyFor organization_id={organization} what="Keys are created, rolled and revoked">
+        <Seldom summary="Create a key">
+          <CreateKey project_id={id} />
+        </Seldom>
+      </OnlyFor>
     </Section>
   );
 }
@@ -72,7 +80,7 @@ function CreateKey({ project_id }: { project_id: number }) {
 
 type OneKey = { project_id: number; write_key: WriteKeyRow };
 
-function Key({ project_id, write_key }: OneKey) {
+function Key({ project_id, write_key, may_change }: OneKey & { may_change: boolean }) {
   const { id, name, value, expires_at, managed_by } = write_key;
   const done = useDone();
   return (
@@ -87,8 +95,8 @@ function Key({ project_id, write_key }: OneKey) {
         </p>
         <CopyButton text={value} what={`the key ${name}`} />
         <Life write_key={write_key} />
-        <RenameKey project_id={project_id} write_key={write_key} />
-        {expires_at === null && (
+        {may_change && <RenameKey project_id={project_id} write_key={write_key} />}
+        {may_change && expires_at === null && (
           <RollForm
             path={`${writeKeysPath(project_id)}${id}/`}
             name={name}
@@ -98,20 +106,22 @@ function Key({ project_id, write_key }: OneKey) {
           />
         )}
       </div>
-      <Form
-        method="DELETE"
-        path={`${writeKeysPath(project_id)}${id}/`}
-        done={() => done('The key was revoked.', writeKeysOf(project_id))}
-        button="Revoke"
-        about={`the key ${name}`}
-        tone="danger"
-        asks={() => ({
-          title: `Revoke the key “${name}”?`,
-          text: 'Events that are sent with it are refused at once. It cannot be brought back.',
-          button: 'Revoke the key',
-          keep: 'Keep the key',
-        })}
-      />
+      {may_change && (
+        <Form
+          method="DELETE"
+          path={`${writeKeysPath(project_id)}${id}/`}
+          done={() => done('The key was revoked.', writeKeysOf(project_id))}
+          button="Revoke"
+          about={`the key ${name}`}
+          tone="danger"
+          asks={() => ({
+            title: `Revoke the key “${name}”?`,
+            text: 'Events that are sent with it are refused at once. It cannot be brought back.',
+            button: 'Revoke the key',
+            keep: 'Keep the key',
+          })}
+        />
+      )}
     </li>
   );
 }

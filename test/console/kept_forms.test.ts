@@ -87,12 +87,23 @@ test(
     await page.getByLabel('Your present password').first().fill('hidden-password');
     await goTo(page, `/projects/${home.project.id}/notices`);
     await page.getByText('Tell a program by webhook').click();
-    await page.getByLabel('Secret').fill('hidden-secret');
+    // Also what is typed while it is shown, where the field looks like any other.
+    await page.getByRole('button', { name: 'Show what is typed' }).click();
+    await page.getByRole('textbox', { name: 'Secret' }).fill('hidden-secret');
     await page
       .getByRole('textbox', { name: 'Address', exact: true })
       .fill('https://hidden.example/');
     assert.match(await stored(page), /next@example.com/);
     assert.doesNotMatch(await stored(page), /hidden/);
+    // The fields say which to enter again, until something is entered.
+    await page.reload();
+    const not_kept = page.getByText('It was typed, and is not kept: enter it again.');
+    await page.getByText('Secrets are not kept: the fields say').waitFor();
+    await not_kept.nth(1).waitFor();
+    await checkEverywhere(page, 'secrets_not_kept');
+    await page.getByRole('textbox', { name: 'Secret' }).fill('hidden-again');
+    await not_kept.nth(1).waitFor({ state: 'detached' });
+    assert.equal(await not_kept.count(), 1);
     await goTo(page, '/account');
     assert.equal(await page.getByLabel('New e-mail address').inputValue(), 'next@example.com');
     await endSessions(person);

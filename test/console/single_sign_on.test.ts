@@ -61,9 +61,15 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   await page.getByRole('button', { name: 'Look it up now' }).click();
   await page.getByText('The record was looked up.').waitFor();
   await record.getByText('To do').waitFor();
+  // What would be refused is not offered: its step says what is left to do.
+  await page.getByText('It can begin once the steps above are done.').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Begin a test' }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Save the rules' }).count(), 0);
   resolver.set(name!, { records: [{ type: 'TXT', strings: [value!] }] });
   await page.getByRole('button', { name: 'Look it up now' }).click();
   await record.getByText('Done').waitFor();
+  await page.getByText('It can begin once the provider is told of.').waitFor();
+  assert.equal(await page.locator('option[value=saml]').count(), 0);
 
   const { port } = provider.address() as AddressInfo;
   await page.getByLabel('Its name (entity id)').fill(acme.entity_id);

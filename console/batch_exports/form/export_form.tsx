@@ -1,10 +1,11 @@
 import { Button } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import type { ChangeEffect } from '../../../server/api/batch_exports/drafts/schema.ts';
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import { Form } from '../../form/form.tsx';
-import { ask } from '../../http/ask.ts';
+import { askForChange } from '../../http/change.ts';
 import type { Problem } from '../../http/problem.ts';
 import { Dialog } from '../../page/dialog.tsx';
 import { bodyOf } from './draft.ts';
@@ -96,10 +97,14 @@ function useEffectAsked(
   if_match: string | undefined,
   refused: (problem: Problem) => void,
 ) {
+  const queries = useQueryClient();
   const [asked, setAsked] = useState<{ effect: ChangeEffect; resolve: (yes: boolean) => void }>();
   const confirm = async (body: object): Promise<boolean> => {
     if (base === undefined) return true;
-    const outcome = await ask<ChangeEffect>('POST', `${path}effect/`, { body, if_match });
+    const outcome = await askForChange<ChangeEffect>(queries, 'POST', `${path}effect/`, {
+      body,
+      if_match,
+    });
     if (!outcome.ok) {
       refused(outcome.problem);
       return false;

@@ -1,11 +1,11 @@
 import { Button } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type {
   DestinationTest,
   ExportPreview,
 } from '../../../server/api/batch_exports/drafts/schema.ts';
-import { ask } from '../../http/ask.ts';
+import { askForChange } from '../../http/change.ts';
 import type { Problem } from '../../http/problem.ts';
 import { now } from '../../time/now.ts';
 import { counted, inBytes, inTime } from '../quantities.ts';
@@ -42,10 +42,14 @@ export function Trial(given: Given) {
 }
 
 function useAsking<Answer>(action: string, { path, body, if_match, refused }: Given) {
+  const queries = useQueryClient();
   return useMutation<Answer>({
     mutationFn: async () => {
       refused(null);
-      const outcome = await ask<Answer>('POST', `${path}${action}`, { body: body(), if_match });
+      const outcome = await askForChange<Answer>(queries, 'POST', `${path}${action}`, {
+        body: body(),
+        if_match,
+      });
       if (!outcome.ok) throw outcome.problem;
       return outcome.body;
     },

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { filterInWords, filterOf, isWhole } from './conditions.ts';
+
+const properties = (lines: string) => filterOf({ filter__properties: lines }).properties;
+
+test('a line is a property with a text, a number or a boolean', () => {
+  assert.deepEqual(properties('plan = trial\n\nseats=5\n paid = true \nzip = "04109"'), [
+    { key: 'plan', value: 'trial' },
+    { key: 'seats', value: 5 },
+    { key: 'paid', value: true },
+    { key: 'zip', value: '04109' },
+  ]);
+  // What JSON has no number for is a text; so is what is neither.
+  assert.deepEqual(properties('zip = 04109\nquery = a=b\nlist = [1]\nnone = null\nempty ='), [
+    { key: 'zip', value: '04109' },
+    { key: 'query', value: 'a=b' },
+    { key: 'list', value: '[1]' },
+    { key: 'none', value: 'null' },
+    { key: 'empty', value: '' },
+  ]);
+});
+
+test('a filter without a condition, or with half a property, is left to the API', () => {
+  assert.equal(isWhole(filterOf({})), false);
+  assert.equal(isWhole(filterOf({ filter__events: 'paid', filter__properties: 'plan' })), false);
+  assert.equal(isWhole(filterOf({ filter__events: 'paid', filter__properties: '= 5' })), false);
+  assert.equal(isWhole(filterOf({ filter__properties: 'plan = trial' })), true);
+  assert.deepEqual(properties('plan'), [{ key: 'plan' }]);
+});
+
+test('the question says which days and which values are meant', () => {
+  const words = (values: Record<string, string>) => filterInWords(filterOf(values));
+  assert.equal(words({ filter__events: 'paid' }), 'All of them of every day, and no persons,');
+  assert.equal(
+    words({ filter__after: '2026-01-02', filter__before: '2026-01-03' }),
+    'All of them from 2026-01-02 on and before 2026-01-03 (UTC), and no persons,',
+  );
+  assert.equal(
+    words({ filter__properties: 'plan = 5\nzip = "5"' }),
+    'All of them of every day whose plan is 5 and whose zip is the text “5”, and no persons,',
+  );
+});

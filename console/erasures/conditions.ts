@@ -1,0 +1,73 @@
+import type { ErasureAsked } from '../../server/api/erasures/schema.ts';
+import type { Values } from '../form/values.ts';
+
+type Filter = NonNullable<ErasureAsked['filter']>;
+type Value = NonNullable<Filter['properties']>[number]['value'];
+/** A filter as it was filled in: a property may lack its value, which the API refuses. */
+type Filled = Omit<Filter, 'properties'> & { properties?: { key: string; value?: Value }[] };
+
+/** The lines of a field that say something. */
+export function linesOf(value: Values[string] | undefined): string[] {
+  return String(value ?? '')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
+/** The filter that was filled in; what is empty is no condition. */
+export function filterOf(values: Values): Filled {
+  const events = linesOf(values['filter__events']);
+  const properties = linesOf(values['filter__properties']).map(propertyOf);
+  const at = (name: 'after' | 'before') => {
+    const day = values[`filter__${name}`];
+    return typeof day === 'string' && day !== '' ? { [name]: `${day}T00:00:00Z` } : {};
+  };
+  return {
+    ...(events.length === 0 ? {} : { events }),
+    ...at('after'),
+    ...at('before'),
+    ...(properties.length === 0 ? {} : { properties }),
+  };
+}
+
+/** A line such as `plan = trial`. One without a value stays a condition, so that it is refused. */
+function propertyOf(line: string): { key: string; value?: Value } {
+  const at = line.indexOf('=');
+  if (at === -1) return { key: line };
+  return { key: line.slice(0, at).trim(), value: valueOf(line.slice(at + 1).trim()) };
+}
+
+/** What JSON has as a text, a number or a boolean is that; all else is a text as it stands. */
+function valueOf(written: string): Value {
+  try {
+    const value: unknown = JSON.parse(written);
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      return value;
+  } catch {
+    // No JSON: a text.
+  }
+  return written;
+}
+
+/** Whether it has a condition, and each one is complete: else the API says what is missing. */
+export function isWhole({ properties = [], ...others }: Filled): boolean {
+  const lacks = properties.some(({ key, value }) => key === '' || value === undefined);
+  return !lacks && properties.length + Object.keys(others).length > 0;
+}
+
+/** What the filter means but for the names, as the beginning of a sentence. */
+export function filterInWords({ after, before, properties = [] }: Filled): string {
+  const days = [
+    ...(after === undefined ? [] : [`from ${after.slice(0, 10)} on`]),
+    ...(before === undefined ? [] : [`before ${before.slice(0, 10)}`]),
+  ];
+  const had = properties.map(({ key, value }) => `${key} is ${valueInWords(value)}`);
+  return (
+    `All of them ${days.length === 0 ? 'of every day' : `${days.join(' and ')} (UTC)`}` +
+    `${had.length === 0 ? '' : ` whose ${had.join(' and whose ')}`}, and no persons,`
+  );
+}
+
+function valueInWords(value: Value | undefined): string {
+  return typeof value === 'string' ? `the text “${value}”` : String(value);
+}

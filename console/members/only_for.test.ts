@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { goTo, untilAnswered } from '../../test/console/go_to.ts';
+import { openConsole } from '../../test/console/open_console.ts';
+import { checkEverywhere } from '../../test/console/visitor.ts';
+import type { Visitor } from '../../test/console/visitor.ts';
+import type { TestOrganization } from '../../test/harness.ts';
+
+const world = openConsole({ clickhouse: true });
+const { skip } = world;
+
+test('who may not change something sees it, and reads who can', { skip }, async () => {
+  const home = await world.harness.newOrganization();
+  const { user } = await world.harness.newMember(home.organization.id, 1);
+  const { domain_id, plugin_id } = await fill(home);
+  const visitor = await world.visit(user);
+  const { page } = visitor;
+  const organization = `/organizations/${home.organization.id}`;
+  const project = `/projects/${home.project.id}`;
+  const pages = [
+    [`${organization}/settings`, 3],
+    [`${organization}/domains`, 1],
+    [`${organization}/domains/${domain_id}`, 5],
+    [`${project}/erasures`, 1],
+    [`${project}/plugins`, 1],
+    [`${project}/plugins/pipeline_destinations/${plugin_id}`, 4],
+    [`${project}/settings`, 5],
+  ] as const;
+  for (const [path, lines] of pages) {
+    await goTo(page, path);
+    await untilAnswered(page);
+    await isNotOffered(visitor, path, lines);
+  }
+  assert.notEqual(await page.getByLabel('Name', { exact: true }).inputValue(), '');
+  assert.equal(await page.getByLabel('Name', { exact: true }).isDisabled(), true);
+  await page.getByText('site', { exact: true }).waitFor();
+  await checkEverywhere(page, 'settings_of_a_member');
+
+  await goTo(page, `${organization}/members?tab=invites`);
+  const row = page.getByRole('row').filter({ hasText: 'ada@example.com' });
+  await row.getByText('by administrators').waitFor();
+  await visitor.leave();
+});
+
+test('who may not do it can see it done by those who can', { skip }, async () => {
+  const home = await world.harness.newOrganization();
+  const { user } = await world.harness.newMember(home.organization.id, 8);
+  const visitor = await world.visit(user);
+  const { page } = visitor;
+  await page.goto(`/organizations/${home.organization.id}/settings`);
+  await page.getByText('This is done by owners of the organization; you are').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Delete the organization' }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Save the organization' }).count(), 1);
+  await visitor.leave();
+});
+
+/** A domain, a plugin in use, a key for sending and an invite, all by the owner. */
+async function fill({ organization, project, key }: TestOrganization) {
+  const of_organization = `/api/organizations/${organization.id}/`;
+  const of_project = `/api/projects/${project.id}/`;
+  const send = async (path: string, body: object) =>
+    (await world.harness.request('POST', path, { key, body })).body;
+  const domain = await send(`${of_organization}domains/`, { domain: `d${project.id}.example.com` });
+  const plugin = { plugin_type: 'source', name: 'Mine' };
+  const { id } = await send(`${of_organization}pipeline_destinations/`, plugin);
+  await send(`${of_project}plugin_configs/`, { plugin: id, enabled: false, order: 0, config: {} });
+  await send(`${of_project}write_keys/`, { name: 'site' });
+  await send(`${of_organization}invites/`, { target_email: 'ada@example.com', level: 1 });
+  return { domain_id: domain.id, plugin_id: id };
+}
+
+/** Nothing can be sent, and so many lines say by whom it can. */
+async function isNotOffered({ page }: Visitor, path: string, lines: number): Promise<void> {
+  const main = page.getByRole('main');
+  await main
+    .getByText(/ by (administrators|owners) of the organization; you are/)
+    .first()
+    .waitFor();
+  const said = main.getByText(/ by (administrators|owners) of the organization; you are a member/);
+  assert.deepEqual({ path, lines: await said.count() }, { path, lines });
+  assert.deepEqual({ path, forms: await main.locator('form').count() }, { path, forms: 0 });
+}

@@ -1,0 +1,50 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { Level } from '../../server/api/members/schema.ts';
+import { LookOnlyContext } from '../form/context.ts';
+import { organizations } from '../organizations/organizations.ts';
+import { level_names, level_plurals } from './level_names.ts';
+
+/** The level of who is signed in; undefined: it is not known, and the API has to say what holds. */
+function useLevel(organization_id: string): { is_pending: boolean; own: Level | undefined } {
+  const { data, isPending } = useQuery(organizations);
+  const own = data?.results.find(({ id }) => id === organization_id)?.membership_level;
+  return { is_pending: isPending, own };
+}
+
+/** Whether who is signed in may do in the organization what needs the level. */
+export function useHasLevel(organization_id: string, level: Exclude<Level, 1> = 8): boolean {
+  const { own = level } = useLevel(organization_id);
+  return own >= level;
+}
+
+/**
+ * What needs a level in the organization, by default that of administrators. Who has less reads in
+ * its place who can; with `shows` what is stored stands below that, to be looked at alone.
+ */
+export function OnlyFor({
+  organization_id,
+  level = 8,
+  shows = false,
+  what = shows ? 'This is changed' : 'This is done',
+  children,
+}: {
+  organization_id: string;
+  level?: Exclude<Level, 1>;
+  shows?: boolean;
+  /** The beginning of the line, such as "Projects are created". */
+  what?: string;
+  children: ReactNode;
+}) {
+  const { is_pending, own = level } = useLevel(organization_id);
+  if (is_pending) return null;
+  if (own >= level) return children;
+  return (
+    <>
+      <p className="muted">
+        {what} by {level_plurals[level]} of the organization; you are {level_names[own]}.
+      </p>
+      {shows && <LookOnlyContext value>{children}</LookOnlyContext>}
+    </>
+  );
+}
