@@ -151,6 +151,15 @@ export function postgresError(error: unknown, own: OwnFaults = none): unknown {
 }
 
 /**
+ * True of a CREATE TABLE IF NOT EXISTS that another session was faster with: the server then
+ * reports a duplicate in its own catalogue.
+ */
+export function isThereAlready(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === '42P07' || code === '23505';
+}
+
+/**
  * Of a value that does not fit COPY says the column only beside its message. The value itself stays
  * out.
  */
