@@ -54,8 +54,8 @@ const other_server = lasting(
 const unheard = passing(
   'connection_failed',
   'The server took the connection and then said nothing, where MySQL speaks first: what answers ' +
-    'there may be another kind of server, such as HTTP or PostgreSQL. Check that host and port are ' +
-    'those of MySQL, and that the server is well.',
+    'there may be another kind of server, such as HTTP or PostgreSQL. Check that host and port ' +
+    'are those of MySQL, and that the server is well.',
 );
 const closed_unheard = passing(
   'connection_lost',

@@ -212,7 +212,7 @@ test('where the server gives one session only, what is staged is moved at the en
   assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
 });
 
-test('a table that another delivery is creating is waited for, and taken as it is then', async () => {
+test('a table that another delivery is creating is waited for, and taken as it is', async () => {
   const place = await freshPlace();
   const first = await openSink(place);
   const written = await writeSlice(first, 0, 'a\n', true);
