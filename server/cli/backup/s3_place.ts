@@ -50,7 +50,13 @@ const sentences: Record<string, string> = {
     'It takes no credentials of this environment. Set AWS_ACCESS_KEY_ID and ' +
     'AWS_SECRET_ACCESS_KEY, or what else the AWS tools take.',
   bucket_missing: 'There is no bucket of this name.',
+  connection_failed: 'It does not answer at its address; check "endpoint", and firewalls.',
+  connection_lost:
+    'The connection to it broke or took too long. If it comes again, check "endpoint": a port ' +
+    'with TLS needs https.',
   host_not_found: 'There is no host of this name.',
+  tls_not_offered: 'It offers no TLS at this port; check "endpoint", which may begin with http.',
+  unexpected_answer: 'What answers there is no store; check "endpoint".',
   wrong_region: 'It is in another region: name it in the address, as ?region=eu-central-1.',
 };
 

@@ -152,5 +152,6 @@ function explain({ faults }: ObjectStore, error: unknown, deps: DestinationDeps)
   const explained = faults.explain(error);
   return explained instanceof NonRetryableError || explained instanceof RetryableError
     ? explained.message
-    : 'The store refused it; the server log says more.';
+    : 'What the store answered is not understood. Check that its address and name are right; the ' +
+        'server log says more.';
 }

@@ -1,14 +1,31 @@
 import { byConnectionCode } from '../../platform/outbound/connection_faults.ts';
 import { explain, lasting, passing, withFaults } from '../destination/faults.ts';
 import type { Fault } from '../destination/faults.ts';
+import { RetryableError } from '../destination/errors.ts';
 import type { ObjectStore } from './object_store.ts';
 
-const unreachable = passing('connection_failed', 'The store does not answer at its address.');
-const broken = passing('connection_lost', 'The connection to the store broke or took too long.');
+const unreachable = passing(
+  'connection_failed',
+  'The store does not answer at its address. Check that in the config (endpoint_url), and that ' +
+    'firewalls let this server reach it.',
+);
+const broken = passing(
+  'connection_lost',
+  'The connection to the store broke or took too long. If it comes again, check endpoint_url: a ' +
+    'port with TLS needs https.',
+);
+const no_tls = lasting(
+  'tls_not_offered',
+  'The store offers no TLS at this port; check endpoint_url: its address may begin with http.',
+);
+const not_http = passing(
+  'unexpected_answer',
+  'What answers at the address of the store does not speak HTTP; check endpoint_url.',
+);
 const certificate = lasting(
   'tls_not_verified',
   "The certificate of the store's address is not signed by an authority known here, or is for " +
-    'another host.',
+    'another host. Install a right one.',
 );
 
 /** The fault of a store that asks for fewer requests. */
@@ -30,7 +47,9 @@ const connection_faults: Record<string, Fault> = {
     unreachable,
     broken,
     timed_out: broken,
+    tls_not_offered: no_tls,
     tls_not_verified: certificate,
+    not_http,
   }),
 };
 
@@ -87,4 +106,15 @@ export function withStoreFaults<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   return withFaults((error) => faults.explain(error), work);
+}
+
+/**
+ * The error of an answer that says success and has not what a store answers, as a page of the web
+ * has it.
+ */
+export function strangeAnswerError(lacking: string): RetryableError {
+  return new RetryableError(
+    'unexpected_answer',
+    `What answers at the address of the store is none: it gave no ${lacking}. Check endpoint_url.`,
+  );
 }

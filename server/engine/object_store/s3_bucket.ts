@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type * as Sdk from '@aws-sdk/client-s3';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { textOf } from './config_rules.ts';
+import { strangeAnswerError } from './faults.ts';
 import { partTimeout, request_attempts_max, request_timeout_milliseconds } from './object_store.ts';
 import type { ObjectStore } from './object_store.ts';
 import { isMissing, s3_faults } from './s3_faults.ts';
@@ -141,7 +142,7 @@ function uploadsOf(
         }),
         options,
       );
-      if (started.UploadId === undefined) throw new Error('The store gave no name to the upload.');
+      if (started.UploadId === undefined) throw strangeAnswerError('name to an upload');
       return started.UploadId;
     },
     uploadPart: (...part) => uploadPart(access, ...part),

@@ -109,7 +109,10 @@ const by_status: Record<number, Fault> = {
   307: region,
   401: credentials,
   403: refused,
-  404: bucket,
+  404: lasting(
+    'bucket_missing',
+    'There is no bucket of this name at this address; check bucket_name and endpoint_url.',
+  ),
 };
 
 /** What is known of an error of the SDK. */

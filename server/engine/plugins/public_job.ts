@@ -1,4 +1,5 @@
 import { isObject } from './packages/faults.ts';
+import { kindOfPayload } from './packages/public_jobs.ts';
 import { storableFault } from './packages/storable.ts';
 
 /**
@@ -17,26 +18,6 @@ type Field = {
   required?: unknown;
   default?: unknown;
   staff_only?: unknown;
-};
-type Kind = { must: string; holds(value: unknown): boolean };
-
-const day_pattern = /^\d{4}-\d{2}-\d{2}$/;
-const instant_pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/;
-
-const kinds: Record<string, Kind> = {
-  string: { must: 'text', holds: (value) => typeof value === 'string' },
-  boolean: { must: 'true or false', holds: (value) => typeof value === 'boolean' },
-  json: { must: 'a value of JSON', holds: () => true },
-  number: { must: 'a number', holds: (value) => typeof value === 'number' },
-  date: { must: 'a day, or an instant, such as "2026-01-31"', holds: isDate },
-  daterange: {
-    must: 'a list of two days or instants, the earlier one first',
-    holds: (value) =>
-      Array.isArray(value) &&
-      value.length === 2 &&
-      value.every(isDate) &&
-      Date.parse(value[0] as string) <= Date.parse(value[1] as string),
-  },
 };
 
 /**
@@ -87,22 +68,8 @@ function fieldFault(attr: string, field: Field, value: unknown): PayloadFault | 
       code: 'invalid_input',
       detail: 'The package keeps this field to the staff of its maker: leave it out.',
     };
-  const kind =
-    typeof field.type === 'string' && Object.hasOwn(kinds, field.type)
-      ? kinds[field.type]!
-      : kinds['json']!;
+  const kind = kindOfPayload(field.type);
   return kind.holds(value)
     ? undefined
     : { attr, code: 'invalid_input', detail: `${title} must be ${kind.must}.` };
-}
-
-/** A day that the calendar has, alone or with a time. */
-function isDate(value: unknown): value is string {
-  if (typeof value !== 'string' || value.length > 40) return false;
-  const day = value.slice(0, 10);
-  return (
-    (day_pattern.test(value) || instant_pattern.test(value)) &&
-    !Number.isNaN(Date.parse(value)) &&
-    new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
-  );
 }

@@ -6,6 +6,7 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { giveBack } from '../../platform/memory/buffer_pool.ts';
 import { stopError, throwIfStopped, unlessStopped } from '../destination/stop.ts';
 import type { DestinationDeps } from '../destination/destination.ts';
+import { hearFirst, otherServerError, unheardError } from './first_words.ts';
 import { cancelStatement } from './postgres_cancel.ts';
 import type { CancelledSession } from './postgres_cancel.ts';
 
@@ -99,6 +100,7 @@ async function open(
   { signal, starting, noteProgress }: Opening,
 ): Promise<Connection> {
   const socket = new Socket();
+  const words = hearFirst(socket);
   const tls = {
     rejectUnauthorized: access.has_self_signed_cert !== true,
     host: access.host,
@@ -131,9 +133,23 @@ async function open(
     await unlessStopped(Promise.race([client.query(access.session), lost]), starting);
   } catch (error) {
     socket.destroy();
-    throw error;
+    throw isRefusedAsOther(error, words.heard)
+      ? otherServerError(words.heard, error)
+      : unheardError(error, words);
   }
   return connectionOf(session, lost, noteProgress);
+}
+
+/**
+ * True when the answer to the question for TLS was none that PostgreSQL gives; it begins with E
+ * where the server can open no session just now.
+ */
+function isRefusedAsOther(error: unknown, heard: Buffer): boolean {
+  return (
+    error instanceof Error &&
+    /error establishing an SSL connection/.test(error.message) &&
+    heard[0] !== 'E'.charCodeAt(0)
+  );
 }
 
 /**

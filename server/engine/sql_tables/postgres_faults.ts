@@ -34,6 +34,20 @@ const faults: Record<string, Fault> = {
     broken: passing('connection_lost', 'The server closed the connection.'),
     tls_not_verified: unverified,
   }),
+  OTHER_SERVER: lasting(
+    'not_postgres',
+    'What answers at this host and port is not PostgreSQL but %; check both.',
+  ),
+  UNHEARD: passing(
+    'connection_failed',
+    'The server took the connection and then said nothing. Check that host and port are those of ' +
+      'PostgreSQL, and that the server is well.',
+  ),
+  CLOSED_UNHEARD: passing(
+    'connection_lost',
+    'The server took the connection and closed it without a word. Check that host and port are ' +
+      'those of PostgreSQL (a port of HTTPS does this), and what lies between it and this server.',
+  ),
   '28P01': lasting(
     'authentication_failed',
     'The server refused user or password; check the keys user and password.',
@@ -128,7 +142,7 @@ const by_message: [RegExp, Fault][] = [
   ],
   [
     /error establishing an SSL connection/,
-    lasting('not_postgres', 'What answers at this host and port is not PostgreSQL; check both.'),
+    passing('server_stopping', 'The server can open no session just now; it tells why in its log.'),
   ],
 ];
 
@@ -148,6 +162,15 @@ export function postgresError(error: unknown, own: OwnFaults = none): unknown {
     if (fault === undefined) return undefined;
     return { fault, said: known.message.replace(/\.$/, '') + columnOf(known) };
   });
+}
+
+/**
+ * True of a CREATE TABLE IF NOT EXISTS that another session was faster with: the server then
+ * reports a duplicate in its own catalogue.
+ */
+export function isThereAlready(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === '42P07' || code === '23505';
 }
 
 /**

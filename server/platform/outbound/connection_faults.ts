@@ -6,7 +6,8 @@ export type ConnectionFault =
   | 'broken'
   | 'timed_out'
   | 'tls_not_offered'
-  | 'tls_not_verified';
+  | 'tls_not_verified'
+  | 'not_http';
 
 const codes: Record<ConnectionFault, readonly string[]> = {
   host_not_found: ['ENOTFOUND'],
@@ -29,6 +30,13 @@ const codes: Record<ConnectionFault, readonly string[]> = {
     'UNABLE_TO_GET_ISSUER_CERT',
     'ERR_TLS_CERT_ALTNAME_INVALID',
     'CERT_HAS_EXPIRED',
+  ],
+  // The first three are the parser's of Node, the last one is the name of undici's error.
+  not_http: [
+    'HPE_INVALID_CONSTANT',
+    'HPE_INVALID_VERSION',
+    'HPE_INVALID_STATUS',
+    'HTTPParserError',
   ],
 };
 

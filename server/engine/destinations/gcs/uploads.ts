@@ -1,4 +1,5 @@
 import { RetryableError } from '../../destination/errors.ts';
+import { strangeAnswerError } from '../../object_store/faults.ts';
 import { partTimeout } from '../../object_store/object_store.ts';
 import type { ObjectStore, OpenUpload, Part } from '../../object_store/object_store.ts';
 import { endUploadsBut } from '../../object_store/upload.ts';
@@ -39,7 +40,7 @@ export function openUploads(client: GoogleClient, bucket: string, signal: AbortS
         signal,
       });
       const uploadId = textOfElement(readXml(text), 'UploadId');
-      if (uploadId === undefined) throw new Error('The store gave no name to the upload.');
+      if (uploadId === undefined) throw strangeAnswerError('name to an upload');
       return uploadId;
     },
     uploadPart: async (key, uploadId, number, bytes, stop) => {

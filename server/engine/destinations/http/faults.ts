@@ -11,7 +11,11 @@ const unreachable = passing(
   'connection_failed',
   'The endpoint does not answer at its address; check the key url.',
 );
-const broken = passing('connection_lost', 'The connection to the endpoint broke.');
+const broken = passing(
+  'connection_lost',
+  'The connection to the endpoint broke. If it comes again, check the key url: a port with TLS ' +
+    'needs https.',
+);
 const no_tls = lasting(
   'tls_not_offered',
   'The endpoint offers no TLS at this port; check the key url.',
@@ -30,6 +34,10 @@ const faults = byConnectionCode({
   ),
   tls_not_offered: no_tls,
   tls_not_verified: unverified,
+  not_http: passing(
+    'unexpected_answer',
+    'What answers at this address does not speak HTTP; check the key url.',
+  ),
 });
 
 /** By status; the others follow from their hundreds. */
@@ -86,8 +94,13 @@ function faultOfHundred(status: number): Fault {
 export function httpError(error: unknown): unknown {
   return explain(error, (known) => {
     // undici's fetch hides what happened in the cause of a TypeError.
-    const fault = faults[codeOf(known) ?? codeOf(known.cause) ?? ''];
+    const { cause } = known;
+    const fault = faults[codeOf(known) ?? codeOf(cause) ?? nameOf(cause)];
     const isUnknown = known instanceof TypeError && known.message === 'fetch failed';
     return fault ?? (isUnknown ? broken : undefined);
   });
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : '';
 }

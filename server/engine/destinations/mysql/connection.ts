@@ -3,6 +3,12 @@ import type { Readable } from 'node:stream';
 import type { Connection as Client, QueryResult, RowDataPacket } from 'mysql2';
 import { stopError, throwIfStopped, unlessStopped } from '../../destination/stop.ts';
 import type { DestinationDeps } from '../../destination/destination.ts';
+import {
+  hearFirst,
+  isMySqlGreeting,
+  otherServerError,
+  unheardError,
+} from '../../sql_tables/first_words.ts';
 import type { MySqlConfig } from './config.ts';
 
 /**
@@ -80,6 +86,7 @@ async function open(
   // would check for `localhost`.
   Object.assign(socket, { _host: config.host });
   socket.setNoDelay(true).setKeepAlive(true, 10_000);
+  const words = hearFirst(socket);
   socket.connect(config.port ?? 3306, address);
   const isVerified = config.has_self_signed_cert !== true;
   const client = mysql.createConnection({
@@ -94,7 +101,7 @@ async function open(
     connectTimeout: connect_timeout_milliseconds,
     ...(isEncrypted ? { ssl: { rejectUnauthorized: isVerified, verifyIdentity: isVerified } } : {}),
   });
-  const lost = Promise.race([lossOf(client, socket), stopOf(signal, socket)]);
+  const lost = Promise.race([misfitOf(socket), lossOf(client, socket), stopOf(signal, socket)]);
   lost.catch(() => undefined);
   try {
     await unlessStopped(Promise.race([lost, query(client, session_statement)]), starting);
@@ -112,7 +119,9 @@ async function open(
     return connectionOf(client, socket, answering(lost, noteProgress), known);
   } catch (error) {
     socket.destroy();
-    throw error;
+    throw isMySqlGreeting(words.heard)
+      ? unheardError(error, words)
+      : otherServerError(words.heard, error);
   }
 }
 
@@ -128,6 +137,18 @@ function answerOf(client: Client, statement: string, values: unknown[] = []): Pr
 async function query<Row>(client: Client, statement: string, values?: unknown[]): Promise<Row[]> {
   const answer = await answerOf(client, statement, values);
   return (Array.isArray(answer) ? answer : []) as RowDataPacket[] as Row[];
+}
+
+/**
+ * Rejects when what comes first is no packet of MySQL's, for whose end the client would wait. To be
+ * called when everybody who reads the socket has begun to.
+ */
+function misfitOf(socket: Socket): Promise<never> {
+  return new Promise<never>((_resolve, reject) => {
+    socket.once('data', (heard: Buffer) => {
+      if (!isMySqlGreeting(heard)) reject(otherServerError(heard));
+    });
+  });
 }
 
 /** Rejects when the connection is lost. */

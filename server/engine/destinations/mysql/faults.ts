@@ -47,6 +47,21 @@ const not_mysql = lasting(
   'not_mysql',
   'What answers at this host and port is not MySQL; check both.',
 );
+const other_server = lasting(
+  'not_mysql',
+  'What answers at this host and port is not MySQL but %; check both.',
+);
+const unheard = passing(
+  'connection_failed',
+  'The server took the connection and then said nothing, where MySQL speaks first: what answers ' +
+    'there may be another kind of server, such as HTTP or PostgreSQL. Check that host and port ' +
+    'are those of MySQL, and that the server is well.',
+);
+const closed_unheard = passing(
+  'connection_lost',
+  'The server took the connection and closed it without a word. Check that host and port are ' +
+    'those of MySQL, and what lies between it and this server.',
+);
 
 /**
  * By the name of MySQL's or MariaDB's error or the error code of Node. `%` stands for what the
@@ -59,6 +74,9 @@ const faults: Record<string, Fault> = {
     unreachable,
     broken,
   }),
+  OTHER_SERVER: other_server,
+  UNHEARD: unheard,
+  CLOSED_UNHEARD: closed_unheard,
   PROTOCOL_CONNECTION_LOST: broken,
   ER_CONNECTION_KILLED: broken,
   ER_CLIENT_INTERACTION_TIMEOUT: broken,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
+import { uuidDelivery } from '../../../../test/servers/databases/postgres_destination.ts';
 import { postgres } from './postgres.ts';
 import {
   openAroundTests,
@@ -209,4 +210,22 @@ test('where the server gives one session only, what is staged is moved at the en
   await sink.close();
   assert.deepEqual(await rowsOf(place), ['a', 'b', 'c', 'd']);
   assert.deepEqual(await tablesOf(place), ['events', 'sluice_receipts']);
+});
+
+test('a table that another delivery is creating is waited for, and taken as it is', async () => {
+  const place = await freshPlace();
+  const first = await openSink(place);
+  const written = await writeSlice(first, 0, 'a\n', true);
+  const other: Place = { ...place, delivery: uuidDelivery() };
+  const second = await openSink(other);
+  const writing = writeSlice(second, 0, 'b\n', true);
+  await until(
+    'the second delivery does not wait for the first one',
+    "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1",
+    [`CREATE TABLE IF NOT EXISTS "${place.config.schema}"%`],
+  );
+  await first.commit([written], manifest);
+  await second.commit([await writing], manifest);
+  await Promise.all([first.close(), second.close()]);
+  assert.deepEqual(await rowsOf(place), ['a', 'b']);
 });

@@ -1,4 +1,4 @@
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
 import { requireFitting } from '../../sql_tables/fitting.ts';
@@ -13,6 +13,7 @@ import {
 } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import { isThereAlready } from '../../sql_tables/postgres_faults.ts';
 import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 
@@ -71,23 +72,19 @@ export async function prepareTables(
 
 /**
  * A table that is there is not created again, because even IF NOT EXISTS needs the right to create
- * one.
+ * one. One that another session creates at the same moment is waited for, and is there then: the
+ * open transaction goes on from before the statement.
  */
 async function createTable(connection: Connection, name: string, statement: string): Promise<void> {
   if (await tableExists(connection, name)) return;
+  await connection.rows('SAVEPOINT sluice_create');
   try {
     await connection.rows(statement);
   } catch (error) {
-    const { code } = error as { code?: string };
-    // Two sessions created it at once; PostgreSQL then reports a duplicate in its own catalogue.
-    if (code === '23505' || code === '42P07')
-      throw new RetryableError(
-        'conflict',
-        'Another delivery created the table at the same moment.',
-        { cause: error },
-      );
-    throw error;
+    if (!isThereAlready(error)) throw error;
+    await connection.rows('ROLLBACK TO SAVEPOINT sluice_create');
   }
+  await connection.rows('RELEASE SAVEPOINT sluice_create');
 }
 
 /**

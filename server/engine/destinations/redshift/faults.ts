@@ -65,6 +65,22 @@ const own: OwnFaults = {
     ],
   ],
   by_code: {
+    OTHER_SERVER: lasting(
+      'not_postgres',
+      'What answers at this host and port is not Redshift but %; check both (its usual port is ' +
+        '5439).',
+    ),
+    UNHEARD: passing(
+      'connection_failed',
+      'The server took the connection and then said nothing. Check that host and port are those ' +
+        'of the cluster, and that it is well.',
+    ),
+    CLOSED_UNHEARD: passing(
+      'connection_lost',
+      'The server took the connection and closed it without a word. Check that host and port are ' +
+        'those of the cluster (a port of HTTPS does this), and what lies between it and this ' +
+        'server.',
+    ),
     '28000': lasting(
       'authentication_failed',
       'The cluster does not let this user in (%). Check the keys user and password.',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { eventually } from '../../../../test/eventually.ts';
 import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import { writeSlice } from '../../../../test/processes/killed_delivery.ts';
@@ -221,4 +222,30 @@ test('the connection test sends real values to the real table, and nobody sees t
     assert.match(step === undefined ? 'passed' : `${step.name}: ${step.detail}`, detail, type);
     assert.deepEqual(await world.delivered(config), [], type);
   }
+});
+
+test('a table that another session creates at the same moment is taken as it is', async (t) => {
+  const config = await world.freshConfig();
+  const other = await world.pool.connect();
+  t.after(() => other.release(true));
+  /** Delivers while another session creates the table, and commits it when that is waited for. */
+  const deliverBeside = async (columns: string, text: string) => {
+    await other.query('BEGIN');
+    await other.query(`CREATE TABLE ${world.inSchema(config)} (${columns})`);
+    const delivering = world.deliver(config, deliveryOf(), text);
+    const isWaitedFor = eventually('nobody waits for the table', async () => {
+      const { rowCount } = await world.pool.query(
+        `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+           AND query LIKE 'CREATE TABLE IF NOT EXISTS %'`,
+      );
+      return rowCount !== 0;
+    });
+    await Promise.race([delivering, isWaitedFor]);
+    await other.query('COMMIT');
+    await delivering;
+  };
+  await deliverBeside('uuid varchar(36)', 'a\n');
+  assert.deepEqual(await world.delivered(config), ['a']);
+  await other.query(`DROP TABLE ${world.inSchema(config)}`);
+  await assert.rejects(deliverBeside('event varchar(10)', 'b\n'), /lacks the columns uuid/);
 });

@@ -1,8 +1,9 @@
-import { NonRetryableError } from '../../destination/errors.ts';
+import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
 import { isMerged, person_key, quoted, versionColumns } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import { isThereAlready } from '../../sql_tables/postgres_faults.ts';
 import { targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 
@@ -131,13 +132,14 @@ export async function prepareTables(
     );
   // A table that is there is not created again, because even IF NOT EXISTS needs the right to
   // create one.
-  if ((await columnTypes(connection, target.schema, 'sluice_receipts')) === undefined)
-    await connection.rows(receiptsStatement(target.receipts));
-  const found = await columnTypes(connection, target.schema, target.table);
-  if (found === undefined)
-    await connection.rows(
-      tableStatement('CREATE TABLE IF NOT EXISTS', target.quoted, config, columns),
-    );
+  const find = (table: string) => columnTypes(connection, target.schema, table);
+  if ((await find('sluice_receipts')) === undefined)
+    await createTable(connection, receiptsStatement(target.receipts));
+  let found = await find(target.table);
+  if (found === undefined) {
+    const statement = tableStatement('CREATE TABLE IF NOT EXISTS', target.quoted, config, columns);
+    if (!(await createTable(connection, statement))) found = await find(target.table);
+  }
   const there =
     found ?? new Map(columns.map((column) => [column.name.toLowerCase(), typeOf(config, column)]));
   const missing = columns
@@ -152,6 +154,29 @@ export async function prepareTables(
   return new Set(
     columns.filter(({ name }) => there.get(name.toLowerCase()) === 'super').map(({ name }) => name),
   );
+}
+
+/**
+ * False where another session created the table at the same moment; it is there then. In an open
+ * transaction, as that of a connection test, nothing more can be asked, so there it stays a fault.
+ */
+async function createTable(connection: Connection, statement: string): Promise<boolean> {
+  try {
+    await connection.rows(statement);
+    return true;
+  } catch (error) {
+    if (!isThereAlready(error)) throw error;
+    const isOver = await connection.rows('SELECT 1').then(
+      () => false,
+      () => true,
+    );
+    if (!isOver) return false;
+    throw new RetryableError(
+      'conflict',
+      'Another session created the table at the same moment; try again.',
+      { cause: error },
+    );
+  }
 }
 
 /**

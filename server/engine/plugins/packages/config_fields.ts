@@ -1,4 +1,5 @@
 import type { ConfigField } from '../plugin.ts';
+import { isGiven, valueFault } from './config_value.ts';
 import { isObject, show } from './faults.ts';
 import type { Faults } from './faults.ts';
 
@@ -126,5 +127,17 @@ function readField(path: string, item: Record<string, unknown>, faults: Faults):
     if (field['secret'] === true)
       faults.add(`${path}.secret`, 'cannot be true for the type choice');
   }
+  checkDefault(path, field, faults);
   return field;
+}
+
+/** A default that no configuration may have would be refused from whoever leaves the field out. */
+function checkDefault(path: string, field: ConfigField, faults: Faults): void {
+  if (field.key === undefined || !isGiven(field.default)) return;
+  // What is wrong with the choices is said of them.
+  if (field.type === 'choice' && field.choices === undefined) return;
+  const fault = valueFault(field, field.default);
+  if (fault === undefined) return;
+  const must = fault.detail.replace(/^Must/, 'must').replace(/\.$/, '');
+  faults.add(`${path}.default`, `${must}, not ${show(field.default)}`);
 }

@@ -118,6 +118,40 @@ test('every wrong key is named', () => {
   );
 });
 
+test('a default that no configuration and no payload may have is refused', () => {
+  const attachment = { file_name: 'a', content_type: 'text/plain', contents: 'e30=' };
+  const choice = { type: 'choice', choices: ['eu', 'us'] };
+  const job = (type: string, standard: unknown) => ({
+    name: 'A',
+    publicJobs: { go: { payload: { x: { type, default: standard } } } },
+  });
+  const field = (described: object) => ({ name: 'A', config: [{ key: 'x', ...described }] });
+  for (const [json, part] of [
+    [field({ ...choice, default: 'xx' }), 'config[0].default must be one of "eu", "us", not "xx"'],
+    [field({ ...choice, default: 1 }), 'config[0].default must be one of "eu", "us", not "1"'],
+    [field({ default: ['a'] }), 'config[0].default must be text, not ["a"]'],
+    [field({ type: 'json', default: '{a:1}' }), 'config[0].default must be text that is JSON'],
+    [field({ type: 'attachment', default: 'a.txt' }), 'config[0].default must be an object {file'],
+    [job('number', '5'), 'publicJobs.go.payload.x.default must be a number, not "5"'],
+    [job('boolean', 1), 'default must be true or false, not 1'],
+    [job('daterange', ['2026-02-01', '2026-01-01']), 'default must be a list of two days'],
+    [job('toString', 1), 'publicJobs.go.payload.x.type must be one of string, boolean'],
+  ] as const) {
+    const { message } = faultOf(() => read(json));
+    assert.ok(message.includes(part), `${part}: ${message}`);
+  }
+  const right = [
+    field({ ...choice, default: '' }),
+    field({ type: 'json', default: { a: 1 } }),
+    field({ type: 'attachment', default: attachment }),
+    field({ default: true }),
+    job('number', 5),
+    job('date', ''),
+    job('json', [1]),
+  ];
+  for (const json of right) assert.equal(read(json).name, 'A');
+});
+
 test('what is not JSON is shown by line and column', () => {
   const cases: [string, number, number, RegExp][] = [
     ['', 1, 1, /ends too early/],

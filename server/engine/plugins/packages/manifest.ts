@@ -1,6 +1,7 @@
 import { PluginError } from '../plugin.ts';
 import type { ConfigField, PluginFiles, PluginManifest } from '../plugin.ts';
 import { readFields } from './config_fields.ts';
+import { isGiven, valueFault } from './config_value.ts';
 import { isObject, openFaults, show } from './faults.ts';
 import type { Faults } from './faults.ts';
 import { parseJson } from './json_text.ts';
@@ -170,10 +171,6 @@ export function configFaults(
   return faults;
 }
 
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== '';
-}
-
 function isRequired(field: ConfigField, valueOf: (key: string) => unknown): boolean {
   const holds = (pairs: unknown[]) =>
     (pairs as [string, unknown?][]).every((pair) =>
@@ -184,51 +181,4 @@ function isRequired(field: ConfigField, valueOf: (key: string) => unknown): bool
     isVisible &&
     (field.required === true || (field.required_if !== undefined && holds(field.required_if)))
   );
-}
-
-function valueFault(field: ConfigField, value: unknown): Omit<ConfigFault, 'attr'> | undefined {
-  if (field.type === 'attachment')
-    return isAttachment(value)
-      ? undefined
-      : {
-          code: 'invalid_input',
-          detail:
-            'Must be an object {file_name, content_type, contents} of texts, the contents in ' +
-            'base64.',
-        };
-  if (typeof value !== 'string')
-    return {
-      code: 'invalid_input',
-      detail: field.type === 'json' ? 'Must be text that is JSON.' : 'Must be text.',
-    };
-  if (field.type === 'choice' && field.choices?.includes(value) !== true)
-    return {
-      code: 'invalid_choice',
-      detail: `Must be one of ${(field.choices ?? []).map((choice) => `"${choice}"`).join(', ')}.`,
-    };
-  if (field.type === 'json' && !isJson(value))
-    return { code: 'invalid_input', detail: 'Must be text that is JSON.' };
-  return undefined;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function isAttachment(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const { file_name, content_type, contents, ...others } = value;
-  if (
-    typeof file_name !== 'string' ||
-    typeof content_type !== 'string' ||
-    typeof contents !== 'string' ||
-    Object.keys(others).length > 0
-  )
-    return false;
-  return contents.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(contents);
 }

@@ -1,11 +1,35 @@
 import { isObject, show } from './faults.ts';
 import type { Faults } from './faults.ts';
 
-const payload_types = ['string', 'boolean', 'json', 'number', 'date', 'daterange'];
+type Kind = { must: string; holds(value: unknown): boolean };
+
+const day_pattern = /^\d{4}-\d{2}-\d{2}$/;
+const instant_pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/;
+
+const kinds: Record<string, Kind> = {
+  string: { must: 'text', holds: (value) => typeof value === 'string' },
+  boolean: { must: 'true or false', holds: (value) => typeof value === 'boolean' },
+  json: { must: 'a value of JSON', holds: () => true },
+  number: { must: 'a number', holds: (value) => typeof value === 'number' },
+  date: { must: 'a day, or an instant, such as "2026-01-31"', holds: isDate },
+  daterange: {
+    must: 'a list of two days or instants, the earlier one first',
+    holds: (value) =>
+      Array.isArray(value) &&
+      value.length === 2 &&
+      value.every(isDate) &&
+      Date.parse(value[0] as string) <= Date.parse(value[1] as string),
+  },
+};
+
+/** What values a field of this type takes; of a type that nobody knows it is any value. */
+export function kindOfPayload(type: unknown): Kind {
+  return typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type]! : kinds['json']!;
+}
 
 /**
  * The jobs that people may start: an object of jobs by name, each with the fields of its payload.
- * Guarantee: without faults, every payload field has a known type.
+ * Guarantee: without faults, every payload field has a known type and no default of another one.
  */
 export function readPublicJobs(jobs: unknown, faults: Faults): Record<string, unknown> {
   if (!isObject(jobs)) {
@@ -27,10 +51,30 @@ function checkPayload(path: string, payload: unknown, faults: Faults): void {
   }
   for (const [key, field] of Object.entries(payload)) {
     if (!isObject(field)) faults.add(`${path}.${key}`, `must be an object, not ${show(field)}`);
-    else if (!payload_types.includes(field['type'] as string))
+    else if (!Object.hasOwn(kinds, String(field['type'])))
       faults.add(
         `${path}.${key}.type`,
-        `must be one of ${payload_types.join(', ')}, not ${show(field['type'])}`,
+        `must be one of ${Object.keys(kinds).join(', ')}, not ${show(field['type'])}`,
       );
+    else checkDefault(`${path}.${key}.default`, field, faults);
   }
+}
+
+/** A default goes into the payload as it is. */
+function checkDefault(path: string, field: Record<string, unknown>, faults: Faults): void {
+  const value = field['default'] ?? '';
+  const kind = kindOfPayload(field['type']);
+  if (value !== '' && !kind.holds(value))
+    faults.add(path, `must be ${kind.must}, not ${show(value)}`);
+}
+
+/** A day that the calendar has, alone or with a time. */
+function isDate(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > 40) return false;
+  const day = value.slice(0, 10);
+  return (
+    (day_pattern.test(value) || instant_pattern.test(value)) &&
+    !Number.isNaN(Date.parse(value)) &&
+    new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
+  );
 }

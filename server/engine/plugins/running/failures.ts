@@ -13,8 +13,8 @@ export function retrySeconds(first: number, failures: number): number {
 }
 
 /**
- * True when the same call may succeed later: the plugin threw RetryError, the sandbox ended under
- * it, or the fault is not the plugin's.
+ * True when the same call may succeed later: the plugin threw RetryError, a request of it got no
+ * answer, the sandbox ended under it, or the fault is not the plugin's.
  */
 export function mayPass(error: unknown): boolean {
   return error instanceof PluginCallError ? error.is_retry : !(error instanceof PluginError);

@@ -6,7 +6,7 @@ import { ThrownError } from './protocol.ts';
 
 /**
  * A fault of a call. `is_retry`: the same call can succeed later, because the plugin said so
- * (RetryError) or because the sandbox ended under it.
+ * (RetryError), because a request of it got no answer, or because the sandbox ended under it.
  */
 export class PluginCallError extends PluginError {
   readonly is_retry: boolean;

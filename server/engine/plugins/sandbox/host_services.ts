@@ -168,8 +168,7 @@ export async function serveRequest(
       error instanceof RangeError
     )
       return refusal('Error', error.message);
-    if (name === 'fetch')
-      return refusal('FetchError', `The request failed: ${describeFault(error)}.`);
+    if (name === 'fetch') return failedFetch(error as Error);
     return refusal('RetryError', `The platform could not do ${name} now.`);
   }
 }
@@ -179,15 +178,20 @@ function refusal(name: string, message: string): ServiceAnswer {
 }
 
 /**
- * undici says `fetch failed`, and why in the cause; of the cause only its code, since its message
- * can name addresses of the inside.
+ * A FetchError where no answer came, since such a call is made again; what the client does not take
+ * (a header that is none) is a TypeError. undici says `fetch failed`, and why in the cause; of the
+ * cause only its code, since its message can name addresses of the inside.
  */
-function describeFault(error: unknown): string {
-  const { name, message, cause } = error as Error;
+function failedFetch({ name, message, cause }: Error): ServiceAnswer {
   const code = (cause as { code?: unknown } | undefined)?.code;
-  return name === 'TimeoutError'
-    ? 'no answer came in time'
-    : typeof code === 'string'
-      ? code
-      : message;
+  const lost =
+    name === 'TimeoutError'
+      ? 'no answer came in time'
+      : typeof code === 'string'
+        ? code
+        : undefined;
+  return refusal(
+    lost === undefined ? 'TypeError' : 'FetchError',
+    `The request failed: ${lost ?? message}.`,
+  );
 }

@@ -226,8 +226,8 @@ test('a plugin fetches: text, JSON and bytes, both ways', async () => {
 
 test('a plugin hears why it cannot reach something', async () => {
   const { plugin } = await world.load(
-    'export const onEvent = (url) => fetch(url).then((r) => r.status, (error) => [error.name, ' +
-      'error.message]);',
+    'export const onEvent = (url) => fetch(url, { headers: url.endsWith("9/") ? { a: "b\\nc" } : ' +
+      '{} }).then((r) => r.status, (error) => [error.name, error.message]);',
     {
       allowed_hosts: [open],
     },
@@ -236,10 +236,15 @@ test('a plugin hears why it cannot reach something', async () => {
     'Error',
     'The plugin may not reach b.example: add it to the allowed hosts of the plugin.',
   ]);
+  // No answer is another matter than a request that cannot be sent: the one comes again.
+  assert.deepEqual(await plugin.call('onEvent', `http://${open}:2/`, never), [
+    'FetchError',
+    'The request failed: ECONNREFUSED.',
+  ]);
   const [name, message] = (await plugin.call('onEvent', `http://${open}:9/`, never)) as [
     string,
     string,
   ];
-  assert.deepEqual([name, message.startsWith('The request failed: ')], ['FetchError', true]);
+  assert.deepEqual([name, message.startsWith('The request failed: ')], ['TypeError', true]);
   await plugin.close();
 });

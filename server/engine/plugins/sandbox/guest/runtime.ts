@@ -93,7 +93,8 @@ function describe(error: unknown): Record<string, unknown> {
   try {
     const { name, message, stack } =
       error instanceof Error ? error : new Error(typeof error === 'string' ? error : toText(error));
-    const is_retry = error instanceof RetryError || name === 'RetryError';
+    // A FetchError is a request that got no answer: whoever did not catch it has lost nothing yet.
+    const is_retry = error instanceof RetryError || name === 'RetryError' || name === 'FetchError';
     return {
       name: cut(name, 200),
       message: cut(message, 4_000),
