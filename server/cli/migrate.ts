@@ -7,7 +7,8 @@ import { withProcess } from './process/with_process.ts';
 
 /**
  * Brings both stores to this version. `acceptStore` says of which store a person knows that it is
- * another one than before, or empty. Harmless when they are there already, also while a server runs.
+ * another one than before, or empty. Harmless when they are there already, also while a server
+ * runs.
  */
 export async function migrate(
   context: CommandContext,

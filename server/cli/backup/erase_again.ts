@@ -39,8 +39,8 @@ export async function eraseAgain(
       ({ kind, name }) =>
         `The ${kind} ${name} was deleted after the backup, and is back: delete it again.`,
     ),
-    `Erasures of after ${known.until} are in no backup of this place: look them up where you keep ` +
-      'whom you were asked to erase, and ask for them again. ' +
+    `Erasures of after ${known.until} are in no backup of this place: look them up where you ` +
+      'keep whom you were asked to erase, and ask for them again. ' +
       `\`${commandLine('verify')}\` names those for which a delivery was written once more.`,
   ];
 }
@@ -108,7 +108,7 @@ async function askAgain(
   });
 }
 
-/** Works until the rows are gone, so that no delivery is made of them, or nothing can be done now. */
+/** Works until the rows are gone, and no delivery is made of them, or nothing can be done now. */
 async function removeRows(engine: Engine, ids: string[], signal: AbortSignal): Promise<void> {
   const areThere = async () =>
     (await engine.db.row(sql`SELECT 1 FROM erasures WHERE id = ANY (${ids}::uuid[])

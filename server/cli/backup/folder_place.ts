@@ -64,8 +64,8 @@ function isFullFolder(error: unknown): boolean {
 
 function fullPlace(root: string): UserError {
   return new UserError(
-    `There is no room left in ${root}: the backup was not written, and older ones there are whole ` +
-      'as before. Make room there, then back up again: what was written is gone on with.',
+    `There is no room left in ${root}: the backup was not written, and older ones there are ` +
+      'whole as before. Make room there, then back up again: it goes on with what was written.',
   );
 }
 

@@ -107,7 +107,7 @@ async function fill(
   await session.copyIn(into, await readFile(place, found.file));
 }
 
-/** Those that the restored backup has are left as they are: they begin anew where they had not ended. */
+/** Those that the restored backup has stay as they are; what had not ended begins anew. */
 async function enter(session: CopySession): Promise<LaterErasure[]> {
   await session.rows(`UPDATE later_erasures later SET created_by = NULL
     WHERE NOT EXISTS (SELECT 1 FROM users WHERE id = later.created_by)`);
