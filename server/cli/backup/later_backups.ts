@@ -47,7 +47,8 @@ export async function enterLaterErasures(
   if (names.length === 0) return known;
   const session = await openCopySession(database_url, 'load');
   try {
-    for (const name of tables) await session.rows(`CREATE TEMP TABLE later_${name} (LIKE ${name})`);
+    for (const name of tables)
+      await session.rows(`CREATE TEMP TABLE later_${name} (LIKE ${name} INCLUDING DEFAULTS)`);
     // The newest first: of an erasure that several know it says how it ended.
     for (const name of names.toReversed()) {
       const later = await openLater(place, name, passphrase, known.unread);
