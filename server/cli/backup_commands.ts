@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { BackupFlags } from './backup/backup.ts';
 import type { DrillFlags } from './backup/drill.ts';
@@ -71,7 +72,7 @@ export function addMigrateStoreCommand(program: Command, wrap: Wrap): void {
     .option('--to <url>', 'the other ClickHouse; of a cluster every replica, with commas')
     .option('--to-cluster <name>', 'its name in system.clusters, as SLUICE_CLICKHOUSE_CLUSTER')
     .option('--switch', 'copy the last rows, and close the store of the server to writing')
-    .option('--undo', 'give the server its store back')
+    .addOption(new Option('--undo', 'give the server its store back').conflicts(['to', 'switch']))
     .action(
       wrap(async (context, options: MigrateStoreFlags) =>
         (await import('./migrate_store/command.ts')).migrateStore(context, options),

@@ -63,7 +63,9 @@ function build(wrap: Wrap): Command {
       new Option(
         '--accept-store <store>',
         'postgres: the database came from another PostgreSQL; clickhouse: its rows are gone',
-      ).choices(['postgres', 'clickhouse']),
+      )
+        .choices(['postgres', 'clickhouse'])
+        .conflicts('status'),
     )
     .option('--status', 'change nothing; say what is pending and what goes on in the background')
     .action(

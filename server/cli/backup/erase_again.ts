@@ -108,7 +108,7 @@ async function askAgain(
   });
 }
 
-/** Works until the rows are gone, so that no delivery is made of them, or nothing can be done. */
+/** Works until the rows are gone, and no delivery is made of them, or nothing can be done now. */
 async function removeRows(engine: Engine, ids: string[], signal: AbortSignal): Promise<void> {
   const areThere = async () =>
     (await engine.db.row(sql`SELECT 1 FROM erasures WHERE id = ANY (${ids}::uuid[])

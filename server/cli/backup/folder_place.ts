@@ -65,7 +65,7 @@ function isFullFolder(error: unknown): boolean {
 function fullPlace(root: string): UserError {
   return new UserError(
     `There is no room left in ${root}: the backup was not written, and older ones there are ` +
-      'whole as before. Make room there, then back up again: what was written is gone on with.',
+      'whole as before. Make room there, then back up again: it goes on with what was written.',
   );
 }
 

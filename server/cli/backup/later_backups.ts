@@ -47,7 +47,8 @@ export async function enterLaterErasures(
   if (names.length === 0) return known;
   const session = await openCopySession(database_url, 'load');
   try {
-    for (const name of tables) await session.rows(`CREATE TEMP TABLE later_${name} (LIKE ${name})`);
+    for (const name of tables)
+      await session.rows(`CREATE TEMP TABLE later_${name} (LIKE ${name} INCLUDING DEFAULTS)`);
     // The newest first: of an erasure that several know it says how it ended.
     for (const name of names.toReversed()) {
       const later = await openLater(place, name, passphrase, known.unread);
@@ -107,7 +108,7 @@ async function fill(
   await session.copyIn(into, await readFile(place, found.file));
 }
 
-/** Those that the restored backup has stay as they are, and begin anew if they had not ended. */
+/** Those that the restored backup has stay as they are; what had not ended begins anew. */
 async function enter(session: CopySession): Promise<LaterErasure[]> {
   await session.rows(`UPDATE later_erasures later SET created_by = NULL
     WHERE NOT EXISTS (SELECT 1 FROM users WHERE id = later.created_by)`);

@@ -36,8 +36,8 @@ export async function claimTarget(
         throw new UserError(
           (await isSameTable(source, target, table))
             ? own_store
-            : `The store of --to has rows in ${table} that did not come from here. ` +
-                'Name an empty one.',
+            : `The store of --to has rows in ${table} that did not come from here. Name an ` +
+                'empty one.',
         );
     }
   await target.command({
