@@ -97,6 +97,7 @@ function CreateKey({ created }: Creating) {
         created(key);
       }}
       button="Create the key"
+      clears
     >
       <TextField name="label" label="What it is for" autoComplete="off" />
       <ChoicesField name="scopes" label="What may be done with it" options={scope_choices} />
