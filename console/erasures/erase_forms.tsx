@@ -1,25 +1,43 @@
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { counted } from '../batch_exports/quantities.ts';
 import { ChoiceField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
 import type { Question } from '../form/question.tsx';
 import { filterInWords, filterOf, isWhole, linesOf } from './conditions.ts';
-import { erasurePath } from './erasures.ts';
+import { erasurePath, sizeOf } from './erasures.ts';
 import type { ErasureRow } from './erasures.ts';
 
-/** The question before an erasure; none where the API has to say what is missing. */
-function asked(is_said: boolean, title: string, what: string): Question | undefined {
-  if (!is_said) return undefined;
+/** The question before an erasure. */
+function asked(title: string, what: string, size: ReactNode): Question {
   return {
     title,
-    text:
-      `${what} leave the store and what was delivered, where that can be rewritten. It cannot be ` +
-      'taken back.',
+    text: (
+      <>
+        {what} leave the store and what was delivered, where that can be rewritten. It cannot be
+        taken back. {size}
+      </>
+    ),
     button: 'Erase them',
     keep: 'Leave everything as it is',
     typed: 'erase',
   };
+}
+
+/** How much it is about as things are. */
+function Size({ project_id, body }: { project_id: string; body: object }) {
+  const { data, error } = useQuery(sizeOf(project_id, body));
+  if (error !== null) return <span role="alert">It could not be counted: {error.message}</span>;
+  if (data === undefined) return <span className="muted">It is being counted.</span>;
+  const ids = data.distinct_ids === 0 ? '' : `${counted(data.distinct_ids, 'distinct id')} and `;
+  return (
+    <strong aria-live="polite">
+      As things are, it is about {ids}
+      {counted(data.events, 'event')}.
+    </strong>
+  );
 }
 
 /** Asks for the erasure of persons, each by any of their distinct ids. */
@@ -33,12 +51,14 @@ export function ErasePersons({ project_id }: { project_id: string }) {
         distinct_ids: linesOf(distinct_ids),
         late_events,
       })}
-      asks={({ distinct_ids }) => {
-        const ids = linesOf(distinct_ids).length;
+      asks={(values) => {
+        const distinct_ids = linesOf(values['distinct_ids']);
+        // The API says what is missing.
+        if (distinct_ids.length === 0) return undefined;
         return asked(
-          ids > 0,
-          `Erase the persons of ${counted(ids, 'distinct id')}?`,
+          `Erase the persons of ${counted(distinct_ids.length, 'distinct id')}?`,
           'They, and all their events under every distinct id that they have,',
+          <Size project_id={project_id} body={{ distinct_ids }} />,
         );
       }}
       done={done}
@@ -73,9 +93,14 @@ export function EraseEvents({ project_id }: { project_id: string }) {
       body={(values) => ({ filter: filterOf(values) })}
       asks={(values) => {
         const filter = filterOf(values);
+        if (!isWhole(filter)) return undefined;
         const names = filter.events?.length ?? 0;
         const what = names === 0 ? 'events of every name' : `events of ${counted(names, 'name')}`;
-        return asked(isWhole(filter), `Erase ${what}?`, filterInWords(filter));
+        return asked(
+          `Erase ${what}?`,
+          filterInWords(filter),
+          <Size project_id={project_id} body={{ filter }} />,
+        );
       }}
       done={done}
       button="Erase these events"

@@ -1,6 +1,8 @@
+import { queryOptions } from '@tanstack/react-query';
 import type { Static } from 'typebox';
-import type { Erasure, ErasureCopy } from '../../server/api/erasures/schema.ts';
+import type { Erasure, ErasureCopy, ErasurePreview } from '../../server/api/erasures/schema.ts';
 import { counted } from '../batch_exports/quantities.ts';
+import { ask } from '../http/ask.ts';
 import type { Listed } from '../http/list.ts';
 import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
@@ -22,6 +24,20 @@ export function erasuresOf(project_id: string, page: number) {
 /** One erasure. */
 export function erasureOf(project_id: string, id: string) {
   return reading<ErasureRow>(erasurePath(project_id, id), { is_busy: isUnderWay });
+}
+
+/** What an erasure that is asked for so would take out of the store now. */
+export function sizeOf(project_id: string, body: object) {
+  const path = `${erasurePath(project_id)}preview/`;
+  return queryOptions({
+    queryKey: [path, body],
+    queryFn: async ({ signal }): Promise<Static<typeof ErasurePreview>> => {
+      const outcome = await ask<Static<typeof ErasurePreview>>('POST', path, { body, signal });
+      if (!outcome.ok) throw outcome.problem;
+      return outcome.body;
+    },
+    gcTime: 0,
+  });
 }
 
 /** One page of the deliveries that had rows of it, which come and change until it is over. */

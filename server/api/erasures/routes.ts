@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
+import { countRows } from '../../engine/erasures/count_rows.ts';
 import type { Criteria } from '../../engine/erasures/criteria.ts';
+import { row_tables } from '../../engine/removals/delete_rows.ts';
+import { caughtUpForAnswer } from '../../platform/clickhouse/topology/caught_up.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalid, notFound } from '../../platform/http/errors.ts';
@@ -13,10 +16,11 @@ import {
   pageOf,
 } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
+import { whileWaiting } from '../../platform/http/while_waiting.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { erasureEntry } from './entry.ts';
-import { CopiesQuery, Erasure, ErasureCopy, NewErasure } from './schema.ts';
+import { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from './schema.ts';
 import type { ErasureAsked, ErasureRow } from './schema.ts';
 import {
   countCopies,
@@ -34,6 +38,7 @@ const reading = { scope: 'project:read', within: 'project' } as const;
 export function erasureRoutes(app: FastifyInstance, deps: Deps): void {
   listRoute(app, deps);
   createRoute(app, deps);
+  previewRoute(app, deps);
   recordRoutes(app, deps);
 }
 
@@ -97,6 +102,32 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
         record(erasureEntry(row));
         return shown(deps, row);
       }),
+  );
+}
+
+function previewRoute(app: FastifyInstance, { clickhouse }: Deps): void {
+  app.post(
+    `${base}preview/`,
+    {
+      config: { scope: 'project:write', within: 'project', level: 8 },
+      schema: {
+        summary: 'Count what an erasure would take out of the store',
+        description:
+          'Takes the body that asks for the erasure, and changes nothing. As things are: what ' +
+          'is stored until the erasure begins is erased too.',
+        body: NewErasure,
+        response: { 200: ErasurePreview },
+      },
+    },
+    (request) => {
+      const criteria = criteriaOf(body(request, NewErasure));
+      const { team_id } = request.access;
+      return whileWaiting((signal) =>
+        caughtUpForAnswer(clickhouse, row_tables, () =>
+          countRows(clickhouse, team_id!, criteria, signal),
+        ),
+      );
+    },
   );
 }
 

@@ -86,6 +86,16 @@ export const NewErasure = Type.Object({
 /** What is asked for. */
 export type ErasureAsked = Static<typeof NewErasure>;
 
+/** What an erasure would take out of the store. */
+export const ErasurePreview = Type.Object(
+  {
+    distinct_ids: count('All that the persons have; 0 with a filter.'),
+    events: count('Events of them, or that the filter matches.'),
+    person_versions: count('Versions of the persons; 0 with a filter.'),
+  },
+  { title: 'ErasurePreview' },
+);
+
 const Copies = Type.Object(
   {
     waiting: count('To be rewritten.'),

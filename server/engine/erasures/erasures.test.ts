@@ -58,7 +58,10 @@ test('a person leaves the store and what was delivered, and does not come back',
     exported(home, 'ada'),
     exported(home, 'ada-persons', { model: 'persons' }),
   ]);
-  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['visitor-1'] });
+  const wanted = { distinct_ids: ['visitor-1'] };
+  const { body: size } = await ask(home, 'POST', 'erasures/preview/', wanted);
+  assert.deepEqual(size, { distinct_ids: 2, events: 3, person_versions: 2 });
+  const { body: asked } = await ask(home, 'POST', 'erasures/', wanted);
   assert.deepEqual(asked.asked, { distinct_ids: 1, person_ids: 0 });
   const done = await work(home, asked.id);
   assert.deepEqual(done.counts, {
@@ -118,14 +121,17 @@ test('what a filter matches leaves; persons stay; what was told of it names nobo
   ]);
   const range = { start_at: '2026-01-05T00:00:00Z', end_at: '2026-01-06T01:00:00Z' };
   await exported(home, 'filter', { range });
-  const { body: asked } = await ask(home, 'POST', 'erasures/', {
+  const wanted = {
     filter: {
       events: ['old'],
       after: '2026-01-05T00:00:00Z',
       before: '2026-01-06T00:00:00Z',
       properties: [{ key: 'n', value: 1 }],
     },
-  });
+  };
+  const { body: size } = await ask(home, 'POST', 'erasures/preview/', wanted);
+  assert.deepEqual(size, { distinct_ids: 0, events: 1, person_versions: 0 });
+  const { body: asked } = await ask(home, 'POST', 'erasures/', wanted);
   const done = await work(home, asked.id);
   assert.equal(done.counts.events, 1);
   assert.deepEqual(await stored(home), ['old a {"n":"1"}', 'old b {"n":1}', 'other b {"n":1}']);

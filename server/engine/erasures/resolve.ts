@@ -108,17 +108,25 @@ async function insertWholePersons(
       abort_signal,
     });
   await clickhouse.command({
-    query: `INSERT INTO erasing_ids
-      WITH now AS (SELECT distinct_id, any(person_id) AS own,
-          argMax(belongs_to, (person_version, inserted_at)) AS person
-        FROM persons WHERE team_id = {team_id:Int64} GROUP BY distinct_id)
-      SELECT {erasure_id:UUID}, distinct_id FROM now
-      WHERE person IN (SELECT person FROM now WHERE distinct_id IN (${given})
-        OR own IN ${wanted} OR person IN ${wanted})
-      AND distinct_id NOT IN (${given})`,
+    query: `INSERT INTO erasing_ids SELECT {erasure_id:UUID}, distinct_id
+      FROM (${idsOfPersons(given)}) WHERE distinct_id NOT IN (${given})`,
     query_params,
     abort_signal,
   });
+}
+
+/**
+ * A query for the distinct ids of the persons who have one of the distinct ids that the query
+ * `given` has, or one of `person_ids`: each whose latest version says so.
+ */
+export function idsOfPersons(given: string): string {
+  const wanted = '{person_ids:Array(UUID)}';
+  return `WITH now AS (SELECT distinct_id, any(person_id) AS own,
+      argMax(belongs_to, (person_version, inserted_at)) AS person
+    FROM persons WHERE team_id = {team_id:Int64} GROUP BY distinct_id)
+    SELECT distinct_id FROM now
+    WHERE person IN (SELECT person FROM now WHERE distinct_id IN (${given})
+      OR own IN ${wanted} OR person IN ${wanted})`;
 }
 
 async function* idsOf(

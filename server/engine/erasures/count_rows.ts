@@ -1,0 +1,59 @@
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { filterCondition } from './criteria.ts';
+import type { Criteria } from './criteria.ts';
+import { idsOfPersons } from './resolve.ts';
+
+/** How much an erasure is about; without persons there are events only. */
+export type ErasureSize = { distinct_ids: number; events: number; person_versions: number };
+
+/** What an erasure by these criteria would take out of the store, as things are. */
+export async function countRows(
+  clickhouse: ClickHouse,
+  team_id: number,
+  criteria: Criteria,
+  abort_signal: AbortSignal,
+): Promise<ErasureSize> {
+  const { counts, query_params } =
+    criteria.kind === 'events' ? ofEvents(criteria.filter) : ofPersons(criteria);
+  const result = await clickhouse.query({
+    query: `SELECT toUInt32((${counts.distinct_ids})) AS distinct_ids,
+      toUInt32((${counts.events})) AS events,
+      toUInt32((${counts.person_versions})) AS person_versions`,
+    query_params: { team_id, ...query_params },
+    format: 'JSONEachRow',
+    abort_signal,
+  });
+  const [row] = await result.json<ErasureSize>();
+  return row!;
+}
+
+type Counting = {
+  counts: Record<keyof ErasureSize, string>;
+  query_params: Record<string, unknown>;
+};
+
+const rowsOf = (table: string, condition: string) =>
+  `SELECT count() FROM ${table} WHERE team_id = {team_id:Int64} AND ${condition}`;
+
+function ofEvents(filter: Extract<Criteria, { kind: 'events' }>['filter']): Counting {
+  const { condition, query_params } = filterCondition(filter);
+  const none = 'SELECT 0';
+  const events = rowsOf('events', condition);
+  return { counts: { distinct_ids: none, events, person_versions: none }, query_params };
+}
+
+/** Whom `resolve` finds: those given, those of the given persons' events, and all of the same. */
+function ofPersons(criteria: Extract<Criteria, { kind: 'persons' }>): Counting {
+  const { distinct_ids, person_ids } = criteria;
+  const given = `SELECT arrayJoin({distinct_ids:Array(String)}) AS distinct_id
+    UNION DISTINCT SELECT distinct_id FROM events
+      WHERE team_id = {team_id:Int64} AND person_id IN {person_ids:Array(UUID)}`;
+  const all = `SELECT distinct_id FROM (${given})
+    UNION DISTINCT SELECT distinct_id FROM (${idsOfPersons(given)})`;
+  const counts = {
+    distinct_ids: `SELECT count() FROM (${all})`,
+    events: rowsOf('events', `distinct_id IN (${all})`),
+    person_versions: rowsOf('persons', `distinct_id IN (${all})`),
+  };
+  return { counts, query_params: { distinct_ids, person_ids } };
+}
