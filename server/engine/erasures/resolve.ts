@@ -108,8 +108,9 @@ async function insertWholePersons(
       abort_signal,
     });
   await clickhouse.command({
-    query: `INSERT INTO erasing_ids SELECT {erasure_id:UUID}, distinct_id
-      FROM (${idsOfPersons(given)}) WHERE distinct_id NOT IN (${given})`,
+    query: `INSERT INTO erasing_ids SELECT DISTINCT {erasure_id:UUID}, distinct_id FROM persons
+      WHERE team_id = {team_id:Int64} AND distinct_id IN (${idsOfPersons(given)})
+        AND distinct_id NOT IN (${given})`,
     query_params,
     abort_signal,
   });
