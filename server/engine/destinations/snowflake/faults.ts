@@ -79,6 +79,8 @@ const faults: Record<string, Fault> = {
   390111: broken,
   390112: broken,
   390114: broken,
+  // The tables that we create may be there already.
+  '002002': passing('conflict', 'Another session created the table at the same moment (%).'),
   '002003': lasting(
     'table_missing',
     'The table or one that it needs is gone, or the role may not see it (%).',

@@ -85,6 +85,13 @@ test(
         'warehouse_unavailable',
       ],
       [
+        'a table that another session creates',
+        /^INSERT INTO "events"/,
+        refusal('002002', '42710', "Object 'EVENTS' already exists."),
+        true,
+        'conflict',
+      ],
+      [
         'a table that went away',
         /^INSERT INTO "events"/,
         refusal('002003', '42S02', "Table 'EVENTS' does not exist or not authorized."),
