@@ -11,8 +11,8 @@ import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { ask, storedColumns } from '../stores/ask.ts';
 import { writeFile } from './backup_file.ts';
 import type { Stretch } from './manifest.ts';
-import { presentFiles } from './place.ts';
-import type { BackupPlace } from './place.ts';
+import { presentFiles } from './places/place.ts';
+import type { BackupPlace } from './places/place.ts';
 
 /** So many rows go into one file, as far as they were not all inserted in the same millisecond. */
 export const rows_per_file = 250_000;

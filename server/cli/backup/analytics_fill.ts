@@ -3,7 +3,7 @@ import { row_tables } from '../../engine/removals/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { readFile } from './backup_file.ts';
 import type { Manifest, Stretch } from './manifest.ts';
-import type { BackupPlace } from './place.ts';
+import type { BackupPlace } from './places/place.ts';
 
 /**
  * Fills an analytics store that has the schema of the backup and no rows, and counts what is there

@@ -30,7 +30,7 @@ import { UserError } from '../user_error.ts';
 import { backup, createBackup, rowsOf } from './backup.ts';
 import { controlFolder, copyControl } from './control_copy.ts';
 import { filesOf, listBackups, readManifest, writeManifest } from './manifest.ts';
-import { openPlace } from './open_place.ts';
+import { openPlace } from './places/open_place.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url));

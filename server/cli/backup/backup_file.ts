@@ -3,7 +3,7 @@ import { Readable, Transform, pipeline } from 'node:stream';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { UserError } from '../user_error.ts';
 import type { BackupFile } from './manifest.ts';
-import type { BackupPlace } from './place.ts';
+import type { BackupPlace } from './places/place.ts';
 
 /**
  * Writes what the stream gives, compressed, and reads it back: what is given was there, byte for

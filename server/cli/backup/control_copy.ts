@@ -4,7 +4,7 @@ import { openCopySession, withoutReferences } from '../../platform/postgres/copy
 import type { CopySession } from '../../platform/postgres/copy.ts';
 import { readFile, writeFile } from './backup_file.ts';
 import type { BackupFile, ControlTable, Manifest } from './manifest.ts';
-import type { BackupPlace } from './place.ts';
+import type { BackupPlace } from './places/place.ts';
 
 /**
  * What belongs to processes and browsers and not to what was decided: who restores a server has

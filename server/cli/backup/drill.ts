@@ -16,7 +16,7 @@ import { createBackup } from './backup.ts';
 import { listBackups, readManifest } from './manifest.ts';
 import type { KnownBackup, Manifest } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
-import { openPlace } from './open_place.ts';
+import { openPlace } from './places/open_place.ts';
 import { restoreBackup } from './restore.ts';
 import { tellReconciled } from './tell_reconciled.ts';
 

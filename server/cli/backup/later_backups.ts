@@ -5,7 +5,7 @@ import { readFile } from './backup_file.ts';
 import { requireKnownSchema } from './known_schema.ts';
 import { listBackups, openBackupKeys, readManifest } from './manifest.ts';
 import type { KnownBackup, Manifest } from './manifest.ts';
-import type { BackupPlace } from './place.ts';
+import type { BackupPlace } from './places/place.ts';
 
 /** An erasure that a later backup of the place knows, and the restored one does not. */
 export type LaterErasure = {

@@ -24,7 +24,7 @@ import { openDatabase } from '../../platform/postgres/database.ts';
 import { verifyExports } from '../verify/verify.ts';
 import { createBackup } from './backup.ts';
 import { listBackups, readManifest } from './manifest.ts';
-import { openPlace } from './open_place.ts';
+import { openPlace } from './places/open_place.ts';
 import { restoreBackup } from './restore.ts';
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url));

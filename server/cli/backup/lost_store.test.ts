@@ -20,7 +20,7 @@ import { withoutPieces } from './analytics_copy.ts';
 import { createBackup } from './backup.ts';
 import { prepareForLost } from './lost_store.ts';
 import type { Stretch } from './manifest.ts';
-import { openPlace } from './open_place.ts';
+import { openPlace } from './places/open_place.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
 
 let delivering: DeliveringHarness;

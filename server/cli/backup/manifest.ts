@@ -5,7 +5,7 @@ import type { RowTable } from '../../engine/removals/delete_rows.ts';
 import { UserError } from '../user_error.ts';
 import { openKeys, sealKeys } from './passphrase.ts';
 import type { SealedKeys } from './passphrase.ts';
-import type { BackupPlace } from './place.ts';
+import type { BackupPlace } from './places/place.ts';
 
 /** A file of a backup, with what its bytes must be. Without rows there is none. */
 export type BackupFile = { name: string; bytes: number; sha256: string };

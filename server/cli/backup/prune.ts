@@ -1,6 +1,6 @@
 import { counted } from '../../platform/counted.ts';
 import { filesOf, listBackups, readManifest, removeManifest } from './manifest.ts';
-import type { BackupPlace } from './place.ts';
+import type { BackupPlace } from './places/place.ts';
 
 /**
  * Removes all backups but the newest `keep`, and all files that none of these needs, also those

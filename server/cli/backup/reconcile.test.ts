@@ -24,7 +24,7 @@ import { startWorker } from '../../engine/workers/worker.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { createBackup } from './backup.ts';
-import { openPlace } from './open_place.ts';
+import { openPlace } from './places/open_place.ts';
 import { reconcile } from './reconcile.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
 

@@ -10,7 +10,7 @@ import { eraseAgain } from './erase_again.ts';
 import { enterLaterErasures } from './later_backups.ts';
 import type { LostStore } from './lost_store.ts';
 import type { KnownBackup } from './manifest.ts';
-import type { BackupPlace } from './place.ts';
+import type { BackupPlace } from './places/place.ts';
 
 const remove_ms_max = 24 * 3_600_000;
 

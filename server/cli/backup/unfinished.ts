@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Manifest, Stretch } from './manifest.ts';
-import type { BackupPlace } from './place.ts';
+import type { BackupPlace } from './places/place.ts';
 
 /** What a backup under way has written already; `control` is the folder of its control store. */
 export type Unfinished = { stretches: Stretch[]; control: string | undefined };

@@ -10,7 +10,7 @@ import { copyAnalytics, findCut } from './analytics_copy.ts';
 import { controlFolder, copyControl } from './control_copy.ts';
 import { filesOf, nameOf, writeManifest } from './manifest.ts';
 import type { Manifest, Stretch } from './manifest.ts';
-import type { BackupPlace } from './place.ts';
+import type { BackupPlace } from './places/place.ts';
 import { openTelling } from './telling.ts';
 import { forgetUnfinished, keepUnfinished, removeControl } from './unfinished.ts';
 

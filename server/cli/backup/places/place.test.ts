@@ -8,9 +8,9 @@ import { after, before, test } from 'node:test';
 import {
   openS3Server,
   setEnvironmentCredentials,
-} from '../../../test/servers/object_stores/s3_server.ts';
-import type { S3Server } from '../../../test/servers/object_stores/s3_server.ts';
-import { UserError } from '../user_error.ts';
+} from '../../../../test/servers/object_stores/s3_server.ts';
+import type { S3Server } from '../../../../test/servers/object_stores/s3_server.ts';
+import { UserError } from '../../user_error.ts';
 import { openPlace } from './open_place.ts';
 import { presentFiles } from './place.ts';
 

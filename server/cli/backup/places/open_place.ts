@@ -1,7 +1,7 @@
 import { openFolderPlace } from './folder_place.ts';
 import type { BackupPlace } from './place.ts';
 import { openS3Place } from './s3_place.ts';
-import { WrongUsageError } from '../user_error.ts';
+import { WrongUsageError } from '../../user_error.ts';
 
 /**
  * Opens a folder, or a bucket that is named as `s3://bucket/prefix`. Throws a `UserError` for an

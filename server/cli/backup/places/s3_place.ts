@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
-import { NonRetryableError, RetryableError } from '../../engine/destination/errors.ts';
-import { withStoreFaults } from '../../engine/object_store/faults.ts';
-import { openBucket } from '../../engine/object_store/s3_bucket.ts';
-import { uploadWhole } from '../../engine/object_store/upload.ts';
-import { openOutbound } from '../../platform/outbound/outbound.ts';
-import { UserError, WrongUsageError } from '../user_error.ts';
+import { NonRetryableError, RetryableError } from '../../../engine/destination/errors.ts';
+import { withStoreFaults } from '../../../engine/object_store/faults.ts';
+import { openBucket } from '../../../engine/object_store/s3_bucket.ts';
+import { uploadWhole } from '../../../engine/object_store/upload.ts';
+import { openOutbound } from '../../../platform/outbound/outbound.ts';
+import { UserError, WrongUsageError } from '../../user_error.ts';
 import type { BackupPlace } from './place.ts';
 
 /**

@@ -3,8 +3,8 @@ import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { lookAtFolder, openContent, syncFolder } from '../../platform/folders.ts';
-import { UserError } from '../user_error.ts';
+import { lookAtFolder, openContent, syncFolder } from '../../../platform/folders.ts';
+import { UserError } from '../../user_error.ts';
 import type { BackupPlace } from './place.ts';
 
 /** What is being written; a kill may leave one, which the next backup removes. */

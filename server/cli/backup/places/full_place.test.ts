@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { commandOn, passphrase } from '../../../test/factories/backups.ts';
+import { commandOn, passphrase } from '../../../../test/factories/backups.ts';
 import {
   first_hour_at,
   insertAt,
   openDeliveringHarness,
-} from '../../../test/factories/batch_exports/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
-import type { TestOrganization } from '../../../test/harness.ts';
-import { UserError } from '../user_error.ts';
-import { createBackup } from './backup.ts';
-import { listBackups } from './manifest.ts';
+} from '../../../../test/factories/batch_exports/delivering_harness.ts';
+import type { DeliveringHarness } from '../../../../test/factories/batch_exports/delivering_harness.ts';
+import type { TestOrganization } from '../../../../test/harness.ts';
+import { UserError } from '../../user_error.ts';
+import { createBackup } from '../backup.ts';
+import { listBackups } from '../manifest.ts';
 import { openPlace } from './open_place.ts';
 
 let delivering: DeliveringHarness;
