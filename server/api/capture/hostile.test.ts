@@ -39,7 +39,7 @@ function wantedOf({ wanted }: HostileBody, path: string): number {
   if (typeof wanted === 'number') return wanted;
   const isOfRecords = path.endsWith('/logs/');
   const tellsEach = isOfRecords || path.startsWith('/i/v1/');
-  return (wanted === 'empty' ? isOfRecords : tellsEach) ? 200 : 400;
+  return (wanted === 'records' ? isOfRecords : tellsEach) ? 200 : 400;
 }
 
 async function sendHostile(hostile: HostileBody, path: string): Promise<void> {
