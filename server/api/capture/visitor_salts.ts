@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
+import type { Database, Queryable } from '../../platform/postgres/database.ts';
 
 /** Requests that began before midnight are read by then. */
 const kept_beyond_day_ms = 3_600_000;
@@ -29,10 +29,14 @@ export function openVisitorSalts(db: Queryable): VisitorSalts {
   };
 }
 
-/** Forgets the salts of the days that are over. */
-export async function sweepVisitorSalts(db: Queryable, now_ms: number): Promise<void> {
+/**
+ * Forgets the salts of the days that are over. The table gets a new file: in the old one their
+ * bytes would stand for weeks, also where dead rows are cleared.
+ */
+export async function sweepVisitorSalts(db: Database, now_ms: number): Promise<void> {
   const day = dayOf(now_ms - kept_beyond_day_ms);
-  await db.run(sql`DELETE FROM visitor_salts WHERE day < ${day}::date`);
+  if ((await db.run(sql`DELETE FROM visitor_salts WHERE day < ${day}::date`)) > 0)
+    await db.text('VACUUM FULL visitor_salts');
 }
 
 function dayOf(instant_ms: number): string {

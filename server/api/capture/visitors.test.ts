@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
 import { storedEvents, storedPeople } from '../../../test/factories/events/stored_events.ts';
 import type { StoredEvent } from '../../../test/factories/events/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
@@ -123,6 +124,15 @@ test('who is identified is not merged with the visitor, of whom there may be man
   assert.ok(people.every((ids) => ids.length === 1));
 });
 
+/** What the table's file holds, rows that were deleted too. */
+async function fileOfSalts(): Promise<Buffer> {
+  await harness.deps.db.text('CHECKPOINT');
+  const row = await harness.deps.db.row<{ bytes: Buffer }>(
+    sql`SELECT pg_read_binary_file(pg_relation_filepath('visitor_salts')) AS bytes`,
+  );
+  return row!.bytes;
+}
+
 test('all processes have one salt for a day, which goes an hour after it', async () => {
   const { db } = harness.deps;
   const at = Date.parse('2031-06-01T23:59:59Z');
@@ -136,7 +146,9 @@ test('all processes have one salt for a day, which goes an hour after it', async
   assert.equal(await one(at), salt);
   await sweepVisitorSalts(db, at + 3_600_000);
   assert.equal(await openVisitorSalts(db)(at), salt);
+  assert.ok((await fileOfSalts()).includes(salt));
   await sweepVisitorSalts(db, at + 3_601_000);
+  assert.ok(!(await fileOfSalts()).includes(salt));
   assert.notEqual(await openVisitorSalts(db)(at), salt);
   assert.equal(await openVisitorSalts(db)(at + 1_000), next);
 });

@@ -5,7 +5,6 @@ import { findWriteAccess, touchWriteKey } from '../write_keys/store.ts';
 import type { WriteAccess } from '../write_keys/store.ts';
 
 const touch_interval_ms = 60_000;
-// A statement takes half a millisecond of the event loop or less of the store: at thousands of
 // At thousands of requests a second each would have a statement of its own, where the store answers
 // within half a millisecond.
 const rest_ms = 5;
