@@ -18,9 +18,9 @@ const none: readonly string[] = [];
 
 /**
  * What was typed in a form, which outlives a lost session, a reload and a restart of the server:
- * this tab keeps it until it is sent or forgotten, secrets and files left out. Where somebody else changed
- * meanwhile what the form is about, it stays with the version that it began with, so that it is
- * refused and undoes nothing.
+ * this tab keeps it until it is sent or forgotten, secrets and files left out. Where somebody else
+ * changed meanwhile what the form is about, it stays with the version that it began with, so that
+ * it is refused and undoes nothing.
  */
 export function useKeptFields(
   form: { readonly current: HTMLFormElement | null },
