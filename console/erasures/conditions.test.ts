@@ -21,6 +21,21 @@ test('a line is a property with a text, a number or a boolean', () => {
   ]);
 });
 
+test('no digit of a number is lost', () => {
+  const sent = (written: string) => JSON.stringify(properties(`id = ${written}`)?.[0]);
+  for (const written of [
+    '9007199254740993',
+    '-9007199254740993',
+    '0.12345678901234567891',
+    '1e400',
+  ])
+    assert.equal(sent(written), `{"key":"id","value":${written}}`);
+  assert.match(
+    filterInWords(filterOf({ filter__properties: 'id = 9007199254740993' })),
+    /whose id is 9007199254740993,/,
+  );
+});
+
 test('a filter without a condition, or with half a property, is left to the API', () => {
   assert.equal(isWhole(filterOf({})), false);
   assert.equal(isWhole(filterOf({ filter__events: 'paid', filter__properties: 'plan' })), false);

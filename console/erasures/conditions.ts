@@ -2,7 +2,9 @@ import type { ErasureAsked } from '../../server/api/erasures/schema.ts';
 import type { Values } from '../form/values.ts';
 
 type Filter = NonNullable<ErasureAsked['filter']>;
-type Value = NonNullable<Filter['properties']>[number]['value'];
+/** A number as it was written, of which JavaScript would lose digits. */
+type ExactNumber = { rawJSON: string };
+type Value = NonNullable<Filter['properties']>[number]['value'] | ExactNumber;
 /** A filter as it was filled in: a property may lack its value, which the API refuses. */
 type Filled = Omit<Filter, 'properties'> & { properties?: { key: string; value?: Value }[] };
 
@@ -33,20 +35,32 @@ export function filterOf(values: Values): Filled {
 /** A line such as `plan = trial`. One without a value stays a condition, so that it is refused. */
 function propertyOf(line: string): { key: string; value?: Value } {
   const at = line.indexOf('=');
-  if (at === -1) return { key: line };
-  return { key: line.slice(0, at).trim(), value: valueOf(line.slice(at + 1).trim()) };
+  const value = at === -1 ? undefined : valueOf(line.slice(at + 1).trim());
+  const key = (at === -1 ? line : line.slice(0, at)).trim();
+  return value === undefined ? { key } : { key, value };
 }
 
 /** What JSON has as a text, a number or a boolean is that; all else is a text as it stands. */
-function valueOf(written: string): Value {
+function valueOf(written: string): Value | undefined {
   try {
     const value: unknown = JSON.parse(written);
-    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-      return value;
+    if (typeof value === 'number') return exactly(value, written);
+    if (typeof value === 'string' || typeof value === 'boolean') return value;
   } catch {
     // No JSON: a text.
   }
   return written;
+}
+
+const json = JSON as typeof JSON & { rawJSON?: (text: string) => ExactNumber };
+
+/**
+ * The number with all digits that were written: rounded, it would be the value of other events.
+ * Browsers from before 2025 may send no more than a double has; there it has no value.
+ */
+function exactly(value: number, written: string): Value | undefined {
+  const digits = written.replace(/[eE].*$/, '').replaceAll(/\D/g, '');
+  return digits.length <= 15 && Number.isFinite(value) ? value : json.rawJSON?.(written);
 }
 
 /** Whether it has a condition, and each one is complete: else the API says what is missing. */
@@ -69,5 +83,6 @@ export function filterInWords({ after, before, properties = [] }: Filled): strin
 }
 
 function valueInWords(value: Value | undefined): string {
+  if (typeof value === 'object') return value.rawJSON;
   return typeof value === 'string' ? `the text “${value}”` : String(value);
 }

@@ -124,7 +124,7 @@ function Typed({ lost, discard }: { lost: readonly string[]; discard: () => void
   return (
     <p className="muted">
       This is what you typed before.{' '}
-      {lost.length > 0 && 'Secrets are not kept: the fields say which to enter again. '}
+      {lost.length > 0 && 'Secrets and files are not kept: the fields say which to enter again. '}
       <Button size="compact-sm" variant="subtle" onClick={discard}>
         Discard what was typed
       </Button>

@@ -1,11 +1,11 @@
 import { useContext, useEffect, useRef, useState } from 'react';
 import { TyperContext, forgetKept, keep, keptName, readKept } from './kept.ts';
-import { fillIn, readInitial, readKeepable, typedSecrets } from './values.ts';
+import { fillIn, readInitial, readKeepable, givenUnkept } from './values.ts';
 import type { Values } from './values.ts';
 
 /**
  * A form under way: the version that it began with, what its fields had then, what was typed; of
- * secrets the names of their fields.
+ * secrets and files the names of their fields.
  */
 type Begun = {
   etag: string | undefined;
@@ -18,9 +18,9 @@ const none: readonly string[] = [];
 
 /**
  * What was typed in a form, which outlives a lost session, a reload and a restart of the server:
- * this tab keeps it until it is sent or forgotten, secrets left out. Where somebody else changed
- * meanwhile what the form is about, it stays with the version that it began with, so that it is
- * refused and undoes nothing.
+ * this tab keeps it until it is sent or forgotten, secrets and files left out. Where somebody else
+ * changed meanwhile what the form is about, it stays with the version that it began with, so that
+ * it is refused and undoes nothing.
  */
 export function useKeptFields(
   form: { readonly current: HTMLFormElement | null },
@@ -52,7 +52,7 @@ export function useKeptFields(
   return {
     /** Whether it shows what was typed before it was there. */
     is_restored,
-    /** The fields with a secret that was typed before it was there, and was not kept. */
+    /** The fields with a secret or a file that was given before it was there, and not kept. */
     lost,
     etag: () => etagOf(begun.current, form.current, if_match),
     /** Keeps what is typed now; of the field that it was typed into nothing is lost any more. */
@@ -64,7 +64,7 @@ export function useKeptFields(
       begun.current = {
         ...(begun.current ?? begin),
         values: { ...waiting.current, ...readKeepable(form.current) },
-        lost: [...new Set([...left, ...typedSecrets(form.current)])],
+        lost: [...new Set([...left, ...givenUnkept(form.current)])],
       };
       keep(name, begun.current);
     },

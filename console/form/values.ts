@@ -7,13 +7,16 @@ type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 const secret_kinds = ['one-time-code', 'current-password', 'new-password'];
 
 /**
- * Reads a form: boxes of one name are a list, empty fields that are marked optional are left out.
+ * Reads a form but for its files: boxes of one name are a list, empty fields that are marked
+ * optional are left out.
  */
 export function readValues(form: HTMLFormElement): Values {
   return valuesOf(
-    fieldsOf(form).filter(
-      (field) => isBox(field) || field.value !== '' || field.dataset['optional'] === undefined,
-    ),
+    fieldsOf(form)
+      .filter(({ type }) => type !== 'file')
+      .filter(
+        (field) => isBox(field) || field.value !== '' || field.dataset['optional'] === undefined,
+      ),
   );
 }
 
@@ -23,12 +26,12 @@ export function readKeepable(form: HTMLFormElement): Values {
 }
 
 /**
- * The secrets that were typed into a form, by the names of their fields: nothing else is kept of
- * them. A code is none of them: it could not be used again.
+ * The secrets that were typed into a form and the files that were chosen, by the names of their
+ * fields: nothing else is kept of them. A code is none of them: it could not be used again.
  */
-export function typedSecrets(form: HTMLFormElement): string[] {
+export function givenUnkept(form: HTMLFormElement): string[] {
   return fieldsOf(form)
-    .filter((field) => !isKeepable(field) && !['file', 'hidden'].includes(field.type))
+    .filter((field) => !isKeepable(field) && field.type !== 'hidden')
     .filter(({ value, autocomplete }) => value !== '' && autocomplete !== 'one-time-code')
     .map(({ name }) => name);
 }

@@ -1,6 +1,6 @@
 import { Checkbox, FileInput } from '@mantine/core';
 import { useState } from 'react';
-import { useFault } from '../form/context.ts';
+import { file_not_kept, useFault } from '../form/context.ts';
 import { isObject } from './config_fields.ts';
 import type { Attachment, SettingField } from './config_fields.ts';
 
@@ -13,11 +13,17 @@ export function AttachmentInput({
   field: SettingField;
   /** The value that the settings have. */
   stored: unknown;
-  /** Null: the file goes. */
-  choose: (file: Attachment | null) => void;
+  /** Null: the file goes; undefined: it stays. */
+  choose: (file: Attachment | null | undefined) => void;
 }) {
-  const error = useFault(`config__${key}`);
+  const error = useFault(`config__${key}`, file_not_kept);
   const [is_gone, setGone] = useState(false);
+  const [chosen, setChosen] = useState<Attachment>();
+  const take = (file: Attachment) => {
+    setChosen(file);
+    setGone(false);
+    choose(file);
+  };
   const name = isObject(stored) ? stored['file_name'] : undefined;
   const hints = [
     is_required && 'Required.',
@@ -27,21 +33,23 @@ export function AttachmentInput({
   return (
     <>
       <FileInput
+        name={`config__${key}`}
         label={label}
         description={hints.filter((one) => typeof one === 'string').join(' ')}
         placeholder="Choose a file"
         error={error}
         onChange={(file) => {
-          if (file !== null) void readAttachment(file).then(choose);
+          if (file !== null) void readAttachment(file).then(take);
         }}
       />
       {typeof name === 'string' && !is_required && (
         <Checkbox
+          name={`gone__${key}`}
           label={`Take ${name} away`}
           checked={is_gone}
           onChange={({ currentTarget: { checked } }) => {
             setGone(checked);
-            if (checked) choose(null);
+            choose(checked ? null : chosen);
           }}
         />
       )}

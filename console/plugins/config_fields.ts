@@ -101,7 +101,7 @@ export type Attachment = { file_name: string; content_type: string; contents: st
 export function settingsOf(
   fields: SettingField[],
   values: Values,
-  files: Record<string, Attachment | null> = {},
+  files: Record<string, Attachment | null | undefined> = {},
 ): Record<string, string | Attachment | null> {
   return Object.fromEntries(
     fields.flatMap(({ key, type, is_secret }): [string, string | Attachment | null][] => {

@@ -67,7 +67,8 @@ function ConfigForm({
   const done = useDone();
   const fields = settingFields(plugin.config_schema);
   const { asked, typed } = useAsked(fields, config);
-  const [files, setFiles] = useState<Record<string, Attachment | null>>({});
+  const [files, setFiles] = useState<Record<string, Attachment | null | undefined>>({});
+  const [saves, setSaves] = useState(0);
   const changed = config === undefined ? [] : [pluginConfigOf(project_id, config.id)];
   return (
     <Form
@@ -85,6 +86,7 @@ function ConfigForm({
       })}
       done={async () => {
         setFiles({});
+        setSaves((before) => before + 1);
         await done('The settings were saved.', pluginConfigs(project_id), ...changed);
       }}
       button="Save the settings"
@@ -93,7 +95,8 @@ function ConfigForm({
         {asked.map((field) =>
           field.type === 'attachment' ? (
             <AttachmentInput
-              key={field.key}
+              // What was chosen is stored now: it is chosen no more.
+              key={`${field.key} ${saves}`}
               field={field}
               stored={config?.config[field.key]}
               choose={(file) => setFiles((before) => ({ ...before, [field.key]: file }))}

@@ -51,6 +51,8 @@ test('what is sent has the types that the job asks for, and nothing that is empt
     }),
     { since: '2026-01-01', days: ['2026-01-01', '2026-01-02'], count: 7, all: true, more: [1] },
   );
+  // As numbers these would be null, which leaves the default, and 0.
+  for (const count of ['1e400', ' ']) assert.equal(sent({ payload__count: count })['count'], count);
   assert.deepEqual(sent({ payload__count: 'many', payload__more: '{' }), {
     all: false,
     count: 'many',

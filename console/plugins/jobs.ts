@@ -50,10 +50,15 @@ export function payloadOf(fields: JobField[], values: Values): Record<string, un
       if (type === 'boolean') return [[key, value?.length === 1]];
       if (typeof value !== 'string' || value === '') return [];
       if (type === 'daterange') return [[key, [value, values[`payload__${key}__1`] ?? '']]];
-      if (type === 'number') return [[key, Number.isNaN(Number(value)) ? value : Number(value)]];
+      if (type === 'number') return [[key, numberOr(value)]];
       return [[key, type === 'json' ? parsed(value) : value]];
     }),
   );
+}
+
+function numberOr(text: string): number | string {
+  const value = Number(text);
+  return text.trim() !== '' && Number.isFinite(value) ? value : text;
 }
 
 function parsed(text: string): unknown {

@@ -163,10 +163,19 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   assert.equal(await key.count(), 0);
   await page.getByLabel('Mode').selectOption('signed');
   await key.fill('k');
-  await page
-    .getByRole('region', { name: 'In this project' })
-    .locator('input[type=file]')
-    .setInputFiles([file('table.csv', 'a,b')]);
+  const choose = () =>
+    page
+      .getByRole('region', { name: 'In this project' })
+      .locator('input[type=file]')
+      .setInputFiles([file('table.csv', 'a,b')]);
+  await choose();
+  // A file is not kept over a reload: it has to be chosen again, which is said.
+  await page.reload();
+  const lost = page.getByText('A file was chosen, and is not kept: choose it again.');
+  await lost.waitFor();
+  await page.getByText('Secrets and files are not kept').waitFor();
+  await choose();
+  await lost.waitFor({ state: 'detached' });
   await page.getByLabel('Switched on').check();
   await page.getByRole('button', { name: 'Save the settings' }).click();
   await page.getByText('The settings were saved.').waitFor();
@@ -178,6 +187,13 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   );
   const { config } = body.results.find((one: { config: object }) => 'mode' in one.config);
   assert.deepEqual([config.mode, config.key, config.table.contents], ['signed', 'k', 'YSxi']);
+  // What is not to go after all stays.
+  await page.getByLabel('Take table.csv away').check();
+  await page.getByLabel('Take table.csv away').uncheck();
+  const saved = page.waitForResponse((answer) => answer.request().method() === 'PATCH');
+  await page.getByRole('button', { name: 'Save the settings' }).click();
+  const { config: kept } = (await (await saved).json()) as { config: { table?: object } };
+  assert.notEqual(kept.table, undefined);
 
   await page.locator('summary').filter({ hasText: 'again' }).click();
   await page.getByLabel('How many').fill('many');

@@ -7,7 +7,7 @@ import { takesJson } from '../../platform/http/caller/guard.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { answerFile, lines_type } from './file.ts';
 import { ActivityChain, ActivityEntry, ActivityQuery, activity_orders } from './schema.ts';
-import { listActivity, level_of_addresses } from './store.ts';
+import { level_of_addresses, listedActivity } from './store.ts';
 import type { ActivityView } from './store.ts';
 
 const description =
@@ -101,7 +101,7 @@ async function answerActivity(
   const { format, cursor, limit, ordering: _order, ...wanted } = query(request, ActivityQuery);
   const keyset = keysetAsked(request, activity_orders, 'bigint');
   if (format === undefined ? takesJson(request.headers.accept) : format === 'json')
-    return answerKeyset(request, keyset, await listActivity(deps.db, view, keyset, wanted));
+    return answerKeyset(request, ...(await listedActivity(deps.db, view, keyset, wanted)));
   if (cursor !== undefined || limit !== undefined)
     throw invalid(
       cursor === undefined ? 'limit' : 'cursor',

@@ -1,6 +1,7 @@
 import sql, { join } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Caller } from '../../platform/http/caller/access.ts';
+import { fittingRows } from '../../platform/http/lists/fitting_rows.ts';
 import { keysetCondition, keysetOrder } from '../../platform/http/lists/cursor.ts';
 import type { Keyset } from '../../platform/http/lists/cursor.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
@@ -23,6 +24,18 @@ export const activityColumns = ({ caller, sees_addresses }: Omit<ActivityView, '
     OR a.user_uuid = ${caller.user_uuid}::uuid THEN a.ip END AS ip, a.request_id, a.created_at,
   encode(a.hash, 'hex') AS hash`;
 
+/** One page that is read at once, and the keyset of it: see `fittingRows`. */
+export async function listedActivity(
+  db: Queryable,
+  view: ActivityView,
+  keyset: Keyset,
+  wanted: ActivityWanted,
+): Promise<[Keyset, ActivityRow[]]> {
+  const limit = await fittingRows(db, selectActivity(view, keyset, wanted), keyset.limit);
+  const read = { ...keyset, limit };
+  return [read, await listActivity(db, view, read, wanted)];
+}
+
 /**
  * The entries of one page and one more, in the order of their numbers. Leans on
  * activity_number_unique, and on activity_by_user, activity_by_key, activity_by_scope,
@@ -35,7 +48,11 @@ export function listActivity(
   keyset: Keyset,
   wanted: ActivityWanted,
 ): Promise<ActivityRow[]> {
-  return db.rows<ActivityRow>(sql`
+  return db.rows<ActivityRow>(selectActivity(view, keyset, wanted));
+}
+
+function selectActivity(view: ActivityView, keyset: Keyset, wanted: ActivityWanted): Sql {
+  return sql`
     SELECT ${activityColumns(view)} FROM activity a
     WHERE
       ${join(
@@ -47,7 +64,7 @@ export function listActivity(
         ],
         ' AND ',
       )}
-    ${keysetOrder(keyset)}`);
+    ${keysetOrder(keyset)}`;
 }
 
 function conditions({ user, key, scope, activity, item_id, after, before }: ActivityWanted): Sql[] {

@@ -26,7 +26,7 @@ export async function claimDomain(
     throw invalid(
       'domain',
       'unique',
-      'The organization has this domain already: POST to its verify/ instead.',
+      'The organization has this domain already: have that one looked up instead.',
     );
   if (holder?.is_held === true) throw heldByAnother();
   if (holder !== undefined) await replace(tx, deps, holder, afterwards);

@@ -104,7 +104,7 @@ function wholeBody<Schema extends TSchema>(
  * be sent, so a record that was read can be sent back as it is.
  */
 function requireSense(before: Settings, changes: DomainChanges): void {
-  const detail = 'The domain must be verified first: add its TXT record, then POST to verify/.';
+  const detail = 'The domain must be verified first: add its TXT record and have it looked up.';
   const switched_on = (['jit_provisioning_enabled', 'sso_enforcement'] as const).filter((attr) => {
     const value = changes[attr];
     return value !== undefined && value !== unset[attr] && value !== before[attr];

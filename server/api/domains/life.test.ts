@@ -239,7 +239,7 @@ test(
       }
       assert.deepEqual([state(row), world.now(), row.is_verified], ['failed', end, false]);
       if (isFollowed) assert.ok(checks > 60 && checks < 80, `${checks} look-ups`);
-      assert.match(row.verification.reason, /POST to verify\//);
+      assert.match(row.verification.reason, /ask for a look once the record is there\.$/);
       world.goTo(end + day_ms);
       assert.equal(await recheckDomains(world.harness.deps), 0);
       assert.deepEqual(await mailed(domain, home.user.email, 1), [

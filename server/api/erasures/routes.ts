@@ -6,7 +6,7 @@ import type { Criteria } from '../../engine/erasures/criteria.ts';
 import { row_tables } from '../../engine/removals/delete_rows.ts';
 import { caughtUpForAnswer } from '../../platform/clickhouse/topology/caught_up.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import { body } from '../../platform/http/bodies/body.ts';
+import { body, rawBody } from '../../platform/http/bodies/body.ts';
 import { invalid, notFound } from '../../platform/http/errors.ts';
 import {
   PageQuery,
@@ -20,8 +20,9 @@ import { whileWaiting } from '../../platform/http/while_waiting.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { erasureEntry } from './entry.ts';
+import { withExactNumbers } from './exact_numbers.ts';
 import { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from './schema.ts';
-import type { ErasureAsked, ErasureRow } from './schema.ts';
+import type { ErasureRow } from './schema.ts';
 import {
   countCopies,
   countErasures,
@@ -91,12 +92,12 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
-        const asked = body(request, NewErasure);
+        const { criteria, late_events = 'refuse' } = askedIn(request);
         const row = await createErasure(tx, deps.secrets, {
           organization_id: request.access.organization_id,
           team_id: request.access.team_id!,
-          criteria: criteriaOf(asked),
-          late_events: asked.late_events ?? 'refuse',
+          criteria,
+          late_events,
           created_by: request.caller.user_id,
         });
         record(erasureEntry(row));
@@ -120,7 +121,7 @@ function previewRoute(app: FastifyInstance, { clickhouse }: Deps): void {
       },
     },
     (request) => {
-      const criteria = criteriaOf(body(request, NewErasure));
+      const { criteria } = askedIn(request);
       const { team_id } = request.access;
       return whileWaiting((signal) =>
         caughtUpForAnswer(clickhouse, row_tables, () =>
@@ -131,8 +132,16 @@ function previewRoute(app: FastifyInstance, { clickhouse }: Deps): void {
   );
 }
 
-/** Throws 400 unless persons or events are meant, and not both. */
-function criteriaOf({ distinct_ids, person_ids, filter }: ErasureAsked): Criteria {
+/** What the body asks for. Throws 400 unless persons or events are meant, and not both. */
+function askedIn(request: FastifyRequest) {
+  const { late_events, ...asked } = body(request, NewErasure);
+  const criteria = criteriaOf(asked);
+  if (criteria.kind === 'persons') return { criteria, late_events };
+  const filter = withExactNumbers(criteria.filter, rawBody(request)!);
+  return { criteria: { ...criteria, filter }, late_events };
+}
+
+function criteriaOf({ distinct_ids, person_ids, filter }: Static<typeof NewErasure>): Criteria {
   const isOfPersons = distinct_ids !== undefined || person_ids !== undefined;
   if (filter !== undefined && isOfPersons)
     throw invalid('filter', 'invalid_input', 'Send persons or a filter, not both.');

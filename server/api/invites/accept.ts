@@ -107,8 +107,7 @@ function refuse({ record, addressee }: InviteAnywhere, caller: Caller | undefine
 function signInFirst() {
   return unauthenticated(
     'not_authenticated',
-    'There is an account with the address of this invite: sign in with it (POST ' +
-      '/api/sessions/), then accept.',
+    'There is an account with the address of this invite: sign in with it, then accept.',
   );
 }
 

@@ -120,7 +120,7 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
           throw invalid(
             null,
             'verification_required',
-            'The domain is not verified: POST to its verify/ first.',
+            'The domain is not verified: add its TXT record and have it looked up first.',
           );
         if (findSamlParties(deps.config, verified) === undefined)
           throw invalid(

@@ -62,9 +62,7 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
       return write(request, reply, 200, async (tx, record, afterwards) => {
         const user = await holdConfirmed(tx, confirmed.user);
         if (user.has_second_factor)
-          throw conflict(
-            'A second factor is set up already: remove it first (DELETE /api/users/@me/totp/).',
-          );
+          throw conflict('A second factor is set up already: remove it first.');
         const secret = createTotpSecret();
         await setTotpSecret(tx, user.id, deps.secrets.seal(secret, totpSealContext(user.id)));
         afterwards(confirmed.succeeded);
@@ -95,7 +93,7 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
         const user = await findIdentityById(tx, request.caller.user_id, 'lock');
         const { code } = body(request, TotpCode);
         if (user === undefined || user.totp_secret === null)
-          throw conflict('Setting up a second factor begins with POST /api/users/@me/totp/.');
+          throw conflict('No second factor is being set up: begin with its secret.');
         if (user.has_second_factor) throw conflict('The second factor is set up already.');
         const now = clock.now();
         const step = stepOfCode(
@@ -188,10 +186,7 @@ function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
           if (!user.has_second_factor) {
             // There is no code to try.
             held();
-            throw conflict(
-              'Recovery codes go with a second factor: set one up first (POST ' +
-                '/api/users/@me/totp/).',
-            );
+            throw conflict('Recovery codes go with a second factor: set one up first.');
           }
           await requireCode(tx, deps, user, confirmed.given.code);
           held();

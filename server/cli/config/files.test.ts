@@ -52,6 +52,24 @@ test('several files, folders, JSON and modules are one configuration', async () 
   });
 });
 
+test('a file that says nothing is refused, beside others too', async () => {
+  const { lines } = await read({
+    'a.yaml': 'projects: {}\n',
+    'b.yaml': '',
+    'c.yaml': '# all of it\n\n',
+    'd.json': 'null',
+    'e.yaml': '{}',
+  });
+  assert.deepEqual(
+    lines.map((line) => line.replace(/(?<=says nothing): .*/, '')),
+    [
+      'b.yaml:1:1: The file says nothing',
+      'c.yaml:1:1: The file says nothing',
+      'd.json:1:1: The file says nothing',
+    ],
+  );
+});
+
 test('references are resolved beside their file; what is not set stays', async () => {
   const { value, lines } = await read(
     {

@@ -11,6 +11,11 @@ import { file_size_bytes_max, readYaml } from './yaml_file.ts';
 const text_file = /\.(?:ya?ml|json)$/;
 const module_file = /\.(?:ts|mts|js|mjs)$/;
 
+/** Cut short by accident it would take nothing away, or, with --prune, all that it had said. */
+const says_nothing =
+  'The file says nothing: it is empty, or has comments alone. Write what shall stand ({} where ' +
+  'that is nothing), or take the file away.';
+
 /** A configuration out of all files, with the place of each part; or what is wrong with them. */
 export type FilesRead = ReadValue & { faults: FileFault[] };
 
@@ -30,7 +35,11 @@ export async function readFiles(
   for (const file of files) {
     const read = await readOne(file);
     result.faults.push(...read.faults);
-    if (read.faults.length > 0 || read.value === null) continue;
+    if (read.faults.length > 0) continue;
+    if (read.value === null) {
+      result.faults.push({ file, line: 1, column: 1, detail: says_nothing });
+      continue;
+    }
     if (!isMap(read.value)) {
       result.faults.push({ file, line: 1, column: 1, detail: 'A configuration is a map.' });
       continue;

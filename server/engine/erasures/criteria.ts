@@ -1,8 +1,15 @@
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { hasValue } from '../models/readable_json.ts';
 
-/** A property of events with exactly this value. */
-export type PropertyCriterion = { key: string; value: string | number | boolean };
+/**
+ * A property of events with exactly this value. Of a number `digits` are the text, of which the
+ * value may have lost some; they are missing where an earlier release sealed it.
+ */
+export type PropertyCriterion = {
+  key: string;
+  value: string | number | boolean;
+  digits?: string;
+};
 
 /** Which events: all that meet every condition; instants are ISO 8601, half open. */
 export type EventCriteria = {
@@ -73,9 +80,9 @@ export function filterCondition({ events, after, before, properties }: EventCrit
   const at = 'toUnixTimestamp64Micro(timestamp)';
   if (after !== undefined) add(`${at} >= {after:Int64}`, 'after', microseconds(after));
   if (before !== undefined) add(`${at} < {before:Int64}`, 'before', microseconds(before));
-  for (const [index, { key, value }] of (properties ?? []).entries()) {
+  for (const [index, { key, value, digits }] of (properties ?? []).entries()) {
     query_params[`key_${index}`] = key;
-    query_params[`value_${index}`] = String(value);
+    query_params[`value_${index}`] = digits ?? String(value);
     const of = { key: `{key_${index}:String}`, value: `{value_${index}:String}` };
     parts.push(hasValue('properties', { ...of, is_string: typeof value === 'string' }));
   }

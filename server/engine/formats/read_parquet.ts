@@ -1,79 +1,70 @@
+import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
-import type { AsyncBuffer, Compressors } from 'hyparquet';
+import { Worker } from 'node:worker_threads';
+import { compiledModules } from '../../platform/processes/compiled.ts';
+import { moduleBeside } from '../../platform/processes/module_beside.ts';
 import type { ValueRow } from '../destination/content_source.ts';
 import type { Column } from '../models/column.ts';
-import { lz4Decompress } from './lz4.ts';
+import { FileBoundError, beyondBound } from './parquet_bounds.ts';
+import type { ParquetQuestion, ParquetReply } from './parquet_worker.ts';
 
-const compressors: Compressors = {
-  ZSTD: (bytes) => zstdDecompressSync(bytes),
-  GZIP: (bytes) => gunzipSync(bytes),
-  BROTLI: (bytes) => brotliDecompressSync(bytes),
-  LZ4_RAW: lz4Decompress,
-};
+/** For the values of one row group, 50,000 rows. */
+const usual_memory_mb_max = 1_024;
 
 /**
  * The rows of a Parquet file, in the memory of one row group. It is read from its end, so its bytes
- * go into a temporary file first. Throws where it is no such file.
+ * go into a temporary file first, and by a thread with a bound of memory: a few bytes of such a
+ * file can ask for any amount of it. Throws where it is no such file, a FileBoundError where it
+ * asks for more than those of exports.
  */
 export async function* readParquet(
   bytes: AsyncIterable<Buffer>,
   columns: Pick<Column, 'name' | 'type'>[],
+  memory_mb_max = usual_memory_mb_max,
 ): AsyncGenerator<ValueRow> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-verify-'));
   try {
     const path = join(folder, 'file.parquet');
     await pipeline(bytes, createWriteStream(path, { mode: 0o600 }));
-    const handle = await open(path);
-    try {
-      const file: AsyncBuffer = {
-        byteLength: (await handle.stat()).size,
-        slice: async (start, end) => {
-          const length = (end ?? file.byteLength) - start;
-          const { buffer } = await handle.read(new Uint8Array(length), 0, length, start);
-          return buffer.buffer;
-        },
-      };
-      yield* rowsOf(file, columns);
-    } finally {
-      await handle.close();
-    }
+    yield* rowsOf({ path, names: columns.map(({ name }) => name) }, memory_mb_max);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
 async function* rowsOf(
-  file: AsyncBuffer,
-  columns: Pick<Column, 'name' | 'type'>[],
+  workerData: ParquetQuestion,
+  memory_mb_max: number,
 ): AsyncGenerator<ValueRow> {
-  const metadata = await parquetMetadataAsync(file);
-  let from = 0;
-  for (const { num_rows } of metadata.row_groups) {
-    const rows = await parquetReadObjects({
-      file,
-      metadata,
-      rowStart: from,
-      rowEnd: from + Number(num_rows),
-      compressors,
-      parsers: { timestampFromMicroseconds: instantText },
-    });
-    for (const row of rows)
-      yield columns.map(({ name }) => {
-        const value = (row[name] ?? null) as string | number | bigint | boolean | null;
-        return value === null ? null : String(value);
-      });
-    from += Number(num_rows);
+  const worker = new Worker(moduleBeside(import.meta, 'parquet_worker'), {
+    workerData,
+    env: compiledModules(),
+    resourceLimits: { maxOldGenerationSizeMb: memory_mb_max },
+  });
+  try {
+    for (;;) {
+      const reply = await next(worker, memory_mb_max);
+      if ('bound' in reply) throw new FileBoundError(reply.bound);
+      if ('damage' in reply) throw new Error(reply.damage);
+      if (reply.rows.length === 0) return;
+      yield* reply.rows;
+    }
+  } finally {
+    await worker.terminate();
   }
 }
 
-function instantText(microseconds: bigint): string {
-  const rest = ((microseconds % 1_000_000n) + 1_000_000n) % 1_000_000n;
-  const seconds = new Date(Number((microseconds - rest) / 1_000n)).toISOString().slice(0, 19);
-  return `${seconds}.${String(rest).padStart(6, '0')}Z`;
+async function next(worker: Worker, memory_mb_max: number): Promise<ParquetReply> {
+  const replied = once(worker, 'message') as Promise<[ParquetReply]>;
+  worker.postMessage('next', []);
+  try {
+    return (await replied)[0];
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
+    throw beyondBound(`It asks for more than ${memory_mb_max} MiB of memory`);
+  }
 }

@@ -11,6 +11,7 @@ import type { ContentSource, ValueRow } from '../destination/content_source.ts';
 import { keyColumn } from '../sql_tables/layout.ts';
 import { whyChanged } from '../destination/changed_receipt.ts';
 import type { Encoding } from '../destination/encoding.ts';
+import { FileBoundError } from './parquet_bounds.ts';
 import { readFileRows } from './read_file.ts';
 import { folderPart, isDeliveryName, manifestOfSlice } from './naming.ts';
 
@@ -146,6 +147,7 @@ async function withValues(
     if (values.length === 0) return because('Its values are those that were delivered.');
     return [difference, ...values.map((value) => ({ ...value, kind: difference.kind }))];
   } catch (error) {
+    if (error instanceof FileBoundError) return because(error.message);
     // What the source says is no matter of this file.
     if (!(error instanceof SyntaxError || isDamage(error))) throw error;
     return because(`It can no longer be read as ${encoding.format}.`);

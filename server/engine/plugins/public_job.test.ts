@@ -46,6 +46,8 @@ const refused: [Record<string, unknown>, [string, string]][] = [
   [{ name: 5 }, ['name', 'invalid_input']],
   [{ name: 'x', nobody: 1 }, ['nobody', 'unknown_field']],
   [{ name: 'x', again: 'yes' }, ['again', 'invalid_input']],
+  [{ name: 'x', size: 2 ** 53 }, ['size', 'invalid_input']],
+  [{ name: 'x', more: { ids: [1, -(2 ** 53)] } }, ['more', 'invalid_input']],
   [{ name: 'x', size: '5' }, ['size', 'invalid_input']],
   [{ name: 'x', day: '2026-02-30' }, ['day', 'invalid_input']],
   [{ name: 'x', day: 'tomorrow' }, ['day', 'invalid_input']],

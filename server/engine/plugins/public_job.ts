@@ -69,7 +69,17 @@ function fieldFault(attr: string, field: Field, value: unknown): PayloadFault | 
       detail: 'The package keeps this field to the staff of its maker: leave it out.',
     };
   const kind = kindOfPayload(field.type);
-  return kind.holds(value)
-    ? undefined
-    : { attr, code: 'invalid_input', detail: `${title} must be ${kind.must}.` };
+  if (!kind.holds(value))
+    return { attr, code: 'invalid_input', detail: `${title} must be ${kind.must}.` };
+  if (!holdsRounded(value)) return undefined;
+  const detail =
+    `${title} has a whole number beyond ${Number.MAX_SAFE_INTEGER}, of which JavaScript, in ` +
+    'which the job runs, loses digits: send it as text, if the job takes that.';
+  return { attr, code: 'invalid_input', detail };
+}
+
+/** True when it holds a whole number that may be another one than was sent. */
+function holdsRounded(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsRounded);
 }

@@ -88,13 +88,13 @@ export async function loadVersion(
 ): Promise<PluginVersion> {
   const row = await findRow(db, plugin_id, which);
   if (row === undefined)
-    throw new PluginError('not_found', 'The plugin has no code yet: send it with update_source/.');
+    throw new PluginError('not_found', 'The plugin has no code yet: send its source first.');
   const version = versionOf(row);
   if (!isWhole(secrets, plugin_id, row, version))
     throw new PluginError(
       'refused',
-      'The stored code is not what was installed, so it is not loaded: install it again ' +
-        '(upgrade/, or PUT update_source/).',
+      'The stored code is not what was installed, so it is not loaded: install it again, ' +
+        'or send its source anew.',
     );
   return version;
 }

@@ -32,6 +32,9 @@ const saying = (words: string | Buffer) =>
     socket.once('data', () => socket.destroy());
   });
 
+const answering = (words: string) =>
+  net.createServer((socket: Socket) => void socket.once('data', () => socket.end(words)));
+
 const silent = () =>
   net.createServer((socket: Socket) => void socket.once('data', () => socket.destroy()));
 
@@ -55,6 +58,7 @@ test('a server of another kind is named, and one that closes unheard is told of'
   const maria = await portOf(t, saying(greeting));
   const web = await portOf(t, http.createServer());
   const closing = await portOf(t, silent());
+  const post = await portOf(t, answering('N'));
   const strange = await portOf(t, saying('what do you want?\n'));
   for (const [name, port, expected] of [
     ['postgres', ssh, /^failed: .* is not PostgreSQL but an SSH server; check both\.$/],
@@ -66,6 +70,9 @@ test('a server of another kind is named, and one that closes unheard is told of'
     ['redshift', closing, /closed it without a word\. Check that host and port are .*cluster/],
     ['mysql', ssh, /is not MySQL but an SSH server; check both\.$/],
     ['mysql', strange, /is not MySQL but something else; check both\.$/],
+    // These wait to be spoken to, as MySQL does not.
+    ['mysql', web, /is not MySQL but an HTTP server; check both\.$/],
+    ['mysql', post, /is not MySQL but PostgreSQL or what speaks its protocol; check both\.$/],
   ] as const)
     assert.match(await saidOf(t, name, port), expected, `${name} ${port}`);
 });

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 
 /** What is known of a connection that came to nothing. */
 export type FirstWords = { is_connected: boolean; heard: Buffer };
@@ -31,6 +31,44 @@ export function unheardError(error: unknown, { is_connected, heard }: FirstWords
     : Object.assign(new Error(error.message, { cause: error }), { code });
 }
 
+const silence_milliseconds = 1_000;
+/**
+ * PostgreSQL's question for TLS, which it answers by a letter. HTTP servers refuse it in their own
+ * words; some only once the line and what follows it have an end.
+ */
+const question = Buffer.concat([
+  Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]),
+  Buffer.from('\r\n\r\n'),
+]);
+
+/**
+ * Rejects when a server where MySQL would speak first is silent, and what it answers to a question
+ * shows it to be of another kind. It is asked on a connection of its own: a MySQL that looks up
+ * names before it speaks would take the question for the answer to its greeting.
+ */
+export function otherServerIn(socket: Socket, place: { address: string; port: number }) {
+  return new Promise<never>((_resolve, reject) => {
+    const asking = new Socket();
+    let timer: NodeJS.Timeout | undefined;
+    const ask = () => asking.connect(place.port, place.address);
+    socket.once('connect', () => (timer = setTimeout(ask, silence_milliseconds)));
+    const stop = () => {
+      clearTimeout(timer);
+      asking.destroy();
+    };
+    asking.once('connect', () => asking.write(question));
+    asking.once('data', (heard: Buffer) => {
+      const kind = kindOf(heard);
+      if (kind !== undefined && kind !== my_sql) reject(otherServerError(heard));
+      stop();
+    });
+    // What is to be said of the server, the session says.
+    asking.on('error', stop);
+    socket.once('data', stop);
+    socket.once('close', stop);
+  });
+}
+
 /** The error of a server of another kind; its message says which one it is, as far as is known. */
 export function otherServerError(heard: Buffer, cause?: unknown): Error {
   const kind = kindOf(heard) ?? 'something else';
@@ -42,6 +80,8 @@ export function isMySqlGreeting(heard: Buffer): boolean {
   return heard.length < 5 || (heard[3] === 0 && [9, 10, 255].includes(heard[4]!));
 }
 
+const my_sql = 'MySQL or MariaDB';
+
 function kindOf(heard: Buffer): string | undefined {
   const text = heard.toString('latin1');
   if (/^(HTTP\/|<!doctype|<html)/i.test(text)) return 'an HTTP server';
@@ -50,5 +90,7 @@ function kindOf(heard: Buffer): string | undefined {
   if (/^[-+](ERR|NOAUTH|DENIED)/.test(text)) return 'Redis';
   // An alert of TLS, as the answer to what is none.
   if (heard[0] === 0x15 && heard[1] === 3) return 'a server that speaks only TLS, as HTTPS does';
-  return heard.length >= 5 && isMySqlGreeting(heard) ? 'MySQL or MariaDB' : undefined;
+  // The letter that answers the question for TLS, and the error of what came behind the question.
+  if (/^[SN](E\0|$)/.test(text)) return 'PostgreSQL or what speaks its protocol';
+  return heard.length >= 5 && isMySqlGreeting(heard) ? my_sql : undefined;
 }

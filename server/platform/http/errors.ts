@@ -167,8 +167,8 @@ export function twoCredentials(): ApiError {
 /** 403: the organization lets in only members with a second factor. */
 export function secondFactorRequired(): ApiError {
   const detail =
-    'This organization asks its members for a second factor: set one up for your account ' +
-    '(POST /api/users/@me/totp/), then try again.';
+    'This organization asks its members for a second factor: set one up for your account, ' +
+    'then try again.';
   return new ApiError(403, 'authentication_error', [
     { attr: null, code: 'second_factor_required', detail },
   ]);

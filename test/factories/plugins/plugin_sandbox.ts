@@ -160,6 +160,7 @@ export function platformInMemory({
     },
     capture: async (event) => void captured.push(event),
     refused: () => undefined,
+    isNeeded: () => true,
     count: (values) => void counted.push(values),
     log: (level, message) => void lines.push({ level, message }),
     runJob: async (name, payload, delay_ms) => void jobs.push({ name, payload, delay_ms }),

@@ -7,6 +7,7 @@ import {
   hearFirst,
   isMySqlGreeting,
   otherServerError,
+  otherServerIn,
   unheardError,
 } from '../../sql_tables/first_words.ts';
 import type { MySqlConfig } from './config.ts';
@@ -87,7 +88,8 @@ async function open(
   Object.assign(socket, { _host: config.host });
   socket.setNoDelay(true).setKeepAlive(true, 10_000);
   const words = hearFirst(socket);
-  socket.connect(config.port ?? 3306, address);
+  const port = config.port ?? 3306;
+  socket.connect(port, address);
   const isVerified = config.has_self_signed_cert !== true;
   const client = mysql.createConnection({
     host: config.host,
@@ -101,7 +103,13 @@ async function open(
     connectTimeout: connect_timeout_milliseconds,
     ...(isEncrypted ? { ssl: { rejectUnauthorized: isVerified, verifyIdentity: isVerified } } : {}),
   });
-  const lost = Promise.race([misfitOf(socket), lossOf(client, socket), stopOf(signal, socket)]);
+  const other = otherServerIn(socket, { address, port });
+  const lost = Promise.race([
+    misfitOf(socket),
+    other,
+    lossOf(client, socket),
+    stopOf(signal, socket),
+  ]);
   lost.catch(() => undefined);
   try {
     await unlessStopped(Promise.race([lost, query(client, session_statement)]), starting);

@@ -84,7 +84,8 @@ export async function loadConfig(
   log.hide(row.secret_keys.map((key) => stored[key]));
   const { config, attachments } = settingsOf(fieldsOf(row.config_schema), stored);
   const call: { present: Call } = { present: { key: 'load', captured: new Map() } };
-  const needsHost = openNeededHosts({ code: code.server, config, attachments });
+  const { allowed_hosts } = row;
+  const needsHost = openNeededHosts({ code: code.server, config, attachments, allowed_hosts });
   const refusals = openRefusals(needsHost, log);
   const metrics = await openPluginMetrics(db, running.log, lease.config_id, operations);
   const plugin: LoadedPlugin = await refusals.during(() =>
@@ -93,11 +94,12 @@ export async function loadConfig(
       code: code.server!,
       config,
       attachments,
-      allowed_hosts: row.allowed_hosts,
+      allowed_hosts,
       host: {
         ...hostOf(running, lease, state, log, () => call.present),
         count: metrics.count,
         refused: refusals.note,
+        isNeeded: needsHost,
       },
     }),
   );
@@ -105,7 +107,7 @@ export async function loadConfig(
     fingerprint: state.fingerprint,
     capabilities: plugin.capabilities,
     config,
-    allowed_hosts: row.allowed_hosts,
+    allowed_hosts,
     calls_max: captures.test(readCode(code.server).text) ? 1 : calls_max,
     handed: new Set(),
     needsHost,
@@ -158,7 +160,7 @@ function hostOf(
   { plugin_name }: ConfigState,
   log: PluginLog,
   present: () => Call,
-): Omit<HostServices, 'count' | 'refused'> {
+): Omit<HostServices, 'count' | 'refused' | 'isNeeded'> {
   const { db, clock, ingestion } = running;
   const capturer = { team_id, config_id, plugin_name: plugin_name ?? `plugin ${config_id}` };
   return {

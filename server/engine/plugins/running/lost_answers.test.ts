@@ -13,6 +13,8 @@ import {
 import {
   openAroundTests,
   harness,
+  taken,
+  target,
   home,
   run,
   send,
@@ -22,13 +24,13 @@ import {
 openAroundTests();
 
 test('an event whose request gets no answer comes again, and none is passed over', async (t) => {
-  const taken: unknown[] = [];
+  const arrived: unknown[] = [];
   let cuts = 2;
   const cutting = http.createServer(async (request, response) => {
     const uuid = await json(request);
     // The server takes it, and the way back breaks.
     if ((cuts -= 1) >= 0) return void request.socket.destroy();
-    taken.push(uuid);
+    arrived.push(uuid);
     response.end();
   });
   cutting.listen(0, '127.0.0.1');
@@ -41,12 +43,38 @@ test('an event whose request gets no answer comes again, and none is passed over
   });
   await sendEvents(harness, home, 1);
   run();
-  await soon('the event', async () => (taken.length > 0 ? taken : undefined));
+  await soon('the event', async () => (arrived.length > 0 ? arrived : undefined));
   assert.deepEqual(
-    taken,
+    arrived,
     (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid),
   );
   const lines = (await logLines(harness, home, url)).join('\n');
   assert.match(lines, /WARNING The request failed: \w+\. \(index\.ts:\d+:\d+\) It is tried again/);
   assert.doesNotMatch(lines, /Passed over/);
 });
+
+for (const [method, sent] of [
+  ['onEvent', 'await fetch(url, request)'],
+  ['composeWebhook', 'return { url, ...request }'],
+] as const)
+  test(`a host that only an event names, and nobody has, stops no plugin: ${method}`, async () => {
+    const code = `export async function ${method}({ event }, { config }) {
+      const url = event === 'sent' ? config.address : 'http://' + event;
+      const request = { method: 'POST', body: JSON.stringify(event) };
+      ${sent};
+    }`;
+    const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
+      config: { address: target.url },
+      allowed_hosts: ['127.0.0.1', '*.nowhere.invalid'],
+    });
+    await sendEvents(harness, home, 1, 'stranger.nowhere.invalid');
+    await sendEvents(harness, home, 2);
+    run();
+    assert.deepEqual(await taken(2), ['sent', 'sent']);
+    const lines = await soon('the line of the event', async () => {
+      const text = (await logLines(harness, home, url)).join('\n');
+      return text.includes('There is no host stranger.nowhere.invalid.') ? text : undefined;
+    });
+    assert.match(lines, /Passed over the event/);
+    assert.doesNotMatch(lines, /tried again/);
+  });

@@ -7,6 +7,7 @@ const needs = openNeededHosts({
     'fetch(`https://${config.area}.api-example.com/${event.tenant}`);\n//# ' +
     'sourceMappingURL=data:application/json;base64,ZXZpbA==',
   config: { area: 'EU', address: 'http://127.0.0.1:99/x', mail: 'someone@bücher.de' },
+  allowed_hosts: ['*.api-example.com', 'Hooks.Partner.test'],
   attachments: {
     key: {
       content_type: 'application/json',
@@ -24,6 +25,8 @@ const cases: [string, boolean][] = [
   ['xn--bcher-kva.de', true],
   ['evil.api-example.com', false],
   ['evil.test', false],
+  ['hooks.partner.test', true],
+  ['evil.partner.test', false],
   ['zxzpba.com', false],
   ['apiexample.com', false],
   ['[::1]', true],

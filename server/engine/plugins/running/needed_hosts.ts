@@ -21,17 +21,25 @@ type Sources = {
   code: string;
   config: Record<string, unknown>;
   attachments: Record<string, PluginAttachment>;
+  allowed_hosts: string[];
 };
 
 /**
  * A function that says whether a host is one that the plugin needs: each part of its name is a word
- * of the code or of the settings, also where the name is put together from both. A host that
- * only an event names is none: whoever may send events could else bring everything to a stop.
+ * of the code or of the settings, also where the name is put together from both, or it stands
+ * among the allowed hosts as it is. A host that only an event names is none: whoever may send
+ * events could else bring everything to a stop.
  */
-export function openNeededHosts({ code, config, attachments }: Sources): (host: string) => boolean {
+export function openNeededHosts({
+  code,
+  config,
+  attachments,
+  allowed_hosts,
+}: Sources): (host: string) => boolean {
   const files = Object.values(attachments).map(({ contents }) => Buffer.from(contents).toString());
   const texts = [JSON.stringify(config), ...files, readCode(code).text];
   return (host) =>
+    allowed_hosts.some((allowed) => allowed.toLowerCase() === host) ||
     domainToUnicode(host)
       .split(/[^\p{L}\p{N}]+/u)
       .every((part) => part === '' || texts.some((text) => hasWord(text, part)));

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
 import { shapeOf } from '../../../platform/shape.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
-import { HostNotAllowed, fetchForPlugin } from '../sandbox/plugin_fetch.ts';
+import { HostNotAllowed, HostNotFound, fetchForPlugin } from '../sandbox/plugin_fetch.ts';
 import type { LoadedConfig } from './loaded_config.ts';
 import { HostNeededError } from './needed_hosts.ts';
 import type { Running } from './running.ts';
@@ -21,8 +21,8 @@ const webhook = shapeOf(
 /**
  * Sends what `composeWebhook` gave (null: nothing), through the guard and to allowed hosts alone.
  * Resolves when it was answered with 2xx. Throws a PluginCallError; `is_retry` where another
- * attempt may help: no answer, 408, 425, 429 and 5xx. A HostNeededError when the host is not
- * allowed and the plugin needs it.
+ * attempt may help: no answer, 408, 425, 429 and 5xx, but for a host that does not exist and that
+ * the plugin does not need. A HostNeededError when the host is not allowed and the plugin needs it.
  */
 export async function sendWebhook(
   outbound: Running['outbound'],
@@ -63,6 +63,8 @@ export async function sendWebhook(
     signal.throwIfAborted();
     if (error instanceof HostNotAllowed && needsHost(error.hostname))
       throw new HostNeededError(error.hostname);
+    if (error instanceof HostNotFound && !needsHost(error.hostname))
+      throw fault(`${error.message} Only what the plugin was given names it.`, false);
     // undici throws a TypeError with a cause for the network, and without one for a request that it
     // does not take.
     const isRefused =

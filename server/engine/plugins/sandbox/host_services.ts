@@ -6,7 +6,7 @@ import { shapeOf } from '../../../platform/shape.ts';
 import type { Shape } from '../../../platform/shape.ts';
 import { PluginError } from '../plugin.ts';
 import { parse } from './fault.ts';
-import { HostNotAllowed, PluginRequest, fetchForPlugin } from './plugin_fetch.ts';
+import { HostNotAllowed, HostNotFound, PluginRequest, fetchForPlugin } from './plugin_fetch.ts';
 
 /**
  * An event that a plugin adds to its project; without `distinct_id` and `timestamp` the platform's
@@ -53,6 +53,11 @@ export type HostServices = {
   count(values: Record<string, number>): void;
   /** Must not throw. A fetch was refused, because the settings do not allow its host. */
   refused(hostname: string): void;
+  /**
+   * Must not throw. Does the plugin itself need the host? One that only an event names is that
+   * event's fault alone when it does not exist.
+   */
+  isNeeded(hostname: string): boolean;
   /** Resolves when it is certain that the job will run, `delay_ms` from now at the earliest. */
   runJob(name: string, payload: unknown, delay_ms: number): Promise<void>;
 };
@@ -168,6 +173,8 @@ export async function serveRequest(
       error instanceof RangeError
     )
       return refusal('Error', error.message);
+    if (error instanceof HostNotFound && !host_api.host.isNeeded(error.hostname))
+      return refusal('Error', `${error.message} Only what the plugin was given names it.`);
     if (name === 'fetch') return failedFetch(error as Error);
     return refusal('RetryError', `The platform could not do ${name} now.`);
   }

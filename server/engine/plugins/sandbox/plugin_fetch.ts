@@ -12,6 +12,15 @@ export class HostNotAllowed extends OutboundRefused {
   }
 }
 
+/** No host of this name exists, as far as the name servers say. */
+export class HostNotFound extends Error {
+  readonly hostname: string;
+  constructor(hostname: string, cause: unknown) {
+    super(`There is no host ${hostname}.`, { cause });
+    this.hostname = hostname;
+  }
+}
+
 const bytes_max = 5 * 1024 * 1024;
 const base64_length_max = Math.ceil(bytes_max / 3) * 4;
 const fetch_milliseconds_max = 10_000;
@@ -50,7 +59,8 @@ const reserved_headers =
  * `*.example.com` for every name below it; on every port) and that the server's guard lets through,
  * at most 5 MiB each way, within 10 s. A redirect of GET or HEAD is followed when its target
  * fulfils the same; any other is the answer. Throws an OutboundRefused for what is not allowed, a
- * RangeError for what is too large, and what the client throws for a fault of the network.
+ * RangeError for what is too large, a HostNotFound, and what the client throws for any other fault
+ * of the network.
  */
 export async function fetchForPlugin(
   outbound: Pick<Outbound, 'fetch'>,
@@ -66,13 +76,12 @@ export async function fetchForPlugin(
       ? null
       : Buffer.from(request.body, 'base64');
   for (let hops = 0; hops <= redirects_max; hops += 1) {
-    const response = await outbound.fetch(url, {
-      method: request.method,
-      headers,
-      body,
-      redirect: 'manual',
-      signal: ending,
-    });
+    const response = await outbound
+      .fetch(url, { method: request.method, headers, body, redirect: 'manual', signal: ending })
+      .catch((error: Error) => {
+        const { code } = (error.cause ?? {}) as { code?: unknown };
+        throw code === 'ENOTFOUND' ? new HostNotFound(url.hostname, error.cause) : error;
+      });
     const location =
       response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
     if (location === null || body !== null || !['GET', 'HEAD'].includes(request.method))

@@ -42,6 +42,21 @@ before(async () => {
             ),
         );
         app.get(
+          '/api/long_pages/',
+          {
+            config: { scope: 'project:read' },
+            schema: { querystring: PageQuery, response: { 200: pageOf(Type.Unknown()) } },
+          },
+          (request) =>
+            answerPage(
+              request,
+              deps.db,
+              ({ limit, offset }) => sql`SELECT n, repeat('x', 500000) AS text
+                FROM generate_series(1, 150) n ORDER BY n LIMIT ${limit} OFFSET ${offset}`,
+              () => sql`SELECT 150 AS count`,
+            ),
+        );
+        app.get(
           '/api/cursors/',
           {
             config: { scope: 'project:read' },
@@ -99,6 +114,23 @@ test('offset lists: links are absolute, keep parameters, are null at the ends', 
   const exact = await get('/api/pages/?limit=25');
   assert.deepEqual([exact.body.count, exact.body.next, exact.body.results.length], [25, null, 25]);
   assert.equal((await get('/api/pages/?limit=100000')).status, 200);
+});
+
+test('a page of very long records is shorter, and `next` goes on behind it', async () => {
+  const seen: number[][] = [];
+  let path = '/api/long_pages/?limit=1000';
+  for (;;) {
+    const { body } = await get(path);
+    seen.push(body.results.map(({ n }: { n: number }) => n));
+    assert.equal(body.count, 150);
+    if (body.next === null) break;
+    path = local(body.next);
+  }
+  assert.equal(path, '/api/long_pages/?limit=1000&offset=134');
+  assert.deepEqual(
+    seen.flat(),
+    Array.from({ length: 150 }, (_, index) => index + 1),
+  );
 });
 
 test('a limit or offset that is not a whole number in range is 400', async () => {

@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
 import type { Queryable } from '../../postgres/database.ts';
 import { nullable } from '../../nullable.ts';
+import { fittingRows } from './fitting_rows.ts';
 import { query } from './query.ts';
 
 const default_limit = 100;
@@ -65,7 +66,7 @@ export function pageAsked(request: FastifyRequest): Page {
  * Answers an offset list: `rows` selects one page in a stable order and ends before LIMIT, `count`
  * selects `count`. Guarantee: the count is asked for only where the page itself does not tell it,
  * so a short list is one round trip. `page` is what the request asks for, unless the list has
- * limits of its own.
+ * limits of its own. A page of very long records is shorter, and `next` goes on behind it.
  */
 export async function answerPage<Row>(
   request: FastifyRequest,
@@ -74,23 +75,25 @@ export async function answerPage<Row>(
   count: () => Sql,
   page = pageAsked(request),
 ) {
-  const results = await db.rows<Row>(rows(page));
-  const told = results.length < page.limit && (results.length > 0 || page.offset === 0);
+  const limit = await fittingRows(db, rows(page), page.limit);
+  const results = await db.rows<Row>(rows({ ...page, limit }));
+  const told = results.length < limit && (results.length > 0 || page.offset === 0);
   const total = told
     ? page.offset + results.length
     : ((await db.row<{ count: number }>(count()))?.count ?? 0);
-  return pageAnswer(request, page, total, results);
+  return pageAnswer(request, page, total, results, limit);
 }
 
-/** The envelope around rows that were found otherwise. */
+/** The envelope around rows that were found otherwise, at most `served` of them. */
 export function pageAnswer<Row>(
   request: FastifyRequest,
   page: Page,
   count: number,
   results: Row[],
+  served = page.limit,
 ) {
   const { limit, offset } = page;
-  const next = offset + limit < count ? linkTo(request, { limit, offset: offset + limit }) : null;
+  const next = offset + served < count ? linkTo(request, { limit, offset: offset + served }) : null;
   const previous =
     offset > 0 ? linkTo(request, { limit, offset: Math.max(0, offset - limit) }) : null;
   return { count, next, previous, results };

@@ -1,0 +1,23 @@
+import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import type { Queryable } from '../../postgres/database.ts';
+
+const page_bytes_max = 64 * 1024 * 1024;
+/** Pages up to here are read as they are asked for: a look beforehand would cost as much again. */
+const usual_rows_max = 100;
+
+/**
+ * How many of the rows that a statement selects are read at once: all up to the limit, or so many
+ * of the first as have 64 MiB together, but 100 in any case. A thousand records at their longest
+ * would be more than the memory of the process.
+ */
+export async function fittingRows(db: Queryable, rows: Sql, limit: number): Promise<number> {
+  if (limit <= usual_rows_max) return limit;
+  // OFFSET 0 keeps the lengths apart from the sum, which else would keep the rows themselves.
+  const { found, fitting } = (await db.row<{ found: number; fitting: number }>(sql`
+    SELECT count(*) AS found, count(*) FILTER (WHERE total <= ${page_bytes_max}) AS fitting
+    FROM (SELECT sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) AS total
+      FROM (SELECT octet_length(listed::text) AS bytes FROM (${rows}) AS listed OFFSET 0) AS lengths
+    ) AS totals`))!;
+  return fitting === found ? limit : Math.max(fitting, usual_rows_max);
+}
