@@ -66,8 +66,7 @@ function comparisonsOf(tokens: Token[]): Comparison[] | undefined {
     const { attribute, selection } = path;
     // `emails[type eq "work"].value eq "..."`, and `emails[value eq "..."]` by itself.
     for (const one of selection)
-      if (one.attribute !== 'type' && one.attribute !== 'primary')
-        found.push({ attribute: `${attribute}.${one.attribute}`, value: one.value });
+      found.push({ ...one, attribute: `${attribute.split('.')[0]}.${one.attribute}` });
     if (tokens[0]?.text.toLowerCase() === 'eq') {
       tokens.shift();
       const value = valueOf(tokens.shift());

@@ -7,7 +7,7 @@ import type { Place } from './calling.ts';
 import { settleLevels } from './levels.ts';
 import { movedMail } from './moved_mail.ts';
 import { ScimRefused } from './refusal.ts';
-import { endMailedLinks, findPerson, isElsewhere, keepPerson } from './user_store.ts';
+import { endMailedLinks, findPerson, isElsewhere, isInvited, keepPerson } from './user_store.ts';
 import type { PersonRow } from './user_store.ts';
 import { refuseOutside } from './user_resource.ts';
 import type { UserChange } from './user_resource.ts';
@@ -109,6 +109,8 @@ async function changeAddress(place: Place, person: PersonRow, email: string): Pr
     throw refused(`${person.email} belongs to other organizations as well: ${oneself}`);
   const other = await findUserByEmail(tx, email);
   if (other !== undefined && other.id !== person.user_id) throw taken(email);
+  if (await isInvited(tx, email))
+    throw refused(`An invite waits for ${email}: have it taken back or accepted first.`);
   await updateUser(tx, person.user_id, { email });
   await endMailedLinks(tx, person.user_id);
   const message = movedMail(person.email, email, organization.name);

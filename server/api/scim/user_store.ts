@@ -83,6 +83,10 @@ function personTerm({ attribute, value }: Comparison): Sql | undefined {
       return text === undefined
         ? sql`false`
         : sql`comparable_address(p.email) = comparable_address(${withPlainDomain(text)})`;
+    case 'emails.type':
+      return text?.toLowerCase() === 'work' ? sql`true` : sql`false`;
+    case 'emails.primary':
+      return value === true ? sql`true` : sql`false`;
     case 'id':
       return text !== undefined && isUuid(text) ? sql`p.uuid = ${text}::uuid` : sql`false`;
     case 'externalid':
@@ -155,6 +159,13 @@ export async function isElsewhere(
 ): Promise<boolean> {
   const row = await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user_id}
     AND organization_id <> ${organization.id}::uuid LIMIT 1`);
+  return row !== undefined;
+}
+
+/** Waits an invite of any organization for the address? Whoever had the address could take it. */
+export async function isInvited(tx: Transaction, email: string): Promise<boolean> {
+  const row = await tx.row(sql`SELECT 1 FROM invites
+    WHERE comparable_address(target_email) = comparable_address(${email}) LIMIT 1`);
   return row !== undefined;
 }
 
