@@ -7,6 +7,9 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 import type { Level } from '../members/schema.ts';
 import type { DomainPlace } from './store.ts';
 
+/** Entries that are hashed at a time: some milliseconds of the event loop. */
+const lot = 250;
+
 /** Says any group of the directory something of levels? */
 export async function hasLevels(tx: Transaction, domain_id: string): Promise<boolean> {
   const row = await tx.row(sql`SELECT 1 FROM scim_groups WHERE domain_id = ${domain_id}::uuid
@@ -62,5 +65,8 @@ export async function settleAndTell(
 ): Promise<void> {
   const { id } = place.organization;
   const entries = await settleLevels(tx, place, had_levels);
-  await appendActivities(tx, secrets, { organization_id: id }, actor, entries);
+  for (let first = 0; first < entries.length; first += lot) {
+    const some = entries.slice(first, first + lot);
+    await appendActivities(tx, secrets, { organization_id: id }, actor, some);
+  }
 }
