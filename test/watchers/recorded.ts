@@ -67,6 +67,7 @@ const may_record_more: Record<string, string> = {
   ...Object.fromEntries(
     [
       'PATCH /api/organizations/:organization_id/domains/:id/scim/groups/:group_id/',
+      'PUT /api/organizations/:organization_id/domains/:id/scim/groups/:group_id/',
       'POST /scim/v2/:domain_id/Groups',
       'PUT /scim/v2/:domain_id/Groups/:id',
       'PATCH /scim/v2/:domain_id/Groups/:id',

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { uuidParameter } from '../../platform/http/caller/access.ts';
@@ -12,8 +12,8 @@ import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { findDomain } from '../domains/store.ts';
 import { baseUrl, hashOf } from './calling.ts';
-import { hasLevels, settleAndTell } from './levels.ts';
-import { Directory, Group, GroupPatch, NewToken } from './schema.ts';
+import { settleAndTell } from './levels.ts';
+import { Directory, Group, GroupPatch, GroupPut, NewToken } from './schema.ts';
 import type { DirectoryRow, GroupRow } from './schema.ts';
 import { deleteDirectory, findGroupRow, readDirectory, setGroupLevel, setToken } from './store.ts';
 import type { DomainPlace } from './store.ts';
@@ -116,38 +116,41 @@ function groupRoutes(app: FastifyInstance, deps: Deps): void {
     },
     async (request) => groupOf(deps.db, request, await placeOf(deps.db, request)),
   );
+  const description =
+    'While any group of the directory has a level, whom the directory has in hand has the ' +
+    'highest level of their groups, else 1; owners are left alone. Where the last level is ' +
+    'taken away, levels stay as they are.';
+  const summary = 'Say what level the people of a group have';
+  const response = { 200: Group };
   app.patch(
     group_url,
-    {
-      config: changing,
-      schema: {
-        summary: 'Say what level the people of a group have',
-        description:
-          'While any group of the directory has a level, whom the directory has in hand has the ' +
-          'highest level of their groups, else 1; owners are left alone. Where the last level is ' +
-          'taken away, levels stay as they are.',
-        body: GroupPatch,
-        response: { 200: Group },
-      },
-    },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const place = await placeOf(tx, request, 'lock');
-        const before = await groupOf(tx, request, place, 'lock');
-        ifMatch(request, before);
-        const { level = before.level } = body(request, GroupPatch);
-        await setGroupLevel(tx, before.id, level);
-        const after = await groupOf(tx, request, place);
-        const changes = changesOf(before, after);
-        // By hand nobody loses a level with the last mapping: whoever takes it away sees the people.
-        const decides = changes.length > 0 && (await hasLevels(tx, place.domain_id));
-        if (decides)
-          await settleAndTell(tx, deps.secrets, place, actorOf(request, undefined), true);
-        const { id: item_id, display_name: item_name } = after;
-        record({ activity: 'updated', scope: 'scim_group', item_id, item_name, changes }, before);
-        return after;
-      }),
+    { config: changing, schema: { summary, description, body: GroupPatch, response } },
+    changeGroup(deps, GroupPatch),
   );
+  app.put(
+    group_url,
+    { config: changing, schema: { summary, description, body: GroupPut, response } },
+    changeGroup(deps, GroupPut),
+  );
+}
+
+function changeGroup({ secrets }: Deps, schema: typeof GroupPatch | typeof GroupPut) {
+  return (request: FastifyRequest, reply: FastifyReply) =>
+    write(request, reply, 200, async (tx, record) => {
+      const place = await placeOf(tx, request, 'lock');
+      const before = await groupOf(tx, request, place, 'lock');
+      ifMatch(request, before);
+      const { level = before.level } = body(request, schema);
+      await setGroupLevel(tx, before.id, level);
+      const after = await groupOf(tx, request, place);
+      const changes = changesOf(before, after);
+      // Nobody loses a level by hand with the last one: whoever takes it away looks at the people.
+      if (changes.length > 0)
+        await settleAndTell(tx, secrets, place, actorOf(request, undefined), false);
+      const { id: item_id, display_name: item_name } = after;
+      record({ activity: 'updated', scope: 'scim_group', item_id, item_name, changes }, before);
+      return after;
+    });
 }
 
 type Place = DomainPlace & { is_verified: boolean };

@@ -59,5 +59,7 @@ export const NewToken = Type.Object(
 /** A directory with its new token. */
 export type NewTokenRow = Static<typeof NewToken>;
 
+/** Body of PUT of a group. */
+export const GroupPut = Type.Object({ level: Level });
 /** Body of PATCH of a group: only what is sent is changed. */
 export const GroupPatch = Type.Object({ level: Type.Optional(Level) });
