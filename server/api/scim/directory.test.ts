@@ -93,7 +93,7 @@ test('people switch a directory on, give it another token, and switch it off', a
   assert.deepEqual(await own.entries(2), [`deleted scim ${name}`, `rolled scim ${name}`]);
 });
 
-test('who is provisioned signs in by SAML; who is deactivated does not come back by it', async () => {
+test('who is provisioned signs in by SAML; who is deactivated does not', async () => {
   const own = await newDirectory(harness);
   await world.change(own, own.domain, saml);
   const { id, userName: email } = await own.provision('ada', { name: { givenName: 'Ada' } });
@@ -113,7 +113,7 @@ test('who is provisioned signs in by SAML; who is deactivated does not come back
   assert.deepEqual(await signIn(email), [other.organization.id, home]);
 });
 
-test('an invite does not bring back whom the directory has deactivated, until it lapses', async () => {
+test('an invite brings nobody back whom the directory has deactivated', async () => {
   const own = await newDirectory(harness);
   const { id, userName: email } = await own.provision('ada');
   const url = `/api/organizations/${own.organization.id}/invites/`;

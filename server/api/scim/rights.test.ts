@@ -20,7 +20,7 @@ const setAddress = (id: string, email: string) =>
 const lapse = (own: TestDirectory, state = 'lapsed') =>
   harness.deps.db.run(sql`UPDATE domains SET state = ${state} WHERE id = ${own.domain.id}`);
 
-test('a token opens the directory of its domain, while that is verified, and nothing else', async () => {
+test('a token opens the directory of its verified domain, and nothing else', async () => {
   const [own, other] = [await newDirectory(harness), await newDirectory(harness)];
   const ada = await own.provision('ada');
   const at = own.domain.domain;
@@ -116,7 +116,7 @@ test('an address is moved within the domain alone, and never to somebody else’
   );
 });
 
-test('nobody leaves the directory’s hands by an address elsewhere, nor gives it theirs', async () => {
+test('an address elsewhere leads out of nobody’s hands, and gives it to nobody', async () => {
   const own = await newDirectory(harness);
   const at = own.domain.domain;
   // Never told of by the directory, which has looked at them and remembers the id.

@@ -17,7 +17,7 @@ async function found(own: TestDirectory, filter: string): Promise<string[]> {
   return body.Resources.map(({ userName }: Resource) => userName.split('@')[0]);
 }
 
-test('a life as Okta tells it: looked for, created, changed, deactivated, brought back', async () => {
+test('a life as Okta tells it, from the look for somebody to their return', async () => {
   const own = await newDirectory(harness);
   const at = own.domain.domain;
   assert.deepEqual(await found(own, `userName eq "isaac.brock@${at}"`), []);

@@ -134,7 +134,8 @@ function refuse({ vouched: { email, method }, home, account, standing, joins }: 
   if (!isExpected && standing.is_deactivated)
     throw new SignInRefused(
       'deactivated',
-      `The directory of ${home?.domain.domain} has deactivated ${email}: activate the person there.`,
+      `The directory of ${home?.domain.domain} has deactivated ${email}: activate the person ` +
+        'there.',
     );
   if (!isExpected)
     throw new SignInRefused(

@@ -90,8 +90,8 @@ export async function lockChain(
     INSERT INTO activity_heads (chain_id, number, hash, seal)
       VALUES (${chain_id}::uuid, ${entries}::integer, ${genesis_hash}, ${empty})
     ON CONFLICT (chain_id) DO UPDATE SET number = activity_heads.number + ${entries}::integer
-    RETURNING number - ${entries}::integer + 1 AS number, hash AS previous_hash, seal AS previous_seal,
-      clock_timestamp() AS created_at`);
+    RETURNING number - ${entries}::integer + 1 AS number, hash AS previous_hash,
+      seal AS previous_seal, clock_timestamp() AS created_at`);
   return head!;
 }
 
