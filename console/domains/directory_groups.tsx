@@ -99,8 +99,8 @@ function ChangeLevel({
             ? {
                 title: `Let ${display_name} decide levels?`,
                 text:
-                  'From now on groups decide: everybody whom the directory looks after and who is ' +
-                  'in no group of administrators becomes a member. Owners stay owners.',
+                  'From now on groups decide: everybody whom the directory looks after and who ' +
+                  'is in no group of administrators becomes a member. Owners stay owners.',
                 button: 'Let groups decide',
                 keep: 'Leave levels as they are',
               }

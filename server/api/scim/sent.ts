@@ -10,7 +10,7 @@ import { ScimRefused, invalidValue } from './refusal.ts';
 export type Operation = { kind: 'add' | 'replace' | 'remove'; path: Path; value: unknown };
 
 const external_id_length_max = 500;
-const operations_max = 1_000;
+const operations_max = 10_000;
 
 /** The body as an object; throws 400 for anything else. */
 export function objectBody(request: FastifyRequest): Fields {

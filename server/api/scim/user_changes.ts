@@ -9,7 +9,7 @@ import { movedMail } from './moved_mail.ts';
 import { ScimRefused } from './refusal.ts';
 import { endMailedLinks, findPerson, isElsewhere, isInvited, keepPerson } from './user_store.ts';
 import type { PersonRow } from './user_store.ts';
-import { refuseOutside } from './user_resource.ts';
+import { addressOf } from './user_resource.ts';
 import type { UserChange } from './user_resource.ts';
 
 /**
@@ -22,7 +22,8 @@ export async function changePerson(
   sent: UserChange,
 ): Promise<{ after: PersonRow; entry: Entry }> {
   const { tx, directory } = place;
-  await changeAccount(place, before, sent);
+  // Whoever leaves is taken out, whatever else is sent: Entra renames the accounts that it closes.
+  if (sent.is_active !== false) await changeAccount(place, before, sent);
   const known = 'external_id' in sent ? { external_id: sent.external_id ?? null } : {};
   await keepPerson(tx, directory, before.user_id, known);
   if (sent.is_active === false && before.member_id !== null) await deactivate(place, before);
@@ -80,7 +81,7 @@ export function bySayOf({ domain }: { domain: string }) {
 async function changeAccount(place: Place, before: PersonRow, sent: UserChange): Promise<void> {
   const { tx } = place;
   const { email, first_name, last_name } = sent;
-  if (email !== undefined && comparable(email) !== comparable(before.email))
+  if (email !== undefined && comparable(email.trim()) !== comparable(before.email))
     await changeAddress(place, before, email);
   if (!before.is_in_domain) return;
   const names = Object.entries({ first_name, last_name }).filter(
@@ -96,12 +97,12 @@ const comparable = (address: string) =>
  * Whoever reads the new mailbox can have a new password sent there. So a directory moves only
  * accounts that give nothing which it could not take and give itself.
  */
-async function changeAddress(place: Place, person: PersonRow, email: string): Promise<void> {
+async function changeAddress(place: Place, person: PersonRow, sent: string): Promise<void> {
   const { tx, deps, afterwards, directory } = place;
   const { domain, organization } = directory;
+  const email = addressOf(directory, sent);
   const refused = (detail: string) => new ScimRefused(400, 'mutability', detail);
   const oneself = 'they have to change the address themselves, in their account.';
-  refuseOutside(directory, email);
   if (!person.is_in_domain)
     throw refused(`${person.email} is no address of ${domain} any more: ${oneself}`);
   if (person.level === 15) throw refused(`${person.email} is an owner: ${oneself}`);

@@ -11,6 +11,7 @@ import type { PersonRow } from './user_store.ts';
 
 /** What of a person a request sets. */
 export type UserChange = {
+  /** As it was sent: `addressOf` says whether it can be one. */
   email?: string;
   first_name?: string;
   last_name?: string;
@@ -32,7 +33,7 @@ export function readUserChange(operations: Operation[]): UserChange {
   const change: UserChange = {};
   for (const operation of operations) {
     const { kind, path } = operation;
-    if (path.attribute === 'username') change.email = addressOf(requiredOf(operation));
+    if (path.attribute === 'username') change.email = requiredOf(operation);
     else if (path.attribute === 'active') change.is_active = booleanOf(kept(operation));
     else if (path.attribute === 'externalid') change.external_id = externalIdOf(operation);
     else if (path.attribute === 'name.givenname') change.first_name = nameOf(operation);
@@ -43,12 +44,12 @@ export function readUserChange(operations: Operation[]): UserChange {
   return change;
 }
 
-/** The address of a whole resource: its `userName`, else the primary or first of its `emails`. */
+/** The address in the `emails` of a whole resource: the primary one, else the first. */
 export function addressSent(operations: Operation[]): string | undefined {
   const list = operations.find(({ path }) => path.attribute === 'emails')?.value;
   const emails = Array.isArray(list) ? list.filter(isFields) : [];
   const found = emails.find(({ primary }) => primary === true) ?? emails[0];
-  return typeof found?.['value'] === 'string' ? addressOf(found['value']) : undefined;
+  return typeof found?.['value'] === 'string' ? found['value'] : undefined;
 }
 
 function requiredOf(operation: Operation): string {
@@ -61,14 +62,22 @@ function kept(operation: Operation): Operation {
   throw new ScimRefused(400, 'mutability', 'userName and active cannot be removed, only replaced.');
 }
 
-/** Plain ASCII, so that no other letters look, or compare, like those of somebody else. */
-function addressOf(text: string): string {
+/**
+ * The address that a text is, of the directory's domain; throws 400 for any other. Plain ASCII, so
+ * that no letters look, or compare, like those of somebody else.
+ */
+export function addressOf({ domain }: CallingDirectory, text: string): string {
   const address = withPlainDomain(text.trim());
-  if (/^[!-~]+$/.test(address) && address.length <= address_length_max && isAddress(address))
-    return address;
+  const is_plain = /^[!-~]+$/.test(address) && address.length <= address_length_max;
+  if (!is_plain || !isAddress(address))
+    throw invalidValue(
+      'userName has to be the e-mail address of the person, in ASCII: let the directory send the ' +
+        'address as userName.',
+    );
+  if (domainOf(address) === domain) return address;
   throw invalidValue(
-    'userName has to be the e-mail address of the person, in ASCII: let the directory send the ' +
-      'address as userName.',
+    `${address} is not an address of ${domain}, for which alone this directory speaks: claim ` +
+      'its domain as well, and give it a directory of its own, or invite the person.',
   );
 }
 
@@ -76,15 +85,6 @@ function nameOf(operation: Operation): string {
   return oneLine(textOf(operation) ?? '')
     .slice(0, name_length_max)
     .toWellFormed();
-}
-
-/** Throws 400 for an address of which the directory's domain says nothing. */
-export function refuseOutside({ domain }: CallingDirectory, address: string): void {
-  if (domainOf(address) === domain) return;
-  throw invalidValue(
-    `${address} is not an address of ${domain}, for which alone this directory speaks: claim ` +
-      'its domain as well, and give it a directory of its own, or invite the person.',
-  );
 }
 
 /** A person as a directory is answered. */

@@ -15,7 +15,7 @@ import { ScimRefused, invalidValue, scim_type, unknown } from './refusal.ts';
 import { objectBody, operationsOfPatch, operationsOfResource } from './sent.ts';
 import { bySayOf, changePerson, getPerson, inactiveAccount } from './user_changes.ts';
 import { join, refuseOnlyOwner, taken } from './user_changes.ts';
-import { addressSent, readUserChange, refuseOutside, userResource } from './user_resource.ts';
+import { addressOf, addressSent, readUserChange, userResource } from './user_resource.ts';
 import type { UserChange } from './user_resource.ts';
 import { findPerson, forgetPerson, keepPerson, listPeople } from './user_store.ts';
 import type { PersonRow } from './user_store.ts';
@@ -118,9 +118,10 @@ async function deletePerson(place: Place): Promise<undefined> {
 async function createPerson(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
   const operations = operationsOfResource(objectBody(request));
   const sent = readUserChange(operations);
-  const email = sent.email ?? addressSent(operations);
-  if (email === undefined)
+  const given = sent.email ?? addressSent(operations);
+  if (given === undefined)
     throw invalidValue('userName is missing: send the e-mail address of the person as userName.');
+  const email = addressOf(request.directory, given);
   void reply.type(scim_type);
   const attempt = () =>
     change(deps, { request, reply }, 201, async (place) => {
@@ -141,7 +142,6 @@ async function createPerson(deps: Deps, request: FastifyRequest, reply: FastifyR
 /** Creates the account where there is none, and makes it a member unless it comes deactivated. */
 async function create(place: Place, email: string, sent: UserChange): Promise<PersonRow> {
   const { tx, deps, directory, record } = place;
-  refuseOutside(directory, email);
   const { is_active = true, external_id = null } = sent;
   const account = await findAccount(place, email, sent);
   const { user_id } = account;
