@@ -34,7 +34,13 @@ export function invalidValue(detail: string): ScimRefused {
 
 /** 404: nobody and nothing whom the directory sees has the id. */
 export function unknown(what: 'User' | 'Group', id: string): ScimRefused {
-  return new ScimRefused(404, undefined, `The directory has no ${what} with the id ${id}.`);
+  return new ScimRefused(
+    404,
+    undefined,
+    id === ''
+      ? `Ask for ${what}s without a slash at the end.`
+      : `The directory has no ${what} with the id ${id}.`,
+  );
 }
 
 /** Answers whatever was thrown as an error of SCIM; what is ours goes to the log. */
