@@ -16,6 +16,8 @@ const scopes = [
   'pipeline_import_app',
   'plugin_config',
   'project',
+  'scim',
+  'scim_group',
 ];
 
 /** The filters of the activity; days are those of UTC. */

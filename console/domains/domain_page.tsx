@@ -13,6 +13,7 @@ import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
+import { DirectorySection } from './directory_section.tsx';
 import { domainOf, domainPath, proof_states } from './domains.ts';
 import { ProviderForm, RulesForm, TestSignIn } from './provider_steps.tsx';
 
@@ -55,6 +56,7 @@ export function DomainPage() {
                   <RulesForm {...given} />
                 </OnlyFor>
               </Section>
+              <DirectorySection {...given} />
               <Section title="Deletion">
                 <OnlyFor organization_id={organization_id}>
                   <GiveUp {...given} />

@@ -22,6 +22,7 @@ import { pluginRoutes } from './plugins/routes.ts';
 import { projectRoutes } from './projects/routes.ts';
 import { queryRoutes } from './query/routes.ts';
 import { retentionRoutes } from './retention/routes.ts';
+import { scimRoutes } from './scim/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { singleSignOnRoutes } from './single_sign_on/routes.ts';
 import { siteAppRoutes } from './site_apps/routes.ts';
@@ -40,6 +41,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   noticeDeliveryRoutes,
   queryRoutes,
   domainRoutes,
+  scimRoutes,
   erasureRoutes,
   eventRoutes,
   captureRoutes,

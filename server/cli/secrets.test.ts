@@ -232,6 +232,7 @@ test('every column of bytes is sealed, or a hash that no change of the key touch
     'plugin_versions.seal',
     'recovery_codes.code_hash',
     'saml_assertions.assertion_hash',
+    'scim_directories.token_hash',
     'sessions.previous_token_hash',
     'sessions.token_hash',
     'sign_in_links.token_hash',

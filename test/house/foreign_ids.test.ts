@@ -53,6 +53,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     plugins[name] = String((await post(collectionUrl(home, name), { name: 'One' })).id);
   const written = await writtenPlugin(harness, home);
   const domain = `${home.project.uuid}.example.com`;
+  const { id: domain_id } = await post(`${organization}domains/`, { domain });
   const [current] = (
     await harness.request('GET', '/api/sessions/', { headers: { cookie: session } })
   ).body.results;
@@ -66,7 +67,8 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     ).id,
     notice_targets: target.id,
     notice_deliveries: await newDelivery(exported.id, target.id),
-    domains: (await post(`${organization}domains/`, { domain })).id,
+    domains: domain_id,
+    groups: await newGroup(domain_id),
     invites: (await post(`${organization}invites/`, { target_email: `who@${domain}` })).id,
     members: home.user.uuid,
     erasures: (await post(`${project}erasures/`, { kind: 'persons', distinct_ids: ['somebody'] }))
@@ -90,6 +92,17 @@ async function newDelivery(export_id: string, target_id: string): Promise<string
       (SELECT team_id FROM batch_exports WHERE id = ${export_id}::uuid), 'infinity' FROM notice
     RETURNING id`);
   return String(row!.id);
+}
+
+/** A group of the directory of the domain. */
+async function newGroup(domain_id: string): Promise<string> {
+  const row = await harness.deps.db.row<{ id: string }>(sql`
+    WITH directory AS (
+      INSERT INTO scim_directories (domain_id, token_hash, mask_value, token_created_at)
+      VALUES (${domain_id}::uuid, ${Buffer.from(domain_id)}, 'x', now()))
+    INSERT INTO scim_groups (id, domain_id, display_name)
+    VALUES (gen_random_uuid(), ${domain_id}::uuid, 'One') RETURNING id`);
+  return row!.id;
 }
 
 type Parameter = { name: string; noun: string };

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { etagOf } from '../../server/platform/http/etag.ts';
 import { newExport } from '../factories/batch_exports/batch_exports.ts';
+import { newDirectory } from '../factories/people/directories.ts';
 import { shareHarness } from '../harness.ts';
 import type { Answer, TestOrganization } from '../harness.ts';
 import { webhook_secret } from '../factories/notices.ts';
@@ -73,6 +74,8 @@ async function records(): Promise<[route: string, path: string, ...more: object[
     ]),
   );
   const [export_id, target_id] = [exported.id, target.split('/').at(-2)];
+  const directory = await newDirectory(harness, home);
+  const group = await directory.ask('POST', '/Groups', { displayName: 'One' });
   const nested = within.flatMap((base, at): [string, string, ...object[]][] => [
     [
       `${base}batch_exports/:id/`,
@@ -93,6 +96,11 @@ async function records(): Promise<[route: string, path: string, ...more: object[
     [
       `${within[0]}domains/:id/`,
       await created(`${organization}domains/`, { domain: 'nothing-changes.example.com' }),
+    ],
+    [
+      `${within[0]}domains/:id/scim/groups/:group_id/`,
+      `${directory.url}groups/${group.body.id}/`,
+      { level: null },
     ],
     ['/api/users/@me/', '/api/users/@me/', { first_name: '' }],
     [

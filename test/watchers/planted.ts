@@ -24,7 +24,7 @@ const secret_fields = new Set([
 /** Shorter ones occur by chance. */
 const secret_length_min = 10;
 /** Whatever looks like a key or a session's token, also where no test has seen it. */
-const forms = /slk_[0-9A-Za-z]{49}|sls_[0-9A-Za-z]{43}/;
+const forms = /slk_[0-9A-Za-z]{49}|sl[cs]_[0-9A-Za-z]{43}/;
 
 /** Remembers every secret that a test sends or is answered, and what is logged meanwhile. */
 export type PlantedSecrets = {

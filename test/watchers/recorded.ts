@@ -64,6 +64,16 @@ const may_record_nothing: Record<string, string> = {
 const may_record_more: Record<string, string> = {
   'POST /api/organizations/:organization_id/configuration/apply/':
     'One for each object that is only taken over or given another key.',
+  ...Object.fromEntries(
+    [
+      'PATCH /api/organizations/:organization_id/domains/:id/scim/groups/:group_id/',
+      'PUT /api/organizations/:organization_id/domains/:id/scim/groups/:group_id/',
+      'POST /scim/v2/:domain_id/Groups',
+      'PUT /scim/v2/:domain_id/Groups/:id',
+      'PATCH /scim/v2/:domain_id/Groups/:id',
+      'DELETE /scim/v2/:domain_id/Groups/:id',
+    ].map((name) => [name, 'One for each member whose level the groups change.'] as const),
+  ),
 };
 
 /**

@@ -14,6 +14,7 @@ import { passwordFault } from '../../platform/passwords/password_rules.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findMember, joinOrganization } from '../members/store.ts';
+import { deactivated_detail } from '../scim/store.ts';
 import { startSession } from '../sessions/store.ts';
 import { refuseEnforced } from '../single_sign_on/store.ts';
 import { actorOf, insertUser } from '../users/store.ts';
@@ -92,6 +93,7 @@ function refuse({ record, addressee }: InviteAnywhere, caller: Caller | undefine
         'This invite is for another address: sign in with the account of that address, or ' +
           'sign out to create one.',
       );
+    if (addressee.is_taken_out) throw forbidden(deactivated_detail);
   } else if (addressee !== undefined) {
     throw signInFirst();
   }

@@ -7,6 +7,7 @@ import { attrOf } from '../../platform/http/bodies/violations.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import type { Level } from '../members/schema.ts';
+import { deactivated_detail } from '../scim/store.ts';
 import { NewInvite } from './schema.ts';
 import { listStandings } from './store.ts';
 import type { InviteFields, Standing } from './store.ts';
@@ -91,13 +92,14 @@ function readItem({ value, prefix }: SentItem): ReadItem {
 
 function addressViolations(
   { prefix }: ReadItem,
-  { membership, first_index }: Standing,
+  { membership, is_taken_out, first_index }: Standing,
   index: number,
 ): Violation[] {
   const attr = attrOf(prefix, 'target_email');
   const found: Violation[] = [];
   if (membership !== null)
     found.push({ attr, code: 'invalid_input', detail: memberDetail(membership) });
+  else if (is_taken_out) found.push({ attr, code: 'invalid_input', detail: deactivated_detail });
   if (first_index < index)
     found.push({
       attr,

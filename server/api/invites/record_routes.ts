@@ -10,6 +10,7 @@ import { write } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { inviteEntry } from './activity.ts';
 import { amendAfterwards } from './amended_answer.ts';
+import { deactivated_detail } from '../scim/store.ts';
 import { memberDetail } from './check.ts';
 import { shownToSender, withLink } from './link.ts';
 import { sendInvites, writeInviteMails } from './mailing.ts';
@@ -92,6 +93,8 @@ function resendRoute(app: FastifyInstance, deps: Deps): void {
         );
         if (standing !== undefined && standing.membership !== null)
           throw invalid(null, 'invalid_input', memberDetail(standing.membership));
+        if (standing?.is_taken_out === true)
+          throw invalid(null, 'invalid_input', deactivated_detail);
         await countRecipients(tx, deps, [{ email: before.record.target_email, attr: null }]);
         await renewInvite(tx, before.record.id, request.caller.user_id, now_ms);
         const invite = await getInvite(request, tx, now_ms);

@@ -5,6 +5,7 @@ import { isoInstant } from '../../platform/clock.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
+import { isBarred } from '../scim/store.ts';
 import { userJson } from '../users/store.ts';
 import { open_for_ms } from './schema.ts';
 import type { InviteRow } from './schema.ts';
@@ -66,11 +67,13 @@ export function findInvite(
 
 /**
  * What stands against an invite of an address: its first place in the list, a membership (of a
- * person who may be deactivated), an open invite with a higher level than the caller's.
+ * person who may be deactivated), a directory that has taken the person out, an open invite with a
+ * higher level than the caller's.
  */
 export type Standing = {
   first_index: number;
   membership: 'active' | 'deactivated' | null;
+  is_taken_out: boolean;
   higher_level: number | null;
 };
 
@@ -93,6 +96,9 @@ export async function listStandings(
         ON m.user_id = u.id
         WHERE comparable_address(u.email) = comparable_address(asked.email)
           AND m.organization_id = ${organization_id}::uuid) AS membership,
+      EXISTS (SELECT 1 FROM users u
+        WHERE comparable_address(u.email) = comparable_address(asked.email)
+          AND ${isBarred(sql`${organization_id}::uuid`, sql`u.id`)}) AS is_taken_out,
       (SELECT i.level FROM invites i WHERE i.organization_id = ${organization_id}::uuid
         AND comparable_address(i.target_email) = comparable_address(asked.email)
         AND i.level > ${caller_level} AND i.sent_at >= ${open_since(now_ms)}::timestamptz) AS
@@ -200,7 +206,7 @@ export type Addressee = {
  */
 export type InviteAnywhere = StoredInvite & {
   organization: { id: string; name: string };
-  addressee: Addressee | undefined;
+  addressee: (Addressee & { is_taken_out: boolean }) | undefined;
 };
 
 /**
@@ -220,10 +226,11 @@ export async function findInviteAnywhere(
   const invite =
     organization === undefined ? undefined : await findInvite(db, organization.id, id, now_ms);
   if (organization === undefined || invite === undefined) return undefined;
-  const addressee = await db.row<Addressee>(sql`
-    SELECT id, uuid, email, trim(first_name || ' ' || last_name) AS name, is_email_verified
-      FROM users WHERE comparable_address(email) =
-      comparable_address(${invite.record.target_email})`);
+  const { id: home } = organization;
+  const addressee = await db.row<NonNullable<InviteAnywhere['addressee']>>(sql`
+    SELECT id, uuid, email, trim(first_name || ' ' || last_name) AS name, is_email_verified,
+      ${isBarred(sql`${home}::uuid`, sql`users.id`)} AS is_taken_out FROM users
+    WHERE comparable_address(email) = comparable_address(${invite.record.target_email})`);
   return { ...invite, organization, addressee };
 }
 

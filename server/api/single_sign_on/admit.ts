@@ -91,7 +91,9 @@ async function look(
     clock.now(),
   );
   const joins =
-    !standing.is_member && (standing.invite_id !== null || letsIn(home, vouched.method));
+    !standing.is_member &&
+    !standing.is_deactivated &&
+    (standing.invite_id !== null || letsIn(home, vouched.method));
   return { vouched, home, account, standing, joins };
 }
 
@@ -128,6 +130,12 @@ function refuse({ vouched: { email, method }, home, account, standing, joins }: 
       'account_unverified',
       `The address of the account ${email} was never verified: let the person verify it, or ` +
         'accept an invite first.',
+    );
+  if (!isExpected && standing.is_deactivated)
+    throw new SignInRefused(
+      'deactivated',
+      `The directory of ${home?.domain.domain} has deactivated ${email}: activate the person ` +
+        'there.',
     );
   if (!isExpected)
     throw new SignInRefused(

@@ -19,6 +19,7 @@ export type RefusalReason =
   | 'sso_enforced'
   | 'no_account'
   | 'not_a_member'
+  | 'deactivated'
   | 'inactive'
   | 'account_unverified'
   | 'link_unknown';

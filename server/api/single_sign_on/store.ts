@@ -9,6 +9,7 @@ import { findVerifiedDomain } from '../domains/store.ts';
 import type { VerifiedDomain } from '../domains/store.ts';
 import { isExpired } from '../invites/store.ts';
 import type { Level } from '../members/schema.ts';
+import { isBarred } from '../scim/store.ts';
 import type { Outcome, Received } from './outcome.ts';
 
 /** A sign-in has to come to its end within this time: 10 minutes. */
@@ -182,13 +183,15 @@ export async function holdHome(
 }
 
 /**
- * How a person stands: the open invite to the organization, membership there, and whether they are
- * a member of, or invited to, any organization.
+ * How a person stands: the open invite to the organization, membership there, whether its directory
+ * has deactivated them, and whether they are a member of, or invited to, any organization. An
+ * invite counts not while they are deactivated.
  */
 export type Standing = {
   invite_id: string | null;
   invite_level: Level | null;
   is_member: boolean;
+  is_deactivated: boolean;
   is_awaited: boolean;
 };
 
@@ -209,14 +212,16 @@ export async function getStanding(
   },
   now_ms: number,
 ): Promise<Standing> {
+  const user = sql`${user_id}::integer`;
   const row = await tx.row<Standing>(sql`
     WITH open AS (
       SELECT i.id, i.level, i.organization_id FROM invites i
         WHERE comparable_address(i.target_email) = comparable_address(${email})
-        AND NOT ${isExpired(now_ms)}),
+        AND NOT ${isExpired(now_ms)} AND NOT ${isBarred(sql`i.organization_id`, user)}),
     memberships AS (SELECT organization_id FROM members WHERE user_id = ${user_id}::integer)
     SELECT here.id AS invite_id, here.level AS invite_level, EXISTS (SELECT 1 FROM memberships
       WHERE organization_id = ${organization_id}::uuid) AS is_member,
+      ${isBarred(sql`${organization_id}::uuid`, user)} AS is_deactivated,
       EXISTS (SELECT 1 FROM memberships UNION ALL SELECT 1 FROM open) AS is_awaited
     FROM (SELECT 1) AS asked LEFT JOIN open here
       ON here.organization_id = ${organization_id}::uuid`);

@@ -64,6 +64,7 @@ const path_parameters: Record<string, string> = {
   organization_id: 'UUID of an organization, or `@current`.',
   project_id: 'Integer id of a project, or `@current`.',
   user__uuid: 'UUID of the person (`user.uuid`), or `@me`.',
+  group_id: 'Id of the group.',
   id: 'Id of the record; `@current` where it is an organization or project.',
 };
 

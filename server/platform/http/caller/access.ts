@@ -104,7 +104,10 @@ function integerId(text: string): number | undefined {
  * The UUID that a path parameter holds. Throws 404 for other text, because nothing can have such an
  * id.
  */
-export function uuidParameter(request: FastifyRequest, name: 'id' | 'batch_export_id'): string {
+export function uuidParameter(
+  request: FastifyRequest,
+  name: 'id' | 'batch_export_id' | 'group_id',
+): string {
   const text = parameterOf(request, name);
   return isUuid(text) ? text : missing();
 }

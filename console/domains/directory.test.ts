@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import sql from 'sql-template-tag';
+import { goTo } from '../../test/console/go_to.ts';
+import { openConsole } from '../../test/console/open_console.ts';
+import { checkEverywhere } from '../../test/console/visitor.ts';
+
+const world = openConsole();
+const { skip } = world;
+
+test('a directory is switched on, given to it, and its groups get levels', { skip }, async () => {
+  const { harness } = world;
+  const home = await harness.newOrganization({ name: 'Acme' });
+  const base = `/api/organizations/${home.organization.id}/domains/`;
+  const claimed = await harness.request('POST', base, {
+    key: home.key,
+    body: { domain: 'acme.example' },
+  });
+  const { id } = claimed.body;
+  const visitor = await world.visit(home.user);
+  const { page } = visitor;
+  const path = `/organizations/${home.organization.id}/domains/${id}`;
+  await page.goto(path);
+  const section = page.getByRole('region', { name: 'Provisioning (SCIM)' });
+  await section.getByText('It can be switched on once the domain is verified.').waitFor();
+  await harness.deps.db.run(sql`UPDATE domains SET state = 'verified' WHERE id = ${id}`);
+  await page.reload();
+  await section.getByRole('button', { name: 'Create the token' }).click();
+  const token = await section.getByLabel('the token of the directory').textContent();
+  await section.getByText('The token was created.').waitFor();
+  await section.getByText('The directory has not asked for anything yet.').waitFor();
+  await section.getByText(`/scim/v2/${id}`).waitFor();
+  await checkEverywhere(page, 'directory_created');
+
+  const ask = async (method: string, of: string, body: object) => {
+    const sent = { key: token!, body };
+    const answer = await harness.request(method, `/scim/v2/${id}${of}`, sent);
+    assert.equal(answer.status, 201, answer.text);
+    return answer.body.id as string;
+  };
+  const ada = await ask('POST', '/Users', { userName: 'ada@acme.example' });
+  await ask('POST', '/Users', { userName: 'bob@acme.example', active: false });
+  await ask('POST', '/Groups', { displayName: '<b>Admins</b>', members: [{ value: ada }] });
+  await ask('POST', '/Groups', { displayName: 'Staff' });
+  await page.reload();
+  await section.getByText('It sees 1 member, and has deactivated 1.').waitFor();
+  await section.getByText('They decide nothing until one is given a level.').waitFor();
+  await section.getByRole('button', { name: 'Level of <b>Admins</b>' }).click();
+  await section.getByLabel('Its people are at least').selectOption('8');
+  await section.getByRole('button', { name: 'Save the level' }).click();
+  await page.getByRole('button', { name: 'Let groups decide' }).click();
+  await section.getByText('The level of <b>Admins</b> was saved.').waitFor();
+  await section.getByRole('row').filter({ hasText: 'Admins' }).getByText('Administrator').waitFor();
+  await section.getByText('Another token, or none').click();
+  await checkEverywhere(page, 'directory_groups');
+
+  const { user } = await harness.newMember(home.organization.id, 1);
+  const reader = await world.visit(user);
+  await reader.page.goto(path);
+  const read = reader.page.getByRole('region', { name: 'Provisioning (SCIM)' });
+  await read.getByText('This is done by administrators of the organization').waitFor();
+  assert.equal(await read.getByRole('button', { name: /^Level|token/ }).count(), 0);
+  await reader.leave();
+
+  await section.getByRole('button', { name: 'Create a new token' }).click();
+  await page.getByRole('button', { name: 'Create the new token' }).click();
+  await section.getByLabel('the token of the directory').waitFor();
+  const old = await harness.request('GET', `/scim/v2/${id}/Users`, { key: token! });
+  assert.equal(old.status, 401);
+  await section.getByRole('button', { name: 'Switch it off' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Switch it off' }).click();
+  await section.getByText('The directory was switched off.').waitFor();
+  await section.getByRole('button', { name: 'Create the token' }).waitFor();
+  assert.equal(await section.getByLabel('the token of the directory').count(), 0);
+  await goTo(page, `/organizations/${home.organization.id}/activity`);
+  await visitor.leave();
+});

@@ -1,0 +1,119 @@
+import { Button, Table } from '@mantine/core';
+import { useState } from 'react';
+import type { DirectoryRow, GroupRow } from '../../server/api/scim/schema.ts';
+import { ChoiceField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { levelChoices, levelWord } from '../members/level_names.ts';
+import { useHasLevel } from '../members/only_for.tsx';
+import { Panel } from '../page/panel.tsx';
+import { Rows } from '../page/rows.tsx';
+import { useDone } from '../page/section.tsx';
+import { directoryOf, directoryPath } from './directory.ts';
+
+type Given = { directory: DirectoryRow; organization_id: string; domain_id: string };
+
+/** The groups that the directory has pushed, and what level each gives; nothing without any. */
+export function DirectoryGroups(given: Given) {
+  const { groups, group_count } = given.directory;
+  const may_change = useHasLevel(given.organization_id);
+  const [chosen_id, choose] = useState<string>();
+  const chosen = groups.find(({ id }) => id === chosen_id);
+  if (group_count === 0) return null;
+  return (
+    <>
+      <h3>Its groups</h3>
+      <p>{ruleOf(groups)}</p>
+      {chosen !== undefined && (
+        <Panel key={chosen.id}>
+          <ChangeLevel {...given} group={chosen} changed={() => choose(undefined)} />
+        </Panel>
+      )}
+      <Rows columns={['Group', 'People', 'Its people are', ...(may_change ? ['Change'] : [])]}>
+        {groups.map((group) => (
+          <Table.Tr key={group.id}>
+            <Table.Th scope="row">
+              <bdi>{group.display_name}</bdi>
+            </Table.Th>
+            <Table.Td data-label="People">{group.member_count.toLocaleString('en')}</Table.Td>
+            <Table.Td data-label="They are">
+              {group.level === null ? (
+                <span className="muted">not decided by it</span>
+              ) : (
+                levelWord(group.level)
+              )}
+            </Table.Td>
+            {may_change && (
+              <Table.Td data-label="Change">
+                <Button size="compact-sm" variant="default" onClick={() => choose(group.id)}>
+                  Level<span className="unseen"> of {group.display_name}</span>
+                </Button>
+              </Table.Td>
+            )}
+          </Table.Tr>
+        ))}
+      </Rows>
+      {group_count > groups.length && (
+        <p>
+          The first {groups.length} of {group_count} by name are shown.
+        </p>
+      )}
+    </>
+  );
+}
+
+function ruleOf(groups: readonly GroupRow[]): string {
+  return groups.every(({ level }) => level === null)
+    ? 'They decide nothing until one is given a level.'
+    : 'Whom the directory looks after has the highest level of their groups, else that of a ' +
+        'member. Owners stay owners.';
+}
+
+function ChangeLevel({
+  directory,
+  organization_id,
+  domain_id,
+  group: { id, display_name, level },
+  changed,
+}: Given & { group: GroupRow; changed: () => void }) {
+  const done = useDone();
+  const is_first = directory.groups.every((one) => one.level === null);
+  return (
+    <>
+      <h3>
+        <bdi>{display_name}</bdi>
+      </h3>
+      <Form
+        method="PATCH"
+        path={`${directoryPath(organization_id, domain_id)}groups/${id}/`}
+        body={({ level: wanted }) => ({ level: wanted === '' ? null : Number(wanted) })}
+        done={async () => {
+          changed();
+          await done(
+            `The level of ${display_name} was saved.`,
+            directoryOf(organization_id, domain_id),
+          );
+        }}
+        button="Save the level"
+        asks={({ level: wanted }) =>
+          is_first && wanted !== ''
+            ? {
+                title: `Let ${display_name} decide levels?`,
+                text:
+                  'From now on groups decide: everybody whom the directory looks after and who ' +
+                  'is in no group of administrators becomes a member. Owners stay owners.',
+                button: 'Let groups decide',
+                keep: 'Leave levels as they are',
+              }
+            : undefined
+        }
+      >
+        <ChoiceField
+          name="level"
+          label="Its people are at least"
+          options={[{ value: '', label: 'Not decided by this group' }, ...levelChoices(8)]}
+          value={level === null ? '' : String(level)}
+        />
+      </Form>
+    </>
+  );
+}

@@ -1,0 +1,119 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { throttled, unauthenticated } from '../../platform/http/errors.ts';
+import type { ApiError } from '../../platform/http/errors.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Afterwards, RecordActivity } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import { ScimRefused } from './refusal.ts';
+import { findCalling, holdCalling, touchDirectory } from './store.ts';
+import type { CallingDirectory } from './store.ts';
+import { isToken } from './token.ts';
+
+// RFC 9110, 11.1: the name of a scheme is case-insensitive.
+const bearer = /^Bearer +(\S+) *$/i;
+const touch_interval_ms = 60_000;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The directory that asks; there on the routes of SCIM. */
+    directory: CallingDirectory;
+  }
+}
+
+/** Where the directory of a domain finds this server. */
+export function baseUrl({ public_url }: Deps['config'], domain_id: string): string {
+  return `${public_url}/scim/v2/${domain_id}`;
+}
+
+/** What is kept of a token. */
+export function hashOf(secrets: Deps['secrets'], token: string): Buffer {
+  return secrets.hash(`scim token ${token}`);
+}
+
+/**
+ * The check in front of every route of SCIM: 401, 429, 403. Wrong tokens count against the address
+ * that they come from, as wrong keys do.
+ */
+export async function admitDirectory(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const { limiter } = request.server;
+  const { domain_id = '' } = request.params as { domain_id?: string };
+  const token = bearer.exec(request.headers.authorization ?? '')?.[1] ?? '';
+  const found =
+    isToken(token) && isUuid(domain_id)
+      ? await findCalling(deps.db, domain_id, hashOf(deps.secrets, token))
+      : undefined;
+  if (found === undefined) {
+    const wait_seconds = limiter.takeRefused(request.ip);
+    throw wait_seconds === undefined ? wrongToken() : throttled(wait_seconds);
+  }
+  const budget = limiter.take(`scim:${found.domain_id}`);
+  if (budget !== undefined) {
+    reply.header('ratelimit-policy', budget.policy).header('ratelimit', budget.remaining);
+    if (budget.wait_seconds !== undefined) throw throttled(budget.wait_seconds);
+  }
+  refuseUnverified(found);
+  request.directory = found;
+  touch(deps, found);
+}
+
+/** A change that a directory asks for, with all that it reads and leaves. */
+export type Place = {
+  deps: Deps;
+  request: FastifyRequest;
+  tx: Transaction;
+  record: RecordActivity;
+  afterwards: Afterwards;
+  directory: CallingDirectory;
+};
+
+/**
+ * Every change by a directory goes through here: as `write`, and the organization's lock is held,
+ * so that changes of one organization come one after the other. A token that was replaced, and a
+ * domain that lapsed, while it waited change nothing.
+ */
+export function change<Answer>(
+  deps: Deps,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  status: 200 | 201 | 204,
+  work: (place: Place) => Promise<Answer>,
+): Promise<Answer | FastifyReply> {
+  return write(request, reply, status, async (tx, record, afterwards) => {
+    const directory = await holdCalling(tx, request.directory);
+    if (directory === undefined) throw wrongToken();
+    refuseUnverified(directory);
+    return work({ deps, request, tx, record, afterwards, directory });
+  });
+}
+
+function refuseUnverified({ domain, is_verified }: CallingDirectory): void {
+  if (is_verified) return;
+  throw new ScimRefused(
+    403,
+    undefined,
+    `The domain ${domain} is not verified at present, so its directory decides nothing: put the ` +
+      'TXT record back and let it be looked up (the page of the domain says how).',
+  );
+}
+
+function wrongToken(): ApiError {
+  return unauthenticated(
+    'authentication_failed',
+    'Send the token of the directory in the header "Authorization: Bearer slc_...", to the base ' +
+      'URL of its domain. This one is unknown here, or a newer one took its place.',
+  );
+}
+
+function touch({ db, clock, log }: Deps, { domain_id, last_used_at }: CallingDirectory): void {
+  const now = clock.now();
+  const before = now - touch_interval_ms;
+  if (last_used_at !== null && Date.parse(last_used_at) > before) return;
+  touchDirectory(db, domain_id, now, before).catch((error: unknown) =>
+    log.warn({ err: error }, 'last_used_at of a directory could not be moved'),
+  );
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { newDirectory, patchOf } from '../../../test/factories/people/directories.ts';
+import type { TestDirectory } from '../../../test/factories/people/directories.ts';
+import { openDomainWorld } from '../../../test/factories/people/domains.ts';
+import type { DomainWorld } from '../../../test/factories/people/domains.ts';
+import {
+  accountAt,
+  beginSaml,
+  genuine,
+  openNavigator,
+  respond,
+} from '../../../test/factories/people/single_sign_on.ts';
+import type { Harness } from '../../../test/harness.ts';
+import { testIdentityProvider } from '../../../test/saml/identity_provider.ts';
+
+let world: DomainWorld;
+let harness: Harness;
+before(async () => {
+  world = await openDomainWorld();
+  harness = world.harness;
+});
+after(() => world.close());
+
+const provider = testIdentityProvider('acme');
+const saml = {
+  saml_entity_id: provider.entity_id,
+  saml_acs_url: provider.sso_url,
+  saml_x509_cert: provider.certificate,
+  jit_provisioning_enabled: true,
+};
+
+/** A whole sign-in through the provider; gives the organizations that the person is in then. */
+async function signIn(email: string): Promise<string[] | undefined> {
+  const browser = openNavigator(harness);
+  const request = await beginSaml(browser, email);
+  const clock = { now: () => world.now(), pass: () => undefined };
+  await respond(browser, genuine({ clock }, request, { email }));
+  const account = await accountAt(harness, browser);
+  return account?.organizations.map(({ id }: { id: string }) => id);
+}
+
+const setActive = async (own: TestDirectory, id: string, active: boolean) => {
+  const answer = await own.ask(
+    'PATCH',
+    `/Users/${id}`,
+    patchOf({ op: 'replace', value: { active } }),
+  );
+  assert.equal(answer.status, 200, answer.text);
+};
+const setState = (own: TestDirectory, state: string) =>
+  harness.deps.db.run(sql`UPDATE domains SET state = ${state} WHERE id = ${own.domain.id}`);
+
+test('people switch a directory on, give it another token, and switch it off', async () => {
+  const home = await harness.newOrganization();
+  const member = await harness.newMember(home.organization.id, 1);
+  const claimed = await world.claim(home);
+  const url = `/api/organizations/${home.organization.id}/domains/${claimed.id}/scim/`;
+  const send = (method: string, path: string, key = home.key) =>
+    harness.request(method, path, { key, ...(method === 'GET' ? {} : { body: {} }) });
+  const early = await send('POST', `${url}token/`);
+  assert.deepEqual([early.status, early.body.code], [400, 'verification_required']);
+  const off = await send('GET', url, member.key);
+  assert.deepEqual(
+    [off.body.is_on, off.body.mask_value, off.body.base_url],
+    [false, null, `${harness.deps.config.public_url}/scim/v2/${claimed.id}`],
+  );
+  assert.equal((await send('DELETE', url)).status, 404);
+  const own = await newDirectory(harness, home);
+  assert.equal((await send('POST', `${own.url}token/`, member.key)).status, 403);
+  const tried = await send('POST', `${own.url}token/?validate_only=true`);
+  assert.deepEqual([tried.status, tried.body.token], [200, undefined]);
+  const ada = await own.provision('ada');
+  await setActive(own, (await own.provision('bob')).id, false);
+  const { body } = await send('GET', own.url);
+  assert.deepEqual(
+    [body.is_on, body.active_people, body.deactivated_people, body.groups, body.group_count],
+    [true, 1, 1, [], 0],
+  );
+  assert.match(body.mask_value, /^slc_\.\.\.\w{4}$/);
+  assert.equal(Date.parse(body.last_used_at), world.now());
+  const rolled = await send('POST', `${own.url}token/`);
+  assert.equal(rolled.status, 201);
+  assert.equal((await own.ask('GET', '/Users')).status, 401);
+  const known = await own.ask('GET', `/Users/${ada.id}`, undefined, rolled.body.token);
+  assert.equal(known.status, 200);
+  assert.equal((await send('DELETE', own.url, member.key)).status, 403);
+  assert.equal((await send('DELETE', own.url)).status, 204);
+  assert.equal((await own.ask('GET', '/Users', undefined, rolled.body.token)).status, 401);
+  assert.equal(await own.levelOf(ada['userName']), 1);
+  const name = own.domain.domain;
+  assert.deepEqual(await own.entries(2), [`deleted scim ${name}`, `rolled scim ${name}`]);
+});
+
+test('who is provisioned signs in by SAML; who is deactivated does not', async () => {
+  const own = await newDirectory(harness);
+  await world.change(own, own.domain, saml);
+  const { id, userName: email } = await own.provision('ada', { name: { givenName: 'Ada' } });
+  const home = own.organization.id;
+  assert.deepEqual(await signIn(email), [home]);
+  await setActive(own, id, false);
+  assert.equal(await signIn(email), undefined);
+  // Elsewhere they are who they were, and are not put into this organization by the way.
+  const other = await harness.newOrganization();
+  const join = sql`INSERT INTO members (id, organization_id, user_id, level) SELECT
+    gen_random_uuid(), ${other.organization.id}::uuid, id, 1 FROM users WHERE uuid = ${id}::uuid`;
+  await harness.deps.db.run(join);
+  assert.deepEqual(await signIn(email), [other.organization.id]);
+  await setActive(own, id, true);
+  assert.deepEqual(await signIn(email), [other.organization.id, home]);
+  await own.ask('DELETE', `/Users/${id}`);
+  assert.deepEqual(await signIn(email), [other.organization.id, home]);
+});
+
+test('an invite brings nobody back whom the directory has deactivated', async () => {
+  const own = await newDirectory(harness);
+  const { id, userName: email } = await own.provision('ada');
+  const url = `/api/organizations/${own.organization.id}/invites/`;
+  const user = await harness.deps.db.row<{ id: number }>(
+    sql`SELECT id FROM users WHERE uuid = ${id}::uuid`,
+  );
+  const key = await harness.newKey(user!);
+  await harness.deps.db.run(sql`DELETE FROM members WHERE user_id = ${user!.id}`);
+  const invited = await harness.request('POST', url, {
+    key: own.key,
+    body: { target_email: email },
+  });
+  assert.equal(invited.status, 201, invited.text);
+  // Removed by hand, they are nobody whom the directory sees; it creates them again.
+  assert.equal((await own.ask('GET', `/Users/${id}`)).status, 404);
+  await own.provision('ada');
+  await setActive(own, id, false);
+  const body = { target_email: email };
+  const refused = await harness.request('POST', url, { key: own.key, body });
+  assert.deepEqual([refused.status, refused.body.attr], [400, 'target_email']);
+  assert.match(refused.body.detail, /directory of the organization has deactivated/);
+
+  await setState(own, 'lapsed');
+  const { body: invite } = await harness.request('POST', url, { key: own.key, body });
+  await setState(own, 'verified');
+  const accept = () =>
+    harness.request('POST', `/api/invites/${invite.id}/accept/`, { key, body: {} });
+  await harness.deps.db.run(sql`UPDATE users SET is_email_verified = true WHERE id = ${user!.id}`);
+  const forbidden = await accept();
+  assert.deepEqual([forbidden.status, forbidden.body.code], [403, 'permission_denied']);
+  const resent = await harness.request('POST', `${url}${invite.id}/resend/`, { key: own.key });
+  assert.match(`${resent.status} ${resent.body.detail}`, /^400 .*has deactivated/);
+  await setState(own, 'lapsed');
+  assert.equal((await accept()).status, 201);
+  await setState(own, 'verified');
+  const { body: seen } = await own.ask('GET', `/Users/${id}`);
+  assert.equal(seen.active, true);
+});
+
+test('the others are told of who joins, and people of an address that was changed', async () => {
+  const own = await newDirectory(harness);
+  const at = own.domain.domain;
+  const { id } = await own.provision('ada');
+  const [joined] = await world.mailed(own.user.email, 'joined', 1);
+  assert.match(joined!.content.text!, new RegExp(`ada@${at} is now a member`));
+  await own.ask(
+    'PATCH',
+    `/Users/${id}`,
+    patchOf({ op: 'replace', value: { userName: `eve@${at}` } }),
+  );
+  const [moved] = await world.mailed(`ada@${at}`, 'address was changed', 1);
+  assert.match(moved!.content.text!, new RegExp(`the address eve@${at}`));
+  const account = await harness.deps.db.row<{ said: string }>(sql`SELECT activity || ' ' || scope
+    AS said FROM activity WHERE chain_id = ${id}::uuid`);
+  assert.equal(account!.said, 'updated member');
+});
+
+test('a directory goes with its domain, and leaves nothing of a deleted person', async () => {
+  const own = await newDirectory(harness);
+  const [ada, bob] = [await own.provision('ada'), await own.provision('bob')];
+  await own.ask('POST', '/Groups', {
+    displayName: 'A',
+    members: [{ value: ada.id }, { value: bob.id }],
+  });
+  const left = async () =>
+    (await harness.deps.db.row(sql`
+      SELECT (SELECT count(*) FROM scim_users WHERE domain_id = ${own.domain.id}) AS people,
+        (SELECT count(*) FROM scim_group_members m JOIN scim_groups g ON g.id = m.group_id
+          WHERE g.domain_id = ${own.domain.id}) AS members,
+        (SELECT count(*) FROM scim_groups WHERE domain_id = ${own.domain.id}) AS groups`))!;
+  await harness.deps.db.run(sql`DELETE FROM users WHERE uuid = ${ada.id}::uuid`);
+  assert.deepEqual(await left(), { people: 1, members: 1, groups: 1 });
+  await harness.request('DELETE', own.url.replace('scim/', ''), { key: own.key });
+  assert.deepEqual(await left(), { people: 0, members: 0, groups: 0 });
+  assert.equal(await own.levelOf(bob['userName']), 1);
+});

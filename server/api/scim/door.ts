@@ -1,0 +1,33 @@
+import { body_size_bytes_max } from '../../platform/http/bodies/body.ts';
+import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
+import { scim_type } from './refusal.ts';
+
+/** A group of ten thousand, each with an id, a name and where it is. */
+const values_max = 100_000;
+const body = [scim_type];
+const { config, schema } = hiddenRoute({
+  200: body,
+  201: body,
+  204: [],
+  400: body,
+  401: body,
+  403: body,
+  // An id that is longer than any is refused before the routes are looked at.
+  404: [scim_type, problem],
+  409: body,
+  413: body,
+  415: body,
+  429: body,
+  501: body,
+  503: body,
+});
+
+/**
+ * The options of each route of SCIM. The OpenAPI document leaves them out: what they take and
+ * answer is RFC 7643 and 7644, and `/Schemas` says how much of it.
+ */
+export const scimDoor = {
+  schema,
+  config: { ...config, values_max },
+  bodyLimit: body_size_bytes_max,
+};

@@ -1,0 +1,74 @@
+import { attributeOf, readFilter } from './filter.ts';
+import type { Comparison } from './filter.ts';
+import { invalidValue } from './refusal.ts';
+
+/** What a list is asked for: a page by the place of its first item (from 1), and its attributes. */
+export type ListQuery = { filter: Comparison[]; start: number; count: number };
+
+const count_usual = 100;
+/** Most items that a page of people has; the configuration of the provider says so. */
+export const count_max = 1_000;
+
+/** Reads `filter`, `startIndex` and `count`; other parameters are the directory's own. */
+export function readListQuery(query: unknown): ListQuery {
+  const { filter, startIndex, count } = query as Record<string, unknown>;
+  return {
+    filter: filter === undefined || filter === '' ? [] : readFilter(textOf('filter', filter)),
+    start: Math.min(Math.max(1, integerOf('startIndex', startIndex) ?? 1), 2_147_483_647),
+    count: Math.min(Math.max(0, integerOf('count', count) ?? count_usual), count_max),
+  };
+}
+
+function integerOf(name: string, value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  const text = textOf(name, value);
+  if (!/^-?\d{1,15}$/.test(text)) throw invalidValue(`${name} has to be a whole number.`);
+  return Number(text);
+}
+
+function textOf(name: string, value: unknown): string {
+  if (typeof value !== 'string') throw invalidValue(`${name} may stand only once.`);
+  return value;
+}
+
+/**
+ * The resource with what `attributes` asks for, or without what `excludedAttributes` names; whole
+ * attributes, and `id` and `schemas` always.
+ */
+export function shownOf<Resource extends object>(
+  query: unknown,
+  resource: Resource,
+): Partial<Resource> {
+  const { attributes, excludedAttributes } = query as Record<string, unknown>;
+  const wanted = namesOf(attributes);
+  const unwanted = namesOf(excludedAttributes);
+  if (wanted === undefined && unwanted === undefined) return resource;
+  const shown = Object.entries(resource).filter(([key]) => {
+    const name = key.toLowerCase();
+    if (name === 'id' || name === 'schemas') return true;
+    return wanted === undefined ? !unwanted!.has(name) : wanted.has(name);
+  });
+  return Object.fromEntries(shown) as Partial<Resource>;
+}
+
+/** Does the query leave the attribute out? Then it need not be read at all. */
+export function isLeftOut(query: unknown, attribute: string): boolean {
+  return !(attribute in shownOf(query, { [attribute]: true }));
+}
+
+function namesOf(list: unknown): Set<string> | undefined {
+  if (typeof list !== 'string' || list.trim() === '') return undefined;
+  const names = list.split(',').map((name) => attributeOf(name.trim()).split('.')[0]!);
+  return new Set(names);
+}
+
+/** A page of resources (RFC 7644, 3.4.2). */
+export function listAnswer(total: number, start: number, resources: object[]) {
+  return {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:ListResponse'],
+    totalResults: total,
+    startIndex: start,
+    itemsPerPage: resources.length,
+    Resources: resources,
+  };
+}

@@ -1,0 +1,48 @@
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { admitDirectory } from './calling.ts';
+import { discoveryRoutes } from './discovery.ts';
+import { scimDoor } from './door.ts';
+import { groupRoutes } from './groups.ts';
+import { managementRoutes } from './management.ts';
+import { ScimRefused, tellRefusal } from './refusal.ts';
+import { userRoutes } from './users.ts';
+
+/**
+ * `/scim/v2/:domain_id/`: what the directory of a domain asks by SCIM 2.0 (RFC 7643, 7644), and
+ * `/api/organizations/:organization_id/domains/:id/scim/`, by which people manage it.
+ */
+export function scimRoutes(app: FastifyInstance, deps: Deps): void {
+  managementRoutes(app, deps);
+  // In an instance of its own: who asks, and how errors are told, is another here.
+  void app.register(async (instance) => {
+    instance.decorateRequest('directory');
+    instance.setErrorHandler((error, request, reply) => tellRefusal(deps, error, request, reply));
+    instance.addHook('onRequest', (request, reply) => admitDirectory(deps, request, reply));
+    discoveryRoutes(instance, deps);
+    userRoutes(instance, deps);
+    groupRoutes(instance, deps);
+    nothingElse(instance);
+  });
+}
+
+/** Tells in the words of SCIM what there is not. */
+function nothingElse(instance: FastifyInstance): void {
+  instance.route({
+    ...scimDoor,
+    method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    url: '/scim/v2/:domain_id/*',
+    handler: async ({ method, params }) => {
+      const { '*': path } = params as { '*': string };
+      const is_left_out = /^(Bulk|Me)$|(^|\/)\.search$/.test(path);
+      throw new ScimRefused(
+        is_left_out ? 501 : 404,
+        undefined,
+        is_left_out
+          ? `${path} is not offered here: ask for Users and Groups one by one, or list them.`
+          : `There is no ${method} of ${path.slice(0, 100)}: there are Users, Groups, ` +
+              'ServiceProviderConfig, ResourceTypes and Schemas.',
+      );
+    },
+  });
+}

@@ -1,0 +1,176 @@
+import { changesOf } from '../../platform/activity/changes.ts';
+import type { Entry } from '../../platform/http/write.ts';
+import { deleteMember, hasOtherOwner, joinOrganization } from '../members/store.ts';
+import type { Level } from '../members/schema.ts';
+import { findUserByEmail, updateUser } from '../users/store.ts';
+import type { Place } from './calling.ts';
+import { settleLevels } from './levels.ts';
+import { movedMail } from './moved_mail.ts';
+import { ScimRefused } from './refusal.ts';
+import { endMailedLinks, findPerson, isElsewhere, isInvited, keepPerson } from './user_store.ts';
+import type { PersonRow } from './user_store.ts';
+import { addressOf } from './user_resource.ts';
+import type { UserChange } from './user_resource.ts';
+
+/**
+ * Makes of a person what the directory says, and gives them as they are then, with the entry of
+ * the log; one without changes where they were so before. The caller holds the organization's lock.
+ */
+export async function changePerson(
+  place: Place,
+  before: PersonRow,
+  sent: UserChange,
+): Promise<{ after: PersonRow; entry: Entry }> {
+  const { tx, directory } = place;
+  // Whoever leaves is taken out, whatever else is sent: Entra renames the accounts that it closes.
+  if (sent.is_active !== false) await changeAccount(place, before, sent);
+  const known = 'external_id' in sent ? { external_id: sent.external_id ?? null } : {};
+  await keepPerson(tx, directory, before.user_id, known);
+  if (sent.is_active === false && before.member_id !== null) await deactivate(place, before);
+  if (sent.is_active === true) await activate(place, before);
+  return settled(place, before);
+}
+
+/** The person behind a change, with the level of their groups, and what the log says of it. */
+async function settled(place: Place, before: PersonRow) {
+  const { tx, directory } = place;
+  const is_joined = before.member_id === null;
+  const now = await getPerson(place, before.uuid);
+  const is_new = !before.is_in_hand || (is_joined && now.member_id !== null);
+  // Others whose level was changed by hand keep it until their groups change.
+  if (is_new) await settleLevels(tx, directory, false, before.user_id);
+  const after = await getPerson(place, before.uuid);
+  return { after, entry: entryOf(place, before, after) };
+}
+
+/** The person who was there before in the same transaction. */
+export async function getPerson({ tx, directory }: Place, uuid: string): Promise<PersonRow> {
+  const person = await findPerson(tx, directory, uuid);
+  if (person === undefined) throw new Error('A person was gone while the organization was locked.');
+  return person;
+}
+
+function factsOf(person: PersonRow) {
+  const { email, first_name, last_name, external_id, level, member_id } = person;
+  const is_active = member_id !== null;
+  const { is_in_hand: is_provisioned } = person;
+  return { email, first_name, last_name, external_id, level, is_active, is_provisioned };
+}
+
+function entryOf({ directory }: Place, before: PersonRow, after: PersonRow): Entry {
+  const changes = changesOf(factsOf(before), factsOf(after));
+  const is_of_account = changes.some(({ field }) => /^(email|first_name|last_name)$/.test(field));
+  const [was, is] = [before.member_id !== null, after.member_id !== null];
+  return {
+    activity: was === is ? 'updated' : is ? 'reactivated' : 'deactivated',
+    scope: 'member',
+    item_id: after.uuid,
+    item_name: after.email,
+    changes: changes.length === 0 ? [] : [...changes, ...bySayOf(directory)],
+    chain: { organization_id: directory.organization.id },
+    ...(is_of_account ? { also: [{ user_uuid: after.uuid }] } : {}),
+  };
+}
+
+/** What every entry about a directory's doing has beside its changes. */
+export function bySayOf({ domain }: { domain: string }) {
+  return changesOf(undefined, { method: 'scim', domain });
+}
+
+/** Name and address, which belong to the account: only where its address is one of the domain. */
+async function changeAccount(place: Place, before: PersonRow, sent: UserChange): Promise<void> {
+  const { tx } = place;
+  const { email, first_name, last_name } = sent;
+  if (email !== undefined && comparable(email.trim()) !== comparable(before.email))
+    await changeAddress(place, before, email);
+  if (!before.is_in_domain) return;
+  const names = Object.entries({ first_name, last_name }).filter(
+    ([name, value]) => value !== undefined && value !== before[name as 'first_name'],
+  );
+  await updateUser(tx, before.user_id, Object.fromEntries(names));
+}
+
+const comparable = (address: string) =>
+  address.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+
+/**
+ * Whoever reads the new mailbox can have a new password sent there. So a directory moves only
+ * accounts that give nothing which it could not take and give itself.
+ */
+async function changeAddress(place: Place, person: PersonRow, sent: string): Promise<void> {
+  const { tx, deps, afterwards, directory } = place;
+  const { domain, organization } = directory;
+  const email = addressOf(directory, sent);
+  const refused = (detail: string) => new ScimRefused(400, 'mutability', detail);
+  const oneself = 'they have to change the address themselves, in their account.';
+  if (!person.is_in_domain)
+    throw refused(`${person.email} is no address of ${domain} any more: ${oneself}`);
+  if (person.level === 15) throw refused(`${person.email} is an owner: ${oneself}`);
+  if (await isElsewhere(tx, directory, person.user_id))
+    throw refused(`${person.email} belongs to other organizations as well: ${oneself}`);
+  const other = await findUserByEmail(tx, email);
+  if (other !== undefined && other.id !== person.user_id) throw taken(email);
+  if (await isInvited(tx, email))
+    throw refused(`An invite waits for ${email}: have it taken back or accepted first.`);
+  await updateUser(tx, person.user_id, { email });
+  await endMailedLinks(tx, person.user_id);
+  const message = movedMail(person.email, email, organization.name);
+  await deps.outbox.post({ tx, afterwards }, [{ message }]);
+}
+
+/** 409: another account has the address. */
+export function taken(email: string): ScimRefused {
+  return new ScimRefused(
+    409,
+    'uniqueness',
+    `Another account has the address ${email}: take it off that one first.`,
+  );
+}
+
+/** Throws 409 for the only owner, without whom nobody could make another one. */
+export async function refuseOnlyOwner({ tx, directory }: Place, person: PersonRow): Promise<void> {
+  const { level, member_id, email } = person;
+  if (level !== 15 || member_id === null) return;
+  if (await hasOtherOwner(tx, directory.organization.id, member_id)) return;
+  throw new ScimRefused(
+    409,
+    undefined,
+    `${email} is the only owner of the organization: make somebody else an owner first.`,
+  );
+}
+
+async function deactivate(place: Place, person: PersonRow): Promise<void> {
+  const { tx, directory } = place;
+  await refuseOnlyOwner(place, person);
+  // Owners are made by owners alone, so a directory brings nobody back as one.
+  const deactivated_level = person.level === 1 ? 1 : 8;
+  await keepPerson(tx, directory, person.user_id, { deactivated_level });
+  await deleteMember(tx, directory.organization.id, person.user_id);
+}
+
+async function activate(place: Place, person: PersonRow): Promise<void> {
+  if (!person.is_account_active) throw inactiveAccount(person.email);
+  await keepPerson(place.tx, place.directory, person.user_id, { deactivated_level: null });
+  if (person.member_id === null) await join(place, person, person.deactivated_level ?? 1);
+}
+
+/** Makes the person a member; the others are told by mail where the organization wants it. */
+export async function join(
+  { tx, deps, afterwards, directory }: Place,
+  person: { user_id: number; email: string; first_name: string; last_name: string },
+  level: Level,
+): Promise<void> {
+  const { user_id: id, email } = person;
+  const name = `${person.first_name} ${person.last_name}`.trim();
+  const user = { id, email, name };
+  await joinOrganization(deps, { tx, afterwards }, directory.organization, user, level);
+}
+
+/** 409: the operator of the server has closed the account. */
+export function inactiveAccount(email: string): ScimRefused {
+  return new ScimRefused(
+    409,
+    undefined,
+    `The operator of this server has deactivated the account ${email}: ask them to activate it.`,
+  );
+}

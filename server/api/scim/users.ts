@@ -1,0 +1,215 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { isDatabaseError } from '../../platform/postgres/database.ts';
+import { deleteInvite } from '../invites/store.ts';
+import { deleteMember } from '../members/store.ts';
+import { getStanding } from '../single_sign_on/store.ts';
+import { findIdentityById, findUserByEmail, insertUser, updateUser } from '../users/store.ts';
+import { change } from './calling.ts';
+import type { Place } from './calling.ts';
+import { scimDoor } from './door.ts';
+import { settleLevels } from './levels.ts';
+import { listAnswer, readListQuery, shownOf } from './list_query.ts';
+import { ScimRefused, invalidValue, scim_type, unknown } from './refusal.ts';
+import { objectBody, operationsOfPatch, operationsOfResource } from './sent.ts';
+import { bySayOf, changePerson, getPerson, inactiveAccount } from './user_changes.ts';
+import { join, refuseOnlyOwner, taken } from './user_changes.ts';
+import { addressOf, addressSent, readUserChange, userResource } from './user_resource.ts';
+import type { UserChange } from './user_resource.ts';
+import { findPerson, forgetPerson, keepPerson, listPeople } from './user_store.ts';
+import type { PersonRow } from './user_store.ts';
+
+const list = '/scim/v2/:domain_id/Users';
+const one = `${list}/:id`;
+
+/** The people whom a directory sees: list, create, retrieve, replace, change, delete. */
+export function userRoutes(app: FastifyInstance, deps: Deps): void {
+  app.get(list, scimDoor, async (request, reply) => {
+    const query = readListQuery(request.query);
+    const { total, people } = await listPeople(deps.db, request.directory, query);
+    void reply.type(scim_type);
+    return listAnswer(
+      total,
+      query.start,
+      people.map((person) => shown(deps, request, person)),
+    );
+  });
+  app.get(one, scimDoor, async (request, reply) => {
+    const id = idOf(request);
+    const person = await findPerson(deps.db, request.directory, id);
+    if (person === undefined) throw unknown('User', id);
+    void reply.type(scim_type);
+    return shown(deps, request, person);
+  });
+  app.post(list, scimDoor, (request, reply) => createPerson(deps, request, reply));
+  app.put(one, scimDoor, (request, reply) =>
+    changed(deps, request, reply, () => {
+      const operations = operationsOfResource(objectBody(request));
+      const sent = readUserChange(operations);
+      const email = sent.email ?? addressSent(operations);
+      return email === undefined ? sent : { ...sent, email };
+    }),
+  );
+  app.patch(one, scimDoor, (request, reply) =>
+    changed(deps, request, reply, () => readUserChange(operationsOfPatch(objectBody(request)))),
+  );
+  app.delete(one, scimDoor, (request, reply) =>
+    change(deps, { request, reply }, 204, (place) => deletePerson(place)),
+  );
+}
+
+function idOf(request: FastifyRequest): string {
+  return (request.params as { id: string }).id;
+}
+
+function shown({ config }: Deps, { directory, query }: FastifyRequest, person: PersonRow) {
+  return shownOf(query, userResource(config, directory, person));
+}
+
+/** The person whom the path names, held until the transaction ends; throws 404 without one. */
+async function getNamed({ tx, directory, request }: Place): Promise<PersonRow> {
+  const id = idOf(request);
+  const person = await findPerson(tx, directory, id, 'lock');
+  if (person === undefined) throw unknown('User', id);
+  return person;
+}
+
+async function changed(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  read: () => UserChange,
+) {
+  const sent = read();
+  void reply.type(scim_type);
+  try {
+    return await change(deps, { request, reply }, 200, async (place) => {
+      const before = await getNamed(place);
+      const { after, entry } = await changePerson(place, before, sent);
+      place.record(entry, shown(deps, request, before));
+      return shown(deps, request, after);
+    });
+  } catch (error) {
+    // Somebody else took the address at the same time.
+    if (isDatabaseError(error) && error.constraint === 'users_email_unique')
+      throw taken(sent.email ?? '');
+    throw error;
+  }
+}
+
+async function deletePerson(place: Place): Promise<undefined> {
+  const { tx, directory, record } = place;
+  const person = await getNamed(place);
+  const { uuid, email, level, external_id } = person;
+  await refuseOnlyOwner(place, person);
+  if (person.member_id !== null) await deleteMember(tx, directory.organization.id, person.user_id);
+  await forgetPerson(tx, directory, person.user_id);
+  record({
+    activity: 'removed',
+    scope: 'member',
+    item_id: uuid,
+    item_name: email,
+    changes: [...changesOf({ level, external_id }, undefined), ...bySayOf(directory)],
+    chain: { organization_id: directory.organization.id },
+  });
+}
+
+async function createPerson(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
+  const operations = operationsOfResource(objectBody(request));
+  const sent = readUserChange(operations);
+  const given = sent.email ?? addressSent(operations);
+  if (given === undefined)
+    throw invalidValue('userName is missing: send the e-mail address of the person as userName.');
+  const email = addressOf(request.directory, given);
+  void reply.type(scim_type);
+  const attempt = () =>
+    change(deps, { request, reply }, 201, async (place) => {
+      const person = await create(place, email, sent);
+      const resource = userResource(deps.config, place.directory, person);
+      void reply.header('location', resource.meta.location);
+      return shownOf(request.query, resource);
+    });
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!isDatabaseError(error) || error.constraint !== 'users_email_unique') throw error;
+    // Somebody created an account with this address at the same time; now it is there.
+    return attempt();
+  }
+}
+
+/** Creates the account where there is none, and makes it a member unless it comes deactivated. */
+async function create(place: Place, email: string, sent: UserChange): Promise<PersonRow> {
+  const { tx, deps, directory, record } = place;
+  const { is_active = true, external_id = null } = sent;
+  const account = await findAccount(place, email, sent);
+  const { user_id } = account;
+  const standing = await getStanding(
+    tx,
+    { organization_id: directory.organization.id, user_id, email },
+    deps.clock.now(),
+  );
+  const level = standing.invite_level ?? 1;
+  const deactivated_level = is_active ? null : 1;
+  await keepPerson(tx, directory, user_id, { external_id, deactivated_level });
+  if (is_active) {
+    await join(place, account, level);
+    if (standing.invite_id !== null) await deleteInvite(tx, standing.invite_id);
+  }
+  await settleLevels(tx, directory, false, user_id);
+  const person = await getPerson(place, account.uuid);
+  const { is_new } = account;
+  const invite_id = is_active ? standing.invite_id : null;
+  const facts = { level: person.level, invite_id, external_id, has_new_account: is_new };
+  record({
+    activity: is_active ? 'joined' : 'deactivated',
+    scope: 'member',
+    item_id: person.uuid,
+    item_name: person.email,
+    changes: [...changesOf(undefined, facts), ...bySayOf(directory)],
+    chain: { organization_id: directory.organization.id },
+  });
+  return person;
+}
+
+/**
+ * The account with the address, or a new one, for which the domain's proof vouches. Whoever gave an
+ * account this address without proof may still know its password, so such a one is let in only by
+ * whoever can prove the address.
+ */
+async function findAccount(place: Place, email: string, sent: UserChange) {
+  const { tx, directory } = place;
+  const { first_name = '', last_name = '' } = sent;
+  const known = await findUserByEmail(tx, email);
+  if (known === undefined) {
+    const fields = { email, password_hash: null, first_name, last_name };
+    const { id, uuid } = await insertUser(tx, fields);
+    await updateUser(tx, id, { is_email_verified: true });
+    return { user_id: id, uuid, email, first_name, last_name, is_new: true };
+  }
+  const seen = await findPerson(tx, directory, known.uuid, 'lock');
+  if (seen !== undefined) throw alreadyThere(seen);
+  const account = await findIdentityById(tx, known.id, 'lock');
+  // While we waited for its lock, the account may have been given another address.
+  if (account === undefined || account.email !== known.email) throw inactiveAccount(email);
+  if (!account.is_email_verified)
+    throw new ScimRefused(
+      409,
+      'uniqueness',
+      `There is an account ${email} whose address was never verified, so it may not be this ` +
+        'person’s: let them verify it, or invite them, and then provision them again.',
+    );
+  const { id: user_id, uuid } = account;
+  // What somebody calls themselves elsewhere stays until the directory changes it.
+  const names = { first_name: account.first_name, last_name: account.last_name };
+  return { user_id, uuid, email: account.email, ...names, is_new: false };
+}
+
+function alreadyThere({ email, uuid, member_id }: PersonRow): ScimRefused {
+  const detail =
+    member_id === null
+      ? `${email} is there and deactivated: set active to true of the User ${uuid} instead.`
+      : `${email} is there already, as the User ${uuid}: change that one instead.`;
+  return new ScimRefused(409, 'uniqueness', detail);
+}
