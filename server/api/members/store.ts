@@ -93,6 +93,23 @@ export async function updateLevel(tx: Transaction, member_id: string, level: Lev
 }
 
 /**
+ * Makes the user a member with the level, and tells nobody; false when they are one already. The
+ * caller holds the organization's lock.
+ */
+export async function insertMember(
+  tx: Transaction,
+  organization_id: string,
+  user_id: number,
+  level: Level,
+): Promise<boolean> {
+  const inserted = await tx.run(sql`
+    INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (${uuidv7()}, ${organization_id}::uuid, ${user_id}, ${level})
+    ON CONFLICT (user_id, organization_id) DO NOTHING`);
+  return inserted === 1;
+}
+
+/**
  * Makes the user a member with the level; false when they are one already. Once that is committed,
  * the other members are told by mail where the organization wants it, beside the answer and not
  * before it. The caller holds the organization's lock.
@@ -104,11 +121,7 @@ export async function joinOrganization(
   user: { id: number; name: string; email: string },
   level: Level,
 ): Promise<boolean> {
-  const inserted = await tx.run(sql`
-    INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (${uuidv7()}, ${organization.id}::uuid, ${user.id}, ${level})
-    ON CONFLICT (user_id, organization_id) DO NOTHING`);
-  if (inserted === 0) return false;
+  if (!(await insertMember(tx, organization.id, user.id, level))) return false;
   if (mail.is_configured) {
     const addresses = await listJoinedMailAddresses(tx, organization.id, user.id);
     const message = joinedMail({

@@ -1,6 +1,6 @@
 import { changesOf } from '../../platform/activity/changes.ts';
 import type { Entry } from '../../platform/http/write.ts';
-import { deleteMember, hasOtherOwner, joinOrganization } from '../members/store.ts';
+import { deleteMember, hasOtherOwner, insertMember } from '../members/store.ts';
 import type { Level } from '../members/schema.ts';
 import { findUserByEmail, updateUser } from '../users/store.ts';
 import type { Place } from './calling.ts';
@@ -151,19 +151,15 @@ async function deactivate(place: Place, person: PersonRow): Promise<void> {
 async function activate(place: Place, person: PersonRow): Promise<void> {
   if (!person.is_account_active) throw inactiveAccount(person.email);
   await keepPerson(place.tx, place.directory, person.user_id, { deactivated_level: null });
-  if (person.member_id === null) await join(place, person, person.deactivated_level ?? 1);
+  if (person.member_id === null) await join(place, person.user_id, person.deactivated_level ?? 1);
 }
 
-/** Makes the person a member; the others are told by mail where the organization wants it. */
-export async function join(
-  { tx, deps, afterwards, directory }: Place,
-  person: { user_id: number; email: string; first_name: string; last_name: string },
-  level: Level,
-): Promise<void> {
-  const { user_id: id, email } = person;
-  const name = `${person.first_name} ${person.last_name}`.trim();
-  const user = { id, email, name };
-  await joinOrganization(deps, { tx, afterwards }, directory.organization, user, level);
+/**
+ * Makes the person a member. Nobody is mailed of it: of the first run over a company each of its
+ * people would get as many mails as there are.
+ */
+export async function join({ tx, directory }: Place, user_id: number, level: Level): Promise<void> {
+  await insertMember(tx, directory.organization.id, user_id, level);
 }
 
 /** 409: the operator of the server has closed the account. */

@@ -154,7 +154,7 @@ async function create(place: Place, email: string, sent: UserChange): Promise<Pe
   const deactivated_level = is_active ? null : 1;
   await keepPerson(tx, directory, user_id, { external_id, deactivated_level });
   if (is_active) {
-    await join(place, account, level);
+    await join(place, user_id, level);
     if (standing.invite_id !== null) await deleteInvite(tx, standing.invite_id);
   }
   await settleLevels(tx, directory, false, user_id);
