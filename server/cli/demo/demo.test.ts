@@ -71,15 +71,13 @@ test('the shop is believable: funnels leak, nights are quiet, customers come bac
 test('the fast filling gives rows like those of ingestion', async () => {
   const { clickhouse } = harness.deps;
   await fillEvents(clickhouse, { team_id: 77, events: 21_000, from, to: from + hour });
-  const found = await clickhouse.query({
+  const [row] = await clickhouse.rows<Record<string, unknown>>({
     query: `SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids,
       toUInt32(uniqExact(inserted_at)) AS batches,
       toUInt32(countIf(isValidJSON(properties))) AS valid,
         avg(length(properties)) AS bytes, min(timestamp) AS first, max(timestamp) AS last,
           min(inserted_at) AS inserted FROM events WHERE team_id = 77`,
-    format: 'JSONEachRow',
   });
-  const [row] = await found.json<Record<string, unknown>>();
   assert.deepEqual(
     [row!['rows'], row!['uuids'], row!['batches'], row!['valid']],
     [21_000, 21_000, 3, 21_000],

@@ -28,14 +28,13 @@ after(() => world.close());
 const { ask, send, exported, work } = erasing(() => world);
 
 async function stored(home: TestOrganization): Promise<string[]> {
-  const found = await world.harness.deps.clickhouse.query({
+  const found = await world.harness.deps.clickhouse.rows<{ row: string }>({
     query: `SELECT concat(event, ' ', distinct_id, ' ', properties) AS row FROM events
       WHERE team_id = ${home.project.id} UNION ALL
       SELECT concat('person ', distinct_id, ' ', properties) AS row FROM persons
       WHERE team_id = ${home.project.id}`,
-    format: 'JSONEachRow',
   });
-  return (await found.json<{ row: string }>()).map(({ row }) => row).toSorted();
+  return found.map(({ row }) => row).toSorted();
 }
 
 test('a person leaves the store and what was delivered, and does not come back', async () => {
@@ -170,11 +169,8 @@ test('killed at each step it goes on; later events are stored under nobody', asy
     'late $erased {}',
     'person dave {"a":1}',
   ]);
-  const noted = await clickhouse.query({
-    query: 'SELECT count() AS rows FROM erasing_rows',
-    format: 'JSONEachRow',
-  });
-  assert.deepEqual(await noted.json(), [{ rows: 0 }]);
+  const noted = await clickhouse.rows({ query: 'SELECT count() AS rows FROM erasing_rows' });
+  assert.deepEqual(noted, [{ rows: 0 }]);
   // An erasure whose project is deleted leaves no notes either.
   const { body: gone } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['dave'] });
   await work(home, gone.id, 'remove');

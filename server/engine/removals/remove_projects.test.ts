@@ -31,13 +31,11 @@ async function withEvents(count: number): Promise<TestOrganization> {
 }
 
 async function countRows(team_id: number): Promise<number[]> {
-  const found = await harness.deps.clickhouse.query({
+  const [row] = await harness.deps.clickhouse.rows<Record<string, string>>({
     query: `SELECT (SELECT count() FROM events WHERE team_id = {team_id:Int64}) AS events,
       (SELECT count() FROM persons WHERE team_id = {team_id:Int64}) AS persons`,
     query_params: { team_id },
-    format: 'JSONEachRow',
   });
-  const [row] = await found.json<Record<string, string>>();
   return Object.values(row!).map(Number);
 }
 

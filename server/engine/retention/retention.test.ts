@@ -56,13 +56,11 @@ async function keep(home: TestOrganization, retention: string, retention_days = 
 const retain = () => retainRows(exporting.harness.deps.engine, never);
 
 async function namesOf(home: TestOrganization): Promise<Record<string, number>> {
-  const found = await exporting.harness.deps.clickhouse.query({
+  const rows = await exporting.harness.deps.clickhouse.rows<{ event: string; events: number }>({
     query: `SELECT event, count() AS events FROM events WHERE team_id = {team_id:Int64}
       GROUP BY event ORDER BY event`,
     query_params: { team_id: home.project.id },
-    format: 'JSONEachRow',
   });
-  const rows = await found.json<{ event: string; events: number }>();
   return Object.fromEntries(rows.map(({ event, events }) => [event, events]));
 }
 
@@ -98,11 +96,9 @@ test('what fills a month goes with it, of several projects together', async () =
     await exporting.harness.newOrganization(),
   ] as const;
   const mutations = async () => {
-    const found = await exporting.harness.deps.clickhouse.query({
+    return exporting.harness.deps.clickhouse.rows({
       query: 'SELECT count() AS n FROM system.mutations WHERE database = currentDatabase()',
-      format: 'JSONEachRow',
     });
-    return found.json();
   };
   for (const [index, home] of homes.entries()) {
     const shared = { event: 'shared', at: '2025-03-05T00:00:00Z' };
@@ -228,13 +224,14 @@ test('persons keep their latest version and whom they belong to', async () => {
   );
   await keep(home, 'days', 7);
   assert.equal(await retain(), 1);
-  const found = await exporting.harness.deps.clickhouse.query({
+  const rows = await exporting.harness.deps.clickhouse.rows<{
+    distinct_id: string;
+    version: number;
+  }>({
     query: `SELECT distinct_id, person_version AS version FROM persons
       WHERE team_id = {team_id:Int64} ORDER BY distinct_id, version`,
     query_params: { team_id: home.project.id },
-    format: 'JSONEachRow',
   });
-  const rows = await found.json<{ distinct_id: string; version: number }>();
   // The first version says whom the distinct id belongs to, the fourth is ada as of the cutoff.
   assert.deepEqual(
     rows.map(({ distinct_id, version }) => `${distinct_id} ${version}`),

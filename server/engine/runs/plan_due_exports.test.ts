@@ -163,12 +163,10 @@ test('what comes in while the source is asked belongs to a later interval', asyn
   assert.equal(await planDueExports(engine, { look: lookThen(send) }), 1);
   const [run] = await runsOf(id);
   assert.equal(run!.status, 'Completed');
-  const events = await harness.deps.clickhouse.query({
+  const [event] = await harness.deps.clickhouse.rows<{ at: string }>({
     query: `SELECT toUnixTimestamp64Milli(inserted_at) AS at FROM events
       WHERE team_id = ${home.project.id}`,
-    format: 'JSONEachRow',
   });
-  const [event] = await events.json<{ at: string }>();
   assert.ok(Number(event!.at) >= Date.parse(String(run!['data_interval_end'])));
 });
 
