@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { parseEvent } from '../../engine/ingest/parse/parse.ts';
 import { fillEvents } from '../../../test/factories/events/fill_events.ts';
 import { generateWebShop } from './web_shop.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 const hour = 3_600_000;
 const from = Date.parse('2026-03-02T07:00:00Z');
 const range = { seed: 1, from, to: from + 26 * hour, events: 8_000 };
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness();
-});
-after(() => harness.close());
+const harness = aroundTests(openHarness);
 
 test('the web shop is the same for a seed, in order, in its range, as large as asked', () => {
   const events = [...generateWebShop(range)];

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import {
   eventsIn,
   openDeliveringHarness,
 } from '../../../test/factories/batch_exports/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import { erasing } from '../../../test/factories/events/erasures.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { verifyExports } from '../../cli/verify/verify.ts';
@@ -17,13 +16,9 @@ import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
 import { retainRows } from '../retention/look.ts';
 import { sweepNotes } from './certify.ts';
 import { workOneStep } from './work.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let world: DeliveringHarness;
-before(async () => {
-  world = await openDeliveringHarness();
-  await world.startOnce();
-});
-after(() => world.close());
+const world = aroundTests(openDeliveringHarness, (opened) => opened.startOnce());
 
 const { ask, send, exported, work } = erasing(() => world);
 
