@@ -147,7 +147,7 @@ export function requireCame(slice: Slice, came: number): void {
   );
 }
 
-/** The error of a server that does not let the receipt of a repeat replace the one that is there. */
+/** The error of a server that does not let a repeat replace the receipt that is there. */
 export function receiptKeptError(receipts: string, cause: unknown): NonRetryableError {
   return new NonRetryableError(
     'permission_denied',
