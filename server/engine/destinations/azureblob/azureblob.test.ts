@@ -15,7 +15,7 @@ import {
   names,
 } from '../../../../test/destinations/azureblob_world.ts';
 
-openAroundTests();
+const opened = openAroundTests();
 
 let places = 0;
 
@@ -23,7 +23,7 @@ const topOf = (config: Config) => `${String(config['prefix']).split('/')[0]}/`;
 
 testDestination({
   definition: azureblob,
-  start: async () => deps,
+  start: () => opened().then(() => deps),
   stop: async () => undefined,
   configure: async () => ({
     ...base,

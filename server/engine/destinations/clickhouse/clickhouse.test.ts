@@ -15,7 +15,7 @@ import {
   run,
 } from '../../../../test/destinations/clickhouse_world.ts';
 
-openAroundTests();
+const opened = openAroundTests();
 
 async function tables(config: Config): Promise<string[]> {
   const found = await rows<{ name: string }>(
@@ -44,7 +44,7 @@ async function readBack(config: Config): Promise<Record<string, unknown>[]> {
 
 testDestination({
   definition: clickhouse,
-  start: async () => deps,
+  start: () => opened().then(() => deps),
   stop: async () => undefined,
   configure: freshConfig,
   readBack,

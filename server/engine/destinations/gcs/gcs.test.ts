@@ -16,7 +16,7 @@ import {
 } from '../../../../test/destinations/gcs_world.ts';
 import { other_keys } from '../../../../test/factories/people/rsa_keys.ts';
 
-openAroundTests();
+const opened = openAroundTests();
 
 let places = 0;
 
@@ -24,7 +24,7 @@ const topOf = (config: Config) => `${String(config['prefix']).split('/')[0]}/`;
 
 testDestination({
   definition: gcs,
-  start: async () => deps,
+  start: () => opened().then(() => deps),
   stop: async () => undefined,
   configure: async () => ({
     ...base,

@@ -20,11 +20,11 @@ import {
   secret,
 } from '../../../../test/destinations/http_world.ts';
 
-openAroundTests();
+const opened = openAroundTests();
 
 const under: DestinationUnderTest = {
   definition: http,
-  start: async () => deps,
+  start: () => opened().then(() => deps),
   stop: async () => undefined,
   configure: async () =>
     freshConfig({

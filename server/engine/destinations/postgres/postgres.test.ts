@@ -11,7 +11,7 @@ import {
   inSchema,
 } from '../../../../test/destinations/postgres_world.ts';
 
-openAroundTests();
+const opened = openAroundTests();
 
 const tables = (config: Config) => tablesIn(pool, config['schema']);
 
@@ -20,7 +20,7 @@ const readBack = async (config: Config) =>
 
 testDestination({
   definition: postgres,
-  start: async () => deps,
+  start: () => opened().then(() => deps),
   stop: async () => undefined,
   configure: freshConfig,
   readBack,

@@ -18,13 +18,13 @@ import {
   content,
 } from '../../../../test/destinations/s3_world.ts';
 
-openAroundTests();
+const opened = openAroundTests();
 
 let places = 0;
 
 testDestination({
   definition: s3,
-  start: async () => deps,
+  start: () => opened().then(() => deps),
   stop: async () => undefined,
   configure: async () => ({
     ...base,

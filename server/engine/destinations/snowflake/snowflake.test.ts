@@ -16,14 +16,14 @@ import {
   leftovers,
 } from '../../../../test/destinations/snowflake_world.ts';
 
-openAroundTests();
+const opened = openAroundTests();
 
 const readBack = async (config: Config) =>
   (await tables(config)).includes('events') ? readContractRows(pool, inSchema(config)) : [];
 
 testDestination({
   definition: snowflake,
-  start: async () => deps,
+  start: () => opened().then(() => deps),
   stop: async () => undefined,
   configure: freshConfig,
   alternatives: async (config) => {
