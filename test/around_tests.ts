@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before } from 'node:test';
 
 /**
@@ -24,4 +27,11 @@ export function aroundTests<Thing extends { close(): Promise<unknown> }>(
     get: (_, key) => Reflect.get(present(), key),
     set: (_, key, value) => Reflect.set(present(), key, value),
   });
+}
+
+/** A folder of a test file, there as soon as the file is loaded, and removed behind its tests. */
+export function folderAroundTests(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }

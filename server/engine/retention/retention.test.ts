@@ -1,26 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openPostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
-import type { PostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
 import { listRemovals } from '../../cli/removals.ts';
 import { verifyExports } from '../../cli/verify/verify.ts';
 import { retainRows } from './look.ts';
 import { removeDecided } from './remove.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let exporting: QueryHarness;
-let postgres: PostgresServer;
-before(async () => {
-  exporting = await openQueryHarness();
-  postgres = await openPostgresServer();
-});
-after(async () => {
-  await exporting.close();
-  await postgres.close();
-});
+const exporting = aroundTests(openQueryHarness);
+const postgres = aroundTests(openPostgresServer);
 
 const never = new AbortController().signal;
 const at = (hour: number, minute: number) =>

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { Type } from 'typebox';
 import { openHarness } from '../../../../test/harness.ts';
-import type { Harness } from '../../../../test/harness.ts';
 import {
   answerKeyset,
   cursorPageOf,
@@ -14,60 +13,62 @@ import {
 } from './cursor.ts';
 import { PageQuery, answerPage, pageOf } from './pagination.ts';
 import { buildServer } from '../server.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
 const columns = ['created_at', 'other_at'] as const;
 const Item = Type.Object({ id: Type.String(), created_at: Type.String(), other_at: Type.String() });
 type Item = { id: string; created_at: string; other_at: string };
 
-let harness: Harness;
 let key: string;
-before(async () => {
-  harness = await openHarness({
-    clickhouse: false,
-    build: (deps) =>
-      buildServer(deps, (app) => {
-        app.get(
-          '/api/pages/',
-          {
-            config: { scope: 'project:read' },
-            schema: { querystring: PageQuery, response: { 200: pageOf(Item) } },
-          },
-          (request) =>
-            answerPage<Item>(
-              request,
-              deps.db,
-              (page) =>
-                sql`SELECT * FROM items ORDER BY id LIMIT ${page.limit} OFFSET ${page.offset}`,
-              () => sql`SELECT count(*) AS count FROM items`,
-            ),
-        );
-        app.get(
-          '/api/cursors/',
-          {
-            config: { scope: 'project:read' },
-            schema: { querystring: cursorQuery(columns), response: { 200: cursorPageOf(Item) } },
-          },
-          async (request) => {
-            const keyset = keysetAsked(request, columns);
-            return answerKeyset(
-              request,
-              keyset,
-              await deps.db.rows<Item>(
-                sql`SELECT * FROM items WHERE ${keysetCondition(keyset)} ${keysetOrder(keyset)}`,
+const harness = aroundTests(
+  () =>
+    openHarness({
+      clickhouse: false,
+      build: (deps) =>
+        buildServer(deps, (app) => {
+          app.get(
+            '/api/pages/',
+            {
+              config: { scope: 'project:read' },
+              schema: { querystring: PageQuery, response: { 200: pageOf(Item) } },
+            },
+            (request) =>
+              answerPage<Item>(
+                request,
+                deps.db,
+                (page) =>
+                  sql`SELECT * FROM items ORDER BY id LIMIT ${page.limit} OFFSET ${page.offset}`,
+                () => sql`SELECT count(*) AS count FROM items`,
               ),
-            );
-          },
-        );
-      }),
-  });
-  ({ key } = await harness.newOrganization());
-  await harness.deps.db.text(
-    'CREATE TABLE items (id uuid PRIMARY KEY, created_at timestamptz NOT NULL, other_at ' +
-      'timestamptz NOT NULL)',
-  );
-  await insert(0, 25);
-});
-after(() => harness.close());
+          );
+          app.get(
+            '/api/cursors/',
+            {
+              config: { scope: 'project:read' },
+              schema: { querystring: cursorQuery(columns), response: { 200: cursorPageOf(Item) } },
+            },
+            async (request) => {
+              const keyset = keysetAsked(request, columns);
+              return answerKeyset(
+                request,
+                keyset,
+                await deps.db.rows<Item>(
+                  sql`SELECT * FROM items WHERE ${keysetCondition(keyset)} ${keysetOrder(keyset)}`,
+                ),
+              );
+            },
+          );
+        }),
+    }),
+  async (opened) => {
+    ({ key } = await opened.newOrganization());
+    await opened.deps.db.text(
+      'CREATE TABLE items (id uuid PRIMARY KEY, created_at timestamptz NOT NULL, other_at ' +
+        'timestamptz NOT NULL)',
+    );
+    await insert(0, 25);
+  },
+);
 
 // Groups of four share a created_at, so that ties are ordered by id.
 const insert = (from: number, to: number) =>
