@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { openClickHouse } from '../server/platform/clickhouse/client.ts';
+import type { ClickHouse } from '../server/platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../server/platform/clickhouse/migrate.ts';
 import { silentLog } from '../server/platform/log.ts';
 import { openDatabase } from '../server/platform/postgres/database.ts';
@@ -45,6 +46,17 @@ export async function openTestStores(options: {
     await close();
     throw error;
   }
+}
+
+/** A client of a fresh analytics store, which closes with it. */
+export async function openTestClickHouse(): Promise<{ clickhouse: ClickHouse } & TestStores> {
+  const stores = await openTestStores({ clickhouse: true });
+  const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
+  const close = async () => {
+    await clickhouse.close();
+    await stores.close();
+  };
+  return { ...stores, clickhouse, close };
 }
 
 async function freshPostgres(

@@ -2,22 +2,18 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../test/harness.ts';
-import type { Harness } from '../../test/harness.ts';
 import { openClickHouse } from '../platform/clickhouse/client.ts';
 import { createApiKey } from '../platform/http/caller/api_key.ts';
 import { isPassword } from '../platform/passwords/password.ts';
 import { firstStart } from './first_start.ts';
 import { UserError } from './user_error.ts';
 import { waitForStores } from './stores/wait_for_stores.ts';
+import { aroundTests } from '../../test/around_tests.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = aroundTests(() => openHarness({ clickhouse: false }));
 
 test('a configured key with a wrong checksum is refused before anything is created', async () => {
   const key = createApiKey();

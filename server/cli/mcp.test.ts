@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { agentOf, openAgent, protocol_modes } from '../../test/factories/agents.ts';
@@ -11,24 +11,25 @@ import type { Agent } from '../../test/factories/agents.ts';
 import { newExport } from '../../test/factories/batch_exports/batch_exports.ts';
 import { eventually } from '../../test/eventually.ts';
 import { openHarness } from '../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../test/harness.ts';
+import type { TestOrganization } from '../../test/harness.ts';
 import { leastEnvironment } from '../../test/processes/sluice_process.ts';
 import { readConfig } from '../config/config.ts';
 import { silentLog } from '../platform/log.ts';
 import { mcp } from './mcp.ts';
 import { UserError } from './user_error.ts';
+import { aroundTests } from '../../test/around_tests.ts';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 
-let harness: Harness;
 let home: TestOrganization;
 let address: string;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  home = await harness.newOrganization();
-  address = await harness.app.listen({ port: 0, host: '127.0.0.1' });
-});
-after(() => harness.close());
+const harness = aroundTests(
+  () => openHarness({ clickhouse: false }),
+  async (opened) => {
+    home = await opened.newOrganization();
+    address = await opened.app.listen({ port: 0, host: '127.0.0.1' });
+  },
+);
 
 const environment = (key: string) => ({ ...leastEnvironment(), SLUICE_OWNER_API_KEY: key });
 

@@ -9,6 +9,7 @@ import { messageLines } from './agent_lines.ts';
 import type { CommandContext } from './command_context.ts';
 import { stopSignal } from './process/stop_signal.ts';
 import { WrongUsageError } from './user_error.ts';
+import { readBounded } from '../platform/read_bounded.ts';
 
 const headers_timeout_ms = 60_000;
 /** What a tool asks for is far smaller; more is not read. */
@@ -59,6 +60,9 @@ export async function mcp(
   return 0;
 }
 
+const tooLarge = () =>
+  new UnreachableError('The answer of the server is too large to be looked at.');
+
 /** The API of the server at the address, with the key. */
 function callsTo(url: string, key: string): ApiCall {
   return async (asked) => {
@@ -76,7 +80,8 @@ function callsTo(url: string, key: string): ApiCall {
         bodyTimeout: headers_timeout_ms,
         ...(asked.body === undefined ? {} : { body: JSON.stringify(asked.body) }),
       });
-      const body = parsed(await textOf(answer.body));
+      const bytes = await readBounded(answer.body, answer_size_bytes_max, tooLarge);
+      const body = parsed(bytes.toString());
       if (body === undefined)
         throw new UnreachableError(
           `${url} answered ${answer.statusCode} without the words of Sluice: is it its address?`,
@@ -89,18 +94,6 @@ function callsTo(url: string, key: string): ApiCall {
       );
     }
   };
-}
-
-async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of body) {
-    size += piece.length;
-    if (size > answer_size_bytes_max)
-      throw new UnreachableError('The answer of the server is too large to be looked at.');
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString();
 }
 
 function parsed(text: string): unknown {

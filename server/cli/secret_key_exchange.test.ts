@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { openTestStores } from '../../test/harness_stores.ts';
 import { readConfig } from '../config/config.ts';
 import {
@@ -14,17 +13,14 @@ import { silentLog } from '../platform/log.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { rotateSecrets } from './secrets.ts';
+import { folderAroundTests } from '../../test/around_tests.ts';
 
 const [first, second] = [
   'a secret that only tests have, 32 or more',
   'the secret that comes after that of the tests',
 ];
 
-let folder: string;
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'));
-});
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderAroundTests();
 
 test('the data folder keeps every needed secret key, wherever an exchange is killed', () => {
   const present = () => readFileSync(join(folder, 'secret_key'), 'utf8');

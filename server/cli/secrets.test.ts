@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql, { raw } from 'sql-template-tag';
 import { insertRunRow, newExport } from '../../test/factories/batch_exports/batch_exports.ts';
 import type { TestOrganization } from '../../test/harness.ts';
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
 import { loadConfig } from '../engine/destination/stored_config.ts';
 import { readReceipt } from '../engine/runs/receipt.ts';
 import { verifyActivity } from '../platform/activity/verify.ts';
@@ -15,6 +14,7 @@ import type { SecretKeys } from '../platform/secrets/secrets.ts';
 import { WrongSecretKeyError, openServerSecrets } from '../platform/secrets/server_keys.ts';
 import { sealed_fields } from './sealed_fields.ts';
 import { rewrapAll } from './secrets.ts';
+import { aroundTests } from '../../test/around_tests.ts';
 
 const [first, second] = [
   'a secret that only tests have, 32 or more',
@@ -22,17 +22,14 @@ const [first, second] = [
 ];
 const password = 'hunter2 of the table of exports';
 
-let exporting: QueryHarness;
 let home: TestOrganization;
 let db: Database;
-before(async () => {
-  exporting = await openQueryHarness();
-  db = exporting.harness.deps.db;
+const exporting = aroundTests(openQueryHarness, async (opened) => {
+  db = opened.harness.deps.db;
   await startWith([first]);
-  home = await exporting.harness.newOrganization();
-  await exporting.insert(home, [{ event: 'a', at: '2026-01-01T00:10:00Z' }]);
+  home = await opened.harness.newOrganization();
+  await opened.insert(home, [{ event: 'a', at: '2026-01-01T00:10:00Z' }]);
 });
-after(() => exporting.close());
 
 /** Makes the running server one that was started with these secret keys. */
 async function startWith(keys: SecretKeys): Promise<void> {

@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { openTestStores } from '../../test/harness_stores.ts';
-import type { TestStores } from '../../test/harness_stores.ts';
 import { readConfig } from '../config/config.ts';
 import { silentLog } from '../platform/log.ts';
 import { serve } from './serve.ts';
+import { aroundTests, folderAroundTests } from '../../test/around_tests.ts';
 
-let stores: TestStores;
-let folder: string;
-before(async () => {
-  stores = await openTestStores({ clickhouse: true });
-  folder = mkdtempSync(join(tmpdir(), 'sluice-serve-'));
-});
-after(async () => {
-  await stores.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const stores = aroundTests(() => openTestStores({ clickhouse: true }));
+const folder = folderAroundTests();
 
 test('on a free port every link has the port that the server got', async () => {
   const { database_url, clickhouse_url } = stores;

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { lookAtFolder, createFolders, createFoldersSync } from './folders.ts';
+import { folderAroundTests } from '../../test/around_tests.ts';
 
-let folder: string;
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-folders-'));
-});
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderAroundTests();
 
 test('folders are created with those above them, and again without harm', async () => {
   const deep = join(folder, 'a', 'b', 'c');

@@ -75,7 +75,7 @@ function testKeys(contract: Contract): void {
     };
     assert.deepEqual(attrs(good), []);
     assert.deepEqual(attrs({ ...good, batch_export_id: 'x' }), ['batch_export_id']);
-    for (const { name, change, attr } of [
+    for (const { name, change, attr = Object.keys(change)[0]! } of [
       ...wrongKeys(under.definition.config),
       ...under.invalid,
     ]) {

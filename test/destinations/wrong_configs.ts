@@ -5,8 +5,8 @@ type Config = Record<string, unknown>;
 /** A change to a right config that looks right and cannot work, with the code of the error. */
 export type Mistake = { name: string; change: Config; code: string };
 
-/** A change that the schema or `validate` must refuse, with the key at fault. */
-export type WrongKey = { name: string; change: Config; attr: string };
+/** A change that the schema or `validate` must refuse; `attr` where another key is at fault. */
+export type WrongKey = { name: string; change: Config; attr?: string };
 
 /** Mistakes that every destination with this key must know. */
 const mistakes: readonly (Mistake & { key: string })[] = [
@@ -50,10 +50,6 @@ export function wrongKeys(schema_of_all: TObject): WrongKey[] {
       ...(types.includes('null') ? [] : ([['null', null]] as [string, unknown][])),
       ...(required.includes(key) ? ([['left out', undefined]] as [string, unknown][]) : []),
     ];
-    return wrong.map(([how, value]) => ({
-      name: `${key} is ${how}`,
-      change: { [key]: value },
-      attr: key,
-    }));
+    return wrong.map(([how, value]) => ({ name: `${key} is ${how}`, change: { [key]: value } }));
   });
 }

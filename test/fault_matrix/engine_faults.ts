@@ -167,12 +167,5 @@ const endingAtCommit = (run_id: string) => `
 
 /** The client with one method replaced. */
 export function withMethod(client: ClickHouse, name: string, method: unknown): ClickHouse {
-  return new Proxy(client, { get: (target, key) => (key === name ? method : bound(target, key)) });
-}
-
-function bound(target: ClickHouse, key: string | symbol): unknown {
-  const value: unknown = Reflect.get(target, key);
-  return typeof value === 'function'
-    ? (value as (...given: unknown[]) => unknown).bind(target)
-    : value;
+  return Object.assign(Object.create(client) as ClickHouse, { [name]: method });
 }

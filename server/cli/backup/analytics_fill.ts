@@ -22,11 +22,9 @@ export async function fillAnalytics(
   }
   for (const table of row_tables) {
     const wanted = stretches.reduce((sum, one) => sum + (one.table === table ? one.rows : 0), 0);
-    const found = await clickhouse.query({
+    const [row] = await clickhouse.rows<{ rows: string }>({
       query: `SELECT count() AS rows FROM ${table}`,
-      format: 'JSONEachRow',
     });
-    const [row] = await found.json<{ rows: string }>();
     if (Number(row?.rows) !== wanted)
       throw new Error(`The table ${table} has ${row?.rows} rows after the restore, not ${wanted}.`);
   }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { only_deep } from '../../../test/depth.ts';
 import { eventually } from '../../../test/eventually.ts';
@@ -13,16 +13,12 @@ import {
   insertAt,
   openDeliveringHarness,
 } from '../../../test/factories/batch_exports/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
 import { drill } from './drill.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
-let delivering: DeliveringHarness;
-before(async () => {
-  delivering = await openDeliveringHarness();
-});
-after(() => delivering.close());
+const delivering = aroundTests(openDeliveringHarness);
 const source = () => commandOn(delivering.stores, delivering.folder);
 
 test('a drill that is told to stop leaves no copy behind', async () => {

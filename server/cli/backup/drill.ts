@@ -152,14 +152,12 @@ async function sumOf(
 ): Promise<Sum> {
   const columns = stretches.findLast((stretch) => stretch.table === table)?.columns ?? [];
   const [row] = await caughtUp(clickhouse, [table], async () => {
-    const answer = await clickhouse.query({
+    return clickhouse.rows<{ rows: string; digest: string }>({
       query: `SELECT count() AS rows, toString(sum(cityHash64(${columns.join(', ')}))) AS digest
         FROM ${table} WHERE inserted_at < {taken_at:DateTime64(6, 'UTC')}`,
       query_params: { taken_at: taken_at.slice(0, -1).replace('T', ' ') },
-      format: 'JSONEachRow',
       clickhouse_settings: { max_threads: 2 },
     });
-    return answer.json<{ rows: string; digest: string }>();
   });
   return { rows: Number(row?.rows ?? 0), digest: row?.digest ?? '' };
 }

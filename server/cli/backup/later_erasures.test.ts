@@ -58,12 +58,10 @@ async function emptyAgain(): Promise<void> {
 }
 
 async function namesIn(harness: Pick<Harness, 'deps'>, home: TestOrganization): Promise<string[]> {
-  const found = await harness.deps.clickhouse.query({
+  const rows = await harness.deps.clickhouse.rows<{ distinct_id: string }>({
     query: `SELECT distinct_id FROM events WHERE team_id = ${home.project.id}
       UNION DISTINCT SELECT distinct_id FROM persons WHERE team_id = ${home.project.id}`,
-    format: 'JSONEachRow',
   });
-  const rows = await found.json<{ distinct_id: string }>();
   return rows.map(({ distinct_id }) => distinct_id).toSorted();
 }
 

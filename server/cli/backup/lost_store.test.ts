@@ -45,11 +45,9 @@ const insert = (place: TestOrganization, event: string, taken: number) =>
   insertAt(delivering.harness, place, [{ event, happened: taken, taken }]);
 async function eventsOf(clickhouse_url: string): Promise<string[]> {
   const clickhouse = openClickHouse(clickhouse_url, { application: 'sluice-test' });
-  const found = await clickhouse.query({
+  const rows = await clickhouse.rows<{ event: string }>({
     query: 'SELECT event FROM events ORDER BY event',
-    format: 'JSONEachRow',
   });
-  const rows = await found.json<{ event: string }>();
   await clickhouse.close();
   return rows.map(({ event }) => event);
 }

@@ -21,13 +21,11 @@ export async function requireEmptyControl(db: Database): Promise<void> {
 
 /** Throws where the database of the analytics store has one of our tables. */
 export async function requireEmptyAnalytics(clickhouse: ClickHouse): Promise<void> {
-  const answer = await clickhouse.query({
+  const [table] = await clickhouse.rows<{ name: string }>({
     query: `SELECT name FROM system.tables WHERE database = currentDatabase()
       AND name IN {names:Array(String)} LIMIT 1`,
     query_params: { names: ['migrations', ...row_tables] },
-    format: 'JSONEachRow',
   });
-  const [table] = await answer.json<{ name: string }>();
   if (table !== undefined)
     throw new UserError(
       `The database of SLUICE_CLICKHOUSE_URL is not empty: it has the table ${table.name}. ` +

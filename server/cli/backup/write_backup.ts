@@ -134,9 +134,8 @@ function openCopying(writing: Writing, tell: (line: string) => void) {
 }
 
 async function analyticsMigrations(clickhouse: ClickHouse): Promise<string[]> {
-  const found = await clickhouse.query({
+  const found = await clickhouse.rows<{ name: string }>({
     query: 'SELECT name FROM migrations ORDER BY name',
-    format: 'JSONEachRow',
   });
-  return (await found.json<{ name: string }>()).map(({ name }) => name);
+  return found.map(({ name }) => name);
 }

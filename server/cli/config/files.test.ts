@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { readFiles } from './files.ts';
 import { faultLines } from './places.ts';
 import { pullFiles } from './pull_files.ts';
 import { readYaml } from './yaml_file.ts';
+import { folderAroundTests } from '../../../test/around_tests.ts';
 
-let folder: string;
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-config-'));
-});
-after(() => rmSync(folder, { recursive: true }));
+const folder = folderAroundTests();
 
 let number = 0;
 /** Reads files of a folder of their own; faults name them without it. */

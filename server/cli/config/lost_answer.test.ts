@@ -1,29 +1,20 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { request } from 'undici';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { openSluice } from '../../../test/processes/sluice_process.ts';
+import { aroundTests, folderAroundTests } from '../../../test/around_tests.ts';
 
 const sluice = openSluice();
-let harness: Harness;
-let folder: string;
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-config-'));
-  harness = await openHarness();
-});
-after(async () => {
-  await sluice.close();
-  rmSync(folder, { recursive: true });
-  await harness.close();
-});
+after(() => sluice.close());
+const folder = folderAroundTests();
+const harness = aroundTests(openHarness);
 
 test('an apply whose answer is lost says what may have become of the plan', async (context) => {
   const path = join(folder, 'lost.yaml');

@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { parseEvent } from '../../engine/ingest/parse/parse.ts';
 import { fillEvents } from '../../../test/factories/events/fill_events.ts';
 import { generateWebShop } from './web_shop.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 const hour = 3_600_000;
 const from = Date.parse('2026-03-02T07:00:00Z');
 const range = { seed: 1, from, to: from + 26 * hour, events: 8_000 };
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness();
-});
-after(() => harness.close());
+const harness = aroundTests(openHarness);
 
 test('the web shop is the same for a seed, in order, in its range, as large as asked', () => {
   const events = [...generateWebShop(range)];
@@ -71,15 +67,13 @@ test('the shop is believable: funnels leak, nights are quiet, customers come bac
 test('the fast filling gives rows like those of ingestion', async () => {
   const { clickhouse } = harness.deps;
   await fillEvents(clickhouse, { team_id: 77, events: 21_000, from, to: from + hour });
-  const found = await clickhouse.query({
+  const [row] = await clickhouse.rows<Record<string, unknown>>({
     query: `SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids,
       toUInt32(uniqExact(inserted_at)) AS batches,
       toUInt32(countIf(isValidJSON(properties))) AS valid,
         avg(length(properties)) AS bytes, min(timestamp) AS first, max(timestamp) AS last,
           min(inserted_at) AS inserted FROM events WHERE team_id = 77`,
-    format: 'JSONEachRow',
   });
-  const [row] = await found.json<Record<string, unknown>>();
   assert.deepEqual(
     [row!['rows'], row!['uuids'], row!['batches'], row!['valid']],
     [21_000, 21_000, 3, 21_000],

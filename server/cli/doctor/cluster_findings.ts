@@ -77,14 +77,13 @@ function told(mode: Mode): string {
 }
 
 async function stateOf(clickhouse: ClickHouse): Promise<ReplicaState> {
-  const found = await clickhouse.query({
+  const found = await clickhouse.rows<ReplicaState>({
     query: `SELECT hostName() AS host, version() AS version, max(is_readonly) AS is_readonly,
         toUInt32(max(absolute_delay)) AS delay, toUInt32(max(queue_size)) AS queue,
         toUInt32(min(active_replicas)) AS active, toUInt32(max(total_replicas)) AS total
       FROM system.replicas WHERE database = currentDatabase()`,
-    format: 'JSONEachRow',
   });
-  return (await found.json<ReplicaState>())[0]!;
+  return found[0]!;
 }
 
 function judge({ host, is_readonly, delay, queue, active, total }: ReplicaState): Finding {

@@ -23,13 +23,11 @@ export async function lookAtDisk({
 
 /** Logs that a ClickHouse of one's own keeps in tables for ever, with the statement for each. */
 async function endlessLogs(clickhouse: ClickHouse): Promise<Finding[]> {
-  const found = await clickhouse.query({
+  const logs = await clickhouse.rows<{ name: string; size: string | null }>({
     query: `SELECT name, formatReadableSize(total_bytes) AS size FROM system.tables
       WHERE database = 'system' AND name LIKE '%\\_log' AND engine LIKE '%MergeTree'
         AND create_table_query NOT LIKE '% TTL %' ORDER BY total_bytes DESC`,
-    format: 'JSONEachRow',
   });
-  const logs = await found.json<{ name: string; size: string | null }>();
   return logs.map(({ name, size }) =>
     warning(
       'ClickHouse log',

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openTestStores } from '../../../test/harness_stores.ts';
-import type { TestStores } from '../../../test/harness_stores.ts';
 import { readConfig } from '../../config/config.ts';
 import { lockDataFolder } from '../../platform/data_folder.ts';
 import { openLog, silentLog } from '../../platform/log.ts';
@@ -14,18 +12,11 @@ import { openDatabase } from '../../platform/postgres/database.ts';
 import { doctor } from './doctor.ts';
 import { migrate, migrationStatus } from '../migrate.ts';
 import { lookAtPrimary, standbyFinding } from './primary_findings.ts';
+import { aroundTests, folderAroundTests } from '../../../test/around_tests.ts';
 
 const secret_key = 'the secret of the server that the doctor looks at';
-let stores: TestStores;
-let folder: string;
-before(async () => {
-  stores = await openTestStores({ clickhouse: true });
-  folder = mkdtempSync(join(tmpdir(), 'sluice-doctor-stores-'));
-});
-after(async () => {
-  await stores.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const stores = aroundTests(() => openTestStores({ clickhouse: true }));
+const folder = folderAroundTests();
 
 /** What `sluice doctor` finds, without what is about this machine, and everything that it logs. */
 async function looked(environment: Record<string, string>) {

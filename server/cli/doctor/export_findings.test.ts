@@ -1,21 +1,22 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
 import { setAside } from '../../engine/runs/hold_until_reconciled.ts';
 import { lookAtExports } from './export_findings.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 // Its own, for all exports of a server are set aside at once.
-let harness: Harness;
 let home: TestOrganization;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  home = await harness.newOrganization();
-});
-after(() => harness.close());
+const harness = aroundTests(
+  () => openHarness({ clickhouse: false }),
+  async (opened) => {
+    home = await opened.newOrganization();
+  },
+);
 
 test('an export that waits since a restore says so, and what to do', async () => {
   const { engine } = harness.deps;

@@ -113,8 +113,7 @@ async function tellControl(db: Database, begin: string, text: string): Promise<T
 
 /** The files that the analytics store does not have yet. */
 async function pendingAnalytics(clickhouse: ClickHouse, folder: string): Promise<string[]> {
-  const ask = async (query: string) =>
-    (await clickhouse.query({ query, format: 'JSONEachRow' })).json<{ name: string }>();
+  const ask = async (query: string) => clickhouse.rows<{ name: string }>({ query });
   const [table] = await ask(
     "SELECT name FROM system.tables WHERE database = currentDatabase() AND name = 'migrations'",
   );

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { openImporting } from '../../../test/factories/events/importing.ts';
-import type { Importing } from '../../../test/factories/events/importing.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let importing: Importing;
-before(async () => {
-  importing = await openImporting();
-});
-after(() => importing.close());
+const importing = aroundTests(openImporting);
 
 test('bad lines are named by number, whoever finds them, the others are imported', async () => {
   const owner = await importing.harness.newOrganization();

@@ -4,23 +4,19 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { UserError } from '../user_error.ts';
 import { openImporting } from '../../../test/factories/events/importing.ts';
-import type { Importing } from '../../../test/factories/events/importing.ts';
 import type { AddressInfo } from 'node:net';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 const program = fileURLToPath(
   new URL('../../../test/processes/import_process.ts', import.meta.url),
 );
 
-let importing: Importing;
-before(async () => {
-  importing = await openImporting();
-});
-after(() => importing.close());
+const importing = aroundTests(openImporting);
 
 test('a foreign file is mapped: names, nested ids, times without a zone, the rest', async () => {
   const owner = await importing.harness.newOrganization();

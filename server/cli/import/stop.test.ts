@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { eventually } from '../../../test/eventually.ts';
 import { createApiKey } from '../../platform/http/caller/api_key.ts';
 import { serverEnvironment } from '../../../test/processes/server_process.ts';
 import { openSluice } from '../../../test/processes/sluice_process.ts';
+import { folderAroundTests } from '../../../test/around_tests.ts';
 
 // `sluice import` as a process at a terminal's mercy, against an endpoint that answers when the
 // test says so.
@@ -23,14 +23,8 @@ const key = createApiKey();
 const lines = 12_000;
 
 const sluice = openSluice();
-let folder: string;
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sluice-import-stop-'));
-});
-after(async () => {
-  await sluice.close();
-  await rm(folder, { recursive: true, force: true });
-});
+after(() => sluice.close());
+const folder = folderAroundTests();
 
 /**
  * An endpoint that keeps the order of what it was sent and holds back the answers after the first,

@@ -16,12 +16,11 @@ const writes_seconds_max = 60;
 
 /** The tables that were taken from the server by a switch that began. */
 export async function movedTables(source: ClickHouse): Promise<Set<RowTable>> {
-  const found = await source.query({
+  const found = await source.rows<{ name: string }>({
     query: `SELECT name FROM system.tables WHERE database = currentDatabase()
       AND name IN (${row_tables.map((table) => `'${movedName(table)}'`).join(', ')})`,
-    format: 'JSONEachRow',
   });
-  const names = new Set((await found.json<{ name: string }>()).map(({ name }) => name));
+  const names = new Set(found.map(({ name }) => name));
   return new Set(row_tables.filter((table) => names.has(movedName(table))));
 }
 
@@ -68,12 +67,10 @@ async function requireNoErasure(db: Database): Promise<void> {
 async function whenQuiet(source: ClickHouse): Promise<void> {
   const deadline = performance.now() + writes_seconds_max * 1_000;
   for (;;) {
-    const found = await source.query({
+    const [row] = await source.rows<{ writes: number }>({
       query: `SELECT count() AS writes FROM system.processes WHERE query_kind = 'Insert'
         AND (query ILIKE '%INTO events%' OR query ILIKE '%INTO persons%')`,
-      format: 'JSONEachRow',
     });
-    const [row] = await found.json<{ writes: number }>();
     if (row?.writes === 0) return;
     if (performance.now() > deadline)
       throw new UserError('The store is still at an insert. Try again.');

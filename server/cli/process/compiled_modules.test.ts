@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { version } from '../../platform/version.ts';
+import { folderAroundTests } from '../../../test/around_tests.ts';
+
+const folder = folderAroundTests();
 
 const program = `
   const { keepCompiledModules } = await import(process.argv[1]);
@@ -12,7 +14,6 @@ const program = `
   await import(process.argv[3]);`;
 
 test('a start keeps what it compiled in a data folder that is there, of its version alone', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-compiled-'));
   const data = join(folder, 'data');
   // What keeps another place for compiled modules is left as it is.
   const keep = (environment: Record<string, string>) =>
@@ -28,17 +29,13 @@ test('a start keeps what it compiled in a data folder that is there, of its vers
       ],
       { env: environment },
     );
-  try {
-    keep({});
-    assert.deepEqual(readdirSync(folder), []);
-    mkdirSync(join(data, 'compiled', '0.0.1'), { recursive: true });
-    writeFileSync(join(data, 'compiled', '0.0.1', 'module'), '');
-    keep({ NODE_COMPILE_CACHE: join(folder, 'elsewhere') });
-    assert.deepEqual(readdirSync(join(data, 'compiled')), ['0.0.1']);
-    keep({});
-    assert.deepEqual(readdirSync(join(data, 'compiled')), [version]);
-    assert.ok(readdirSync(join(data, 'compiled', version), { recursive: true }).length > 1);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  keep({});
+  assert.deepEqual(readdirSync(folder), []);
+  mkdirSync(join(data, 'compiled', '0.0.1'), { recursive: true });
+  writeFileSync(join(data, 'compiled', '0.0.1', 'module'), '');
+  keep({ NODE_COMPILE_CACHE: join(folder, 'elsewhere') });
+  assert.deepEqual(readdirSync(join(data, 'compiled')), ['0.0.1']);
+  keep({});
+  assert.deepEqual(readdirSync(join(data, 'compiled')), [version]);
+  assert.ok(readdirSync(join(data, 'compiled', version), { recursive: true }).length > 1);
 });

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { spawnSync } from 'node:child_process';
 import { main, serverEnvironment } from '../../../test/processes/server_process.ts';
 import { readConfig } from '../../config/config.ts';
 import { openLog } from '../../platform/log.ts';
 import { lookAtNamedFiles } from './named_files.ts';
+import { folderAroundTests } from '../../../test/around_tests.ts';
 
-let folder: string;
-before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-named-files-'));
-});
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = folderAroundTests();
 
 test('a wrong catalogue is told by its setting, before a store is started', () => {
   const path = join(folder, 'catalogue.json');

@@ -2,12 +2,10 @@ import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 
 /** Asks the analytics store beside what it does for others. */
 export async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
-  const result = await clickhouse.query({
+  return clickhouse.rows<Row>({
     query,
-    format: 'JSONEachRow',
     clickhouse_settings: { max_query_size: '16777216', max_threads: 2 },
   });
-  return result.json<Row>();
 }
 
 /** The columns of a table that are stored, in their order. */

@@ -16,12 +16,9 @@ export async function findLostControl(
     (await db.row(sql`SELECT 1 WHERE to_regclass('migrations') IS NULL`)) !== undefined;
   if (!(await isEmpty())) return undefined;
   if (!(await hasTable(clickhouse, 'events'))) return undefined;
-  const found = await clickhouse.query({
-    query: 'SELECT 1 FROM events LIMIT 1',
-    format: 'JSONEachRow',
-  });
+  const found = await clickhouse.rows({ query: 'SELECT 1 FROM events LIMIT 1' });
   // Once more: a server that starts at the same time creates its tables before it takes events.
-  if ((await found.json()).length === 0 || !(await isEmpty())) return undefined;
+  if (found.length === 0 || !(await isEmpty())) return undefined;
   return (
     'The control store is empty, and the analytics store has events. If it is the wrong one, set ' +
     'SLUICE_DATABASE_URL, or SLUICE_DATA_DIR, to where people and exports are. If they are lost, ' +
@@ -54,11 +51,10 @@ export async function findLostAnalytics(
 }
 
 async function hasTable(clickhouse: ClickHouse, table: string): Promise<boolean> {
-  const found = await clickhouse.query({
+  const found = await clickhouse.rows({
     query: `SELECT 1 FROM system.tables WHERE database = currentDatabase()
       AND name = {table:String}`,
     query_params: { table },
-    format: 'JSONEachRow',
   });
-  return (await found.json()).length > 0;
+  return found.length > 0;
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, rmdirSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readConfig } from '../../config/config.ts';
@@ -8,35 +7,28 @@ import { lockDataFolder } from '../../platform/data_folder.ts';
 import { silentLog } from '../../platform/log.ts';
 import { UserError } from '../user_error.ts';
 import { openStores, refuseForeign } from './stores.ts';
+import { folderAroundTests } from '../../../test/around_tests.ts';
+
+const folder = folderAroundTests();
 
 test('the PostgreSQL of another user is refused, with whose it is', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-foreign-'));
   const uid = process.getuid!();
-  try {
-    refuseForeign(folder);
-    refuseForeign(join(folder, 'none yet'), uid + 1);
-    assert.throws(
-      () => refuseForeign(folder, uid + 1),
-      (error: Error) =>
-        error instanceof UserError && error.message.includes(`belongs to the user ${uid}, `),
-    );
-  } finally {
-    rmdirSync(folder);
-  }
+  refuseForeign(folder);
+  refuseForeign(join(folder, 'none yet'), uid + 1);
+  assert.throws(
+    () => refuseForeign(folder, uid + 1),
+    (error: Error) =>
+      error instanceof UserError && error.message.includes(`belongs to the user ${uid}, `),
+  );
 });
 
 test('stores that nobody can be told of are stopped again, and the folder is free', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-untold-'));
   const config = readConfig({
     SLUICE_DATA_DIR: folder,
     SLUICE_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
   });
   // As on a full disk the file cannot be written.
   symlinkSync(join(folder, 'missing', 'file'), join(folder, 'running.json'));
-  try {
-    await assert.rejects(openStores(config, silentLog()), { code: 'ENOENT' });
-    lockDataFolder(folder)();
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  await assert.rejects(openStores(config, silentLog()), { code: 'ENOENT' });
+  lockDataFolder(folder)();
 });

@@ -95,12 +95,8 @@ export function clickHouseParts(clickhouse: ClickHouse): Part[] {
     name: `clickhouse/${name}.json`,
     about,
     read: async () => {
-      const answer = await clickhouse.query({
-        query,
-        format: 'JSONEachRow',
-        abort_signal: AbortSignal.timeout(20_000),
-      });
-      return inJson(await answer.json());
+      const abort_signal = AbortSignal.timeout(20_000);
+      return inJson(await clickhouse.rows({ query, abort_signal }));
     },
   });
   return [

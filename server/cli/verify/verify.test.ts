@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import { storeConfig } from '../../engine/destination/stored_config.ts';
 import { verifyExports } from './verify.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let exporting: QueryHarness;
-before(async () => {
-  exporting = await openQueryHarness();
-});
-after(() => exporting.close());
+const exporting = aroundTests(openQueryHarness);
 
 test('what is no id of an export is refused in a sentence', async () => {
   const { engine } = exporting.harness.deps;

@@ -1,27 +1,19 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { is_deep } from '../../../test/depth.ts';
 import { changedFile } from '../../../test/factories/batch_exports/changed_files.ts';
 import { openPostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
-import type { PostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import { verifyExports } from './verify.ts';
 import type { Finding } from './verify.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let exporting: QueryHarness;
-let postgres: PostgresServer;
-before(async () => {
-  exporting = await openQueryHarness();
-  postgres = await openPostgresServer();
-});
-after(async () => {
-  await exporting.close();
-  await postgres.close();
-});
+const exporting = aroundTests(openQueryHarness);
+const postgres = aroundTests(openPostgresServer);
 
 type Home = Awaited<ReturnType<QueryHarness['harness']['newOrganization']>>;
 

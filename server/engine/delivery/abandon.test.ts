@@ -2,18 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import { claimRun } from '../workers/claims.ts';
 import { executeRun } from './execute.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let exporting: QueryHarness;
-before(async () => {
-  exporting = await openQueryHarness();
-});
-after(() => exporting.close());
+const exporting = aroundTests(openQueryHarness);
 
 test('a run that may have left something behind says why it is still there', async () => {
   const { db, engine } = exporting.harness.deps;

@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
-import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
 import { claimRun } from '../workers/claims.ts';
 import { executeRun } from './execute.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let exporting: QueryHarness;
-let receiver: HttpReceiver;
-before(async () => {
-  receiver = await openHttpReceiver({});
-  exporting = await openQueryHarness();
-});
-after(async () => {
-  await exporting.close();
-  await receiver.close();
-});
+const exporting = aroundTests(openQueryHarness);
+const receiver = aroundTests(() => openHttpReceiver({}));
 
 type Asking = (
   send: (method: string, path: string, body?: unknown) => Promise<unknown>,

@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import type { AttemptSteps } from '../run.ts';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
-import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let exporting: QueryHarness;
-let receiver: HttpReceiver;
-before(async () => {
-  receiver = await openHttpReceiver({});
-  exporting = await openQueryHarness();
-});
-after(async () => {
-  await exporting.close();
-  await receiver.close();
-});
+const exporting = aroundTests(openQueryHarness);
+const receiver = aroundTests(() => openHttpReceiver({}));
 
 const refusal = { status: 503, headers: { 'retry-after': '0' } };
 const sumOf = ({ counted_ms, read_ms, sent_ms, committed_ms }: AttemptSteps) =>

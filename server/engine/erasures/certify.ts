@@ -16,14 +16,12 @@ const own_tables = ['erasing_ids', 'erasing_rows'] as const;
  * how many erasures that were.
  */
 export async function sweepNotes({ db, clickhouse }: Engine, signal: AbortSignal): Promise<number> {
-  const result = await clickhouse.query({
+  const noted = await clickhouse.rows<{ table: string; partition: string }>({
     query: `SELECT DISTINCT table, partition FROM system.parts WHERE database = currentDatabase()
       AND table IN {tables:Array(String)} AND active AND rows > 0`,
     query_params: { tables: [...own_tables] },
-    format: 'JSONEachRow',
     abort_signal: signal,
   });
-  const noted = await result.json<{ table: string; partition: string }>();
   const known = await db.rows<{ id: string }>(sql`
     SELECT id FROM erasures WHERE id = ANY (${noted.map(({ partition }) => partition)}::uuid[])`);
   const ids = new Set(known.map(({ id }) => id));

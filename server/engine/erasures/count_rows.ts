@@ -15,15 +15,13 @@ export async function countRows(
 ): Promise<ErasureSize> {
   const { counts, query_params } =
     criteria.kind === 'events' ? ofEvents(criteria.filter) : ofPersons(criteria);
-  const result = await clickhouse.query({
+  const [row] = await clickhouse.rows<ErasureSize>({
     query: `SELECT toUInt32((${counts.distinct_ids})) AS distinct_ids,
       toUInt32((${counts.events})) AS events,
       toUInt32((${counts.person_versions})) AS person_versions`,
     query_params: { team_id, ...query_params },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  const [row] = await result.json<ErasureSize>();
   return row!;
 }
 

@@ -8,13 +8,12 @@ const harness = shareHarness({ clickhouse: true });
 /** Which of the documents a property with this value finds. */
 async function found(key: string, value: string | number | boolean, documents: string[]) {
   const { condition, query_params } = filterCondition({ properties: [{ key, value }] });
-  const answer = await harness.deps.clickhouse.query({
+  const rows = await harness.deps.clickhouse.rows<{ properties: string }>({
     query: `SELECT properties FROM (SELECT arrayJoin({documents:Array(String)}) AS properties)
       WHERE ${condition}`,
     query_params: { ...query_params, documents },
-    format: 'JSONEachRow',
   });
-  return (await answer.json<{ properties: string }>()).map(({ properties }) => properties);
+  return rows.map(({ properties }) => properties);
 }
 
 test('values are found beside what the reader of the store gives a document up for', async () => {

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import {
   eventsIn,
   openDeliveringHarness,
 } from '../../../test/factories/batch_exports/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import { erasing } from '../../../test/factories/events/erasures.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { verifyExports } from '../../cli/verify/verify.ts';
@@ -17,25 +16,20 @@ import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
 import { retainRows } from '../retention/look.ts';
 import { sweepNotes } from './certify.ts';
 import { workOneStep } from './work.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let world: DeliveringHarness;
-before(async () => {
-  world = await openDeliveringHarness();
-  await world.startOnce();
-});
-after(() => world.close());
+const world = aroundTests(openDeliveringHarness, (opened) => opened.startOnce());
 
 const { ask, send, exported, work } = erasing(() => world);
 
 async function stored(home: TestOrganization): Promise<string[]> {
-  const found = await world.harness.deps.clickhouse.query({
+  const found = await world.harness.deps.clickhouse.rows<{ row: string }>({
     query: `SELECT concat(event, ' ', distinct_id, ' ', properties) AS row FROM events
       WHERE team_id = ${home.project.id} UNION ALL
       SELECT concat('person ', distinct_id, ' ', properties) AS row FROM persons
       WHERE team_id = ${home.project.id}`,
-    format: 'JSONEachRow',
   });
-  return (await found.json<{ row: string }>()).map(({ row }) => row).toSorted();
+  return found.map(({ row }) => row).toSorted();
 }
 
 test('a person leaves the store and what was delivered, and does not come back', async () => {
@@ -170,11 +164,8 @@ test('killed at each step it goes on; later events are stored under nobody', asy
     'late $erased {}',
     'person dave {"a":1}',
   ]);
-  const noted = await clickhouse.query({
-    query: 'SELECT count() AS rows FROM erasing_rows',
-    format: 'JSONEachRow',
-  });
-  assert.deepEqual(await noted.json(), [{ rows: 0 }]);
+  const noted = await clickhouse.rows({ query: 'SELECT count() AS rows FROM erasing_rows' });
+  assert.deepEqual(noted, [{ rows: 0 }]);
   // An erasure whose project is deleted leaves no notes either.
   const { body: gone } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['dave'] });
   await work(home, gone.id, 'remove');

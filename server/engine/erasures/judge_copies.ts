@@ -102,15 +102,13 @@ async function countErased(
     ];
     return `uniqExactIf(key, ${conditions.join(' AND ')})`;
   });
-  const result = await clickhouse.query({
+  const [row] = await clickhouse.rows<{ counts: (number | string)[] }>({
     query: `SELECT [${counts.join(', ')}] AS counts FROM erasing_rows
       WHERE erasure_id = {erasure_id:UUID}`,
     query_params,
     clickhouse_settings: { max_query_size: '64000000', max_ast_elements: '1000000' },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  const [row] = await result.json<{ counts: (number | string)[] }>();
   return row!.counts.map(Number);
 }
 

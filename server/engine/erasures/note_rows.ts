@@ -61,14 +61,12 @@ async function countNoted(
   erasure_id: string,
   abort_signal: AbortSignal,
 ): Promise<ErasureCounts> {
-  const result = await clickhouse.query({
+  const [row] = await clickhouse.rows<Record<string, number | string>>({
     query: `SELECT countIf(kind = 'event') AS events, countIf(kind = 'person') AS person_versions,
         uniqExactIf(key, kind = 'person') AS persons
       FROM erasing_rows WHERE erasure_id = {erasure_id:UUID}`,
     query_params: { erasure_id },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  const [row] = await result.json<Record<string, number | string>>();
   return Object.fromEntries(Object.entries(row!).map(([name, value]) => [name, Number(value)]));
 }

@@ -61,14 +61,12 @@ async function spansNoted(
   erasure_id: string,
   abort_signal: AbortSignal,
 ): Promise<Map<string, { first: string; last: string }>> {
-  const result = await clickhouse.query({
+  const rows = await clickhouse.rows<{ kind: string; first: string; last: string }>({
     query: `SELECT kind, toString(toUnixTimestamp64Micro(min(inserted_at))) AS first,
         toString(toUnixTimestamp64Micro(max(inserted_at))) AS last
       FROM erasing_rows WHERE erasure_id = {erasure_id:UUID} GROUP BY kind`,
     query_params: { erasure_id },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  const rows = await result.json<{ kind: string; first: string; last: string }>();
   return new Map(rows.map(({ kind, ...span }) => [kind, span]));
 }

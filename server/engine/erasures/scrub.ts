@@ -78,12 +78,11 @@ async function nextIds(
   after: string,
   abort_signal: AbortSignal,
 ): Promise<string[]> {
-  const result = await clickhouse.query({
+  const rows = await clickhouse.rows<{ distinct_id: string }>({
     query: `SELECT DISTINCT distinct_id FROM erasing_ids WHERE erasure_id = {erasure_id:UUID}
       AND distinct_id > {after:String} ORDER BY distinct_id LIMIT ${ids_per_batch}`,
     query_params: { erasure_id, after },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  return (await result.json<{ distinct_id: string }>()).map(({ distinct_id }) => distinct_id);
+  return rows.map(({ distinct_id }) => distinct_id);
 }

@@ -59,7 +59,7 @@ async function findErased(
   const found = new Set<string>();
   if (texts.length === 0) return found;
   const cut = texts.filter((text) => text.endsWith('…')).map((text) => text.slice(0, -1));
-  const result = await clickhouse.query({
+  const rows = await clickhouse.rows<{ text: string }>({
     query: `SELECT text FROM (SELECT arrayJoin({texts:Array(String)}) AS text)
         WHERE text IN (SELECT distinct_id FROM erasing_ids WHERE erasure_id = {erasure_id:UUID})
           OR text IN (SELECT key FROM erasing_rows WHERE erasure_id = {erasure_id:UUID})
@@ -68,9 +68,8 @@ async function findErased(
         WHERE arrayExists(id -> startsWith(id, start), (SELECT groupArray(distinct_id)
           FROM erasing_ids WHERE erasure_id = {erasure_id:UUID} AND length(distinct_id) >= 200))`,
     query_params: { erasure_id, texts, cut },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  for (const { text } of await result.json<{ text: string }>()) found.add(text);
+  for (const { text } of rows) found.add(text);
   return found;
 }

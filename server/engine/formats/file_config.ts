@@ -4,6 +4,7 @@ import type { ConfigViolation } from '../destination/destination.ts';
 import { compressionsOf, fileFormats } from '../destination/encoding.ts';
 import type { Compression, Encoding, FileFormat } from '../destination/encoding.ts';
 import { hasLooseBrace, prefixVariables, unknownPrefixVariables } from './naming.ts';
+import { violation } from '../destination/violation.ts';
 
 const variables = prefixVariables.map((name) => `{${name}}`).join(', ');
 
@@ -88,34 +89,28 @@ export function fileViolations(config: FileConfig): ConfigViolation[] {
   const unknown = unknownPrefixVariables(config.prefix);
   if (unknown.length > 0) {
     const names = unknown.map((name) => `{${name}}`).join(', ');
-    violations.push({
-      attr: 'prefix',
-      code: 'invalid_input',
-      detail: `${names} is not a variable; use ${variables}.`,
-    });
+    violations.push(violation('prefix', `${names} is not a variable; use ${variables}.`));
   }
   if (hasLooseBrace(config.prefix))
-    violations.push({
-      attr: 'prefix',
-      code: 'invalid_input',
-      detail: `The prefix has a brace without its other half; variables are ${variables}.`,
-    });
+    violations.push(
+      violation(
+        'prefix',
+        `The prefix has a brace without its other half; variables are ${variables}.`,
+      ),
+    );
   if (hasControlCharacter(config.prefix))
-    violations.push({
-      attr: 'prefix',
-      code: 'invalid_input',
-      detail: 'The prefix must not hold control characters.',
-    });
+    violations.push(violation('prefix', 'The prefix must not hold control characters.'));
   const { format, compression } = fileEncoding(config);
   const possible = compressionsOf(format as FileFormat);
   if (compression !== null && !possible.includes(compression)) {
-    violations.push({
-      attr: 'compression',
-      code: 'invalid_choice',
-      detail:
+    violations.push(
+      violation(
+        'compression',
         `${format} cannot be compressed with ${compression}; ` +
-        `use ${possible.join(', ')} or null.`,
-    });
+          `use ${possible.join(', ')} or null.`,
+        'invalid_choice',
+      ),
+    );
   }
   return violations;
 }

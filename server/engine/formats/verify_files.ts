@@ -14,6 +14,7 @@ import type { Encoding } from '../destination/encoding.ts';
 import { FileBoundError } from './parquet_bounds.ts';
 import { readFileRows } from './read_file.ts';
 import { folderPart, isDeliveryName, manifestOfSlice } from './naming.ts';
+import { readBounded } from '../../platform/read_bounded.ts';
 
 /**
  * What a comparison needs of a place that holds files or objects; names have `/` between folders.
@@ -233,14 +234,12 @@ export async function readStoredText(
 ): Promise<string | undefined> {
   const content = await store.read(name);
   if (content === undefined) return undefined;
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of content as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > manifest_bytes_max) throw new Error('It is too large to be a manifest.');
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  const bytes = await readBounded(
+    content,
+    manifest_bytes_max,
+    () => new Error('It is too large to be a manifest.'),
+  );
+  return bytes.toString('utf8');
 }
 
 /**

@@ -282,13 +282,12 @@ async function lastInsertionInStore(
   teamId: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const found = await clickhouse.query({
+  const found = await clickhouse.rows<{ last: number }>({
     query:
       'SELECT toUnixTimestamp64Milli(max(inserted_at)) AS last FROM events WHERE team_id = ' +
       '{team_id:Int64}',
     query_params: { team_id: teamId },
-    format: 'JSONEachRow',
     abort_signal: signal,
   });
-  return (await found.json<{ last: number }>())[0]?.last ?? 0;
+  return found[0]?.last ?? 0;
 }

@@ -207,20 +207,18 @@ async function countBatch(
   clickhouse: ClickHouse,
   { table, team_id, inserted_at }: { table: IngestionTable; team_id: number; inserted_at: string },
 ): Promise<number> {
-  const found = await clickhouse.query({
+  const found = await clickhouse.rows<{ rows: number }>({
     query: `SELECT count() AS rows FROM ${table} WHERE team_id = {team_id:Int64}
         AND inserted_at = {at:DateTime64(6, 'UTC')}`,
     query_params: { team_id, at: inserted_at },
-    format: 'JSONEachRow',
   });
-  return Number((await found.json<{ rows: number }>())[0]?.rows);
+  return Number(found[0]?.rows);
 }
 
 async function isRunning(clickhouse: ClickHouse, batchId: string): Promise<boolean> {
-  const found = await clickhouse.query({
+  const found = await clickhouse.rows<{ running: number }>({
     query: `SELECT count() AS running FROM system.processes WHERE ${isOfBatch}`,
     query_params: { batch: batchId },
-    format: 'JSONEachRow',
   });
-  return Number((await found.json<{ running: number }>())[0]?.running) > 0;
+  return Number(found[0]?.running) > 0;
 }

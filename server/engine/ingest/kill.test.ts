@@ -132,7 +132,7 @@ function take(teamId: number, first: number) {
 async function assertStored(teamId: number, acknowledged: number): Promise<void> {
   const text = await eventually(async () => {
     const last = ((acknowledged + 1) * events_per_batch - 1).toString(16).padStart(12, '0');
-    const found = await clickhouse.query({
+    return clickhouse.rows<{ rows: number; uuids: number; acknowledged: number; batches: number }>({
       query: `SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids,
           toUInt32(countIf(uuid <= toUUID({last:String}))) AS acknowledged,
             toUInt32(uniqExact(inserted_at)) AS batches
@@ -141,9 +141,7 @@ async function assertStored(teamId: number, acknowledged: number): Promise<void>
         team_id: teamId,
         last: `00000000-0000-4000-8000-${last}`,
       },
-      format: 'JSONEachRow',
     });
-    return found.json<{ rows: number; uuids: number; acknowledged: number; batches: number }>();
   });
   const [row] = text;
   assert.equal(row!.acknowledged, (acknowledged + 1) * events_per_batch);

@@ -34,14 +34,12 @@ async function takeBack(clickhouse: ClickHouse, team_id: number, at: number): Pr
   const isOfBatch =
     "team_id = {team_id:Int64} AND inserted_at = fromUnixTimestamp64Milli({at:Int64}, 'UTC')";
   const abort_signal = AbortSignal.timeout(seconds_max * 1_000);
-  const found = await clickhouse.query({
+  const [counts] = await clickhouse.rows<{ events: number | string; persons: number | string }>({
     query: `SELECT (SELECT count() FROM events WHERE ${isOfBatch}) AS events,
       (SELECT count() FROM persons WHERE ${isOfBatch}) AS persons`,
     query_params,
     abort_signal,
-    format: 'JSONEachRow',
   });
-  const [counts] = await found.json<{ events: number | string; persons: number | string }>();
   if (Number(counts?.events) === 0 && Number(counts?.persons) > 0)
     await clickhouse.command({
       query: `ALTER TABLE persons DELETE WHERE ${isOfBatch}`,

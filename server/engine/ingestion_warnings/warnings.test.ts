@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { openTestClock } from '../../../test/factories/people/people.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { sweepWarnings } from './store.ts';
 import { sharedWarnings } from './warnings.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 const clock = openTestClock();
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock } });
-});
-after(() => harness.close());
+const harness = aroundTests(() => openHarness({ clickhouse: false, deps: { clock } }));
 
 type Row = { hour: string; reason: string; events: number; last_at: string; examples: any[] };
 const stored = (team_id: number) =>

@@ -1,26 +1,27 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { inDepth } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { addDelivered, deliveredOf, undelivered } from './ledger.ts';
 import { page_rectangles_max } from './pages.ts';
 import { subtract, unionOf } from './rectangles.ts';
 import type { Rectangle } from './rectangles.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let harness: Harness;
 let db: Database;
 let home: TestOrganization;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  ({ db } = harness.deps);
-  home = await harness.newOrganization();
-});
-after(() => harness.close());
+const harness = aroundTests(
+  () => openHarness({ clickhouse: false }),
+  async (opened) => {
+    ({ db } = opened.deps);
+    home = await opened.newOrganization();
+  },
+);
 
 const rectangle = (
   [event_from, event_to]: [number, number],

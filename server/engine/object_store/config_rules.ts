@@ -1,5 +1,6 @@
 import { isPlainBase } from '../../platform/outbound/plain_address.ts';
 import type { ConfigViolation } from '../destination/destination.ts';
+import { violation } from '../destination/violation.ts';
 
 /**
  * Violations of a prefix that becomes a part of an address, where the parts `.` and `..` would lead
@@ -7,24 +8,17 @@ import type { ConfigViolation } from '../destination/destination.ts';
  */
 export function dotViolations(prefix: string): ConfigViolation[] {
   if (!prefix.split('/').some((part) => part === '.' || part === '..')) return [];
-  return [
-    {
-      attr: 'prefix',
-      code: 'invalid_input',
-      detail: 'The prefix must not hold the parts "." or "..".',
-    },
-  ];
+  return [violation('prefix', 'The prefix must not hold the parts "." or "..".')];
 }
 
 /** Violations of an `endpoint_url`; undefined is none. */
 export function endpointViolations(endpoint: string | undefined): ConfigViolation[] {
   if (endpoint === undefined || isPlainBase(endpoint)) return [];
   return [
-    {
-      attr: 'endpoint_url',
-      code: 'invalid_input',
-      detail: 'The endpoint must be an http or https address without user, query or fragment.',
-    },
+    violation(
+      'endpoint_url',
+      'The endpoint must be an http or https address without user, query or fragment.',
+    ),
   ];
 }
 
@@ -48,29 +42,27 @@ type BucketPlace = {
 export function bucketViolations(place: BucketPlace): ConfigViolation[] {
   const found: ConfigViolation[] = [];
   if (!/^[A-Za-z0-9-]+$/.test(place.region))
-    found.push({
-      attr: 'region',
-      code: 'invalid_input',
-      detail: 'The region must be letters, digits and hyphens, as eu-central-1.',
-    });
+    found.push(
+      violation('region', 'The region must be letters, digits and hyphens, as eu-central-1.'),
+    );
   const isInHost =
     textOf(place.endpoint_url) === undefined || place.use_virtual_style_addressing === true;
   if (isInHost && !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(place.bucket_name)) {
-    found.push({
-      attr: 'bucket_name',
-      code: 'invalid_input',
-      detail:
+    found.push(
+      violation(
+        'bucket_name',
         'A bucket name is 3 to 63 lower-case letters, digits, dots and hyphens, and begins ' +
-        'and ends with a letter or digit.',
-    });
+          'and ends with a letter or digit.',
+      ),
+    );
   } else if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/.test(place.bucket_name)) {
-    found.push({
-      attr: 'bucket_name',
-      code: 'invalid_input',
-      detail:
+    found.push(
+      violation(
+        'bucket_name',
         'A bucket name is at least three letters, digits, dots, hyphens or underscores, and ' +
-        'begins and ends with a letter or digit.',
-    });
+          'begins and ends with a letter or digit.',
+      ),
+    );
   }
   return found;
 }

@@ -1,15 +1,10 @@
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { inDepth } from '../../../test/depth.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { checkHistories } from '../../../test/histories/check.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let harness: Harness;
-
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = aroundTests(() => openHarness({ clickhouse: false }));
 
 test(
   'whatever backfills, pauses, retries, failures, crashes, late events and revisions do: what ' +

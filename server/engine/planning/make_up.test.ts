@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { inDepth } from '../../../test/depth.ts';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { fillEvents } from '../../../test/factories/events/fill_events.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { advanceBackfills } from '../runs/advance_backfills.ts';
 import { startBackfill } from './backfill.ts';
 import { claimRun } from '../workers/claims.ts';
@@ -15,16 +15,14 @@ import type { StoredRectangle } from '../ledger/rectangles.ts';
 import { lockForWriting } from '../ingest/lock.ts';
 import { planDueExports } from '../runs/plan_due_exports.ts';
 import { endRun } from '../runs/end_runs.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 const hour = 3_600_000;
-let harness: Harness;
 let engine: Engine;
 
-before(async () => {
-  harness = await openHarness();
-  engine = { ...harness.deps.engine, settle_seconds: 0 };
+const harness = aroundTests(openHarness, async (opened) => {
+  engine = { ...opened.deps.engine, settle_seconds: 0 };
 });
-after(() => harness.close());
 
 type Row = { id: string; backfill_id: string | null; selection: StoredRectangle[] };
 

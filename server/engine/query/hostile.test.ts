@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { inDepth } from '../../../test/depth.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
@@ -28,10 +27,7 @@ let stores: TestStores;
 let projects: TwoProjects;
 before(async () => {
   stores = await openTestStores({ clickhouse: 'own' });
-  projects = await openTwoProjects(
-    stores.clickhouse_url,
-    join(import.meta.dirname, '../../../migrations/clickhouse'),
-  );
+  projects = await openTwoProjects(stores.clickhouse_url);
 });
 after(async () => {
   await projects?.close();

@@ -1,36 +1,21 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
 import { inDepth } from '../../../test/depth.ts';
 import { any_character } from '../../../test/factories/any_character.ts';
-import { openTestStores } from '../../../test/harness_stores.ts';
-import type { TestStores } from '../../../test/harness_stores.ts';
+import { openAroundTests, projects } from '../../../test/factories/batch_exports/query_projects.ts';
 import { random_query } from './cases/random_query.ts';
 import { random_expression, random_select } from './cases/random_tree.ts';
 import { withoutSpans } from './cases/without_spans.ts';
 import { checkQuery, forEachOf, printQuery, readRows } from './cases/run_query.ts';
-import { foreign_mark, january, openTwoProjects } from './cases/two_projects.ts';
-import type { TwoProjects } from './cases/two_projects.ts';
+import { foreign_mark, january } from './cases/two_projects.ts';
 import { parse } from './parse/parse.ts';
 import { printSelect } from './parse/print.ts';
 import { QueryError } from './query_error.ts';
 import { resolveQuery } from './query.ts';
 import type { Select, SelectCore } from './parse/tree.ts';
 
-let stores: TestStores;
-let projects: TwoProjects;
-before(async () => {
-  stores = await openTestStores({ clickhouse: true });
-  projects = await openTwoProjects(
-    stores.clickhouse_url,
-    join(import.meta.dirname, '../../../migrations/clickhouse'),
-  );
-});
-after(async () => {
-  await projects?.close();
-  await stores?.close();
-});
+openAroundTests();
 
 /** What is printed is read as the same tree, and printed the same again. */
 function assertStable(select: Select): void {

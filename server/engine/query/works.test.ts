@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { inDepth } from '../../../test/depth.ts';
-import { openTestStores } from '../../../test/harness_stores.ts';
-import type { TestStores } from '../../../test/harness_stores.ts';
+import { openAroundTests, projects } from '../../../test/factories/batch_exports/query_projects.ts';
 import {
   checkInTurn,
   forEachOf,
@@ -12,8 +10,7 @@ import {
   readRows,
   readSql,
 } from './cases/run_query.ts';
-import { january, openTwoProjects } from './cases/two_projects.ts';
-import type { TwoProjects } from './cases/two_projects.ts';
+import { january } from './cases/two_projects.ts';
 import { working_conversions } from './cases/works_conversions.ts';
 import { working_functions } from './cases/works_functions.ts';
 import { working_rows } from './cases/works_rows.ts';
@@ -30,19 +27,7 @@ import type { ModelName } from '../models/model.ts';
 const isRun = inTurn(inDepth(3, 1));
 /** What each query goes through before it runs: a quarter of them the whole check. */
 const check = checkInTurn(inDepth(4, 1));
-let stores: TestStores;
-let projects: TwoProjects;
-before(async () => {
-  stores = await openTestStores({ clickhouse: true });
-  projects = await openTwoProjects(
-    stores.clickhouse_url,
-    join(import.meta.dirname, '../../../migrations/clickhouse'),
-  );
-});
-after(async () => {
-  await projects?.close();
-  await stores?.close();
-});
+openAroundTests();
 
 /** Rows in one order, unless the query gives them one of its own. */
 function inOrder(rows: unknown[][], isOrdered: boolean): string[] {

@@ -46,13 +46,12 @@ export async function removeAgain(
  * that took the token of a batch are of none.
  */
 async function strangeProjects({ clickhouse, db }: Engine): Promise<number[]> {
-  const found = await clickhouse.query({
+  const found = await clickhouse.rows<{ team_id: number | string }>({
     query: `SELECT team_id FROM events WHERE team_id != {nobody:Int64}
       UNION DISTINCT SELECT team_id FROM persons WHERE team_id != {nobody:Int64}`,
     query_params: { nobody },
-    format: 'JSONEachRow',
   });
-  const ids = (await found.json<{ team_id: number | string }>()).map((row) => Number(row.team_id));
+  const ids = found.map((row) => Number(row.team_id));
   const known = await db.rows<{ id: number }>(sql`SELECT id FROM projects`);
   const own = new Set(known.map(({ id }) => id));
   return ids.filter((id) => !own.has(id)).sort((one, other) => one - other);
@@ -96,12 +95,10 @@ export async function keepClear(engine: Engine): Promise<{ latest: string; said:
   const strange = await strangeProjects(engine);
   await db.run(sql`SELECT setval(pg_get_serial_sequence('projects', 'id'),
     greatest((SELECT max(id) FROM projects), ${strange.at(-1) ?? 0}, 1))`);
-  const found = await clickhouse.query({
+  const [row] = await clickhouse.rows<{ latest: number | string }>({
     query: `SELECT toUnixTimestamp64Milli(max(inserted_at)) AS latest FROM (
       SELECT inserted_at FROM events UNION ALL SELECT inserted_at FROM persons)`,
-    format: 'JSONEachRow',
   });
-  const [row] = await found.json<{ latest: number | string }>();
   return {
     latest: isoInstant(Math.max(clock.now(), Number(row?.latest ?? 0) + 1)),
     said: strange.map(

@@ -76,20 +76,18 @@ async function partsToRewriteHere(
   table: string,
   abort_signal: AbortSignal,
 ): Promise<number> {
-  const result = await clickhouse.query({
+  const [row] = await clickhouse.rows<{
+    open: number | string;
+    parts: number | string;
+    reason: string;
+  }>({
     query: `SELECT count() AS open, sum(parts_to_do) AS parts, any(latest_fail_reason) AS reason
       FROM system.mutations
       WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done
         AND command LIKE '%DELETE WHERE%'`,
     query_params: { table },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  const [row] = await result.json<{
-    open: number | string;
-    parts: number | string;
-    reason: string;
-  }>();
   if (row?.reason) throw new Error(`The store cannot remove rows of ${table}: ${row.reason}`);
   return Math.max(Number(row?.open), Number(row?.parts));
 }
@@ -101,14 +99,12 @@ export async function countWhere(
   abort_signal: AbortSignal,
   uses_projections = false,
 ): Promise<number> {
-  const result = await clickhouse.query({
+  const [row] = await clickhouse.rows<{ rows: number | string }>({
     query: `SELECT count() AS rows FROM ${table} WHERE ${condition}`,
     query_params,
     clickhouse_settings: { optimize_use_projections: uses_projections ? 1 : 0 },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  const [row] = await result.json<{ rows: number | string }>();
   return Number(row?.rows ?? 0);
 }
 
@@ -135,14 +131,12 @@ async function countOldPartsHere(
   until_ms: number,
   abort_signal: AbortSignal,
 ): Promise<number> {
-  const result = await clickhouse.query({
+  const [row] = await clickhouse.rows<{ parts: number | string }>({
     query: `SELECT count() AS parts FROM system.parts WHERE database = currentDatabase()
       AND table IN {tables:Array(String)} AND NOT active AND rows > 0
       AND remove_time <= fromUnixTimestamp({until:Int64})`,
     query_params: { tables: [...tables], until: Math.ceil(until_ms / 1_000) },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  const [row] = await result.json<{ parts: number | string }>();
   return Number(row?.parts ?? 0);
 }

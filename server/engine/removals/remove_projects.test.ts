@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { verifyActivity } from '../../platform/activity/verify.ts';
 import { listRemovals } from '../../cli/removals.ts';
 import { removeProjects } from './remove_projects.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness();
-});
-after(() => harness.close());
+const harness = aroundTests(openHarness);
 
 /** An organization whose project has `count` events of as many people. */
 async function withEvents(count: number): Promise<TestOrganization> {
@@ -31,13 +28,11 @@ async function withEvents(count: number): Promise<TestOrganization> {
 }
 
 async function countRows(team_id: number): Promise<number[]> {
-  const found = await harness.deps.clickhouse.query({
+  const [row] = await harness.deps.clickhouse.rows<Record<string, string>>({
     query: `SELECT (SELECT count() FROM events WHERE team_id = {team_id:Int64}) AS events,
       (SELECT count() FROM persons WHERE team_id = {team_id:Int64}) AS persons`,
     query_params: { team_id },
-    format: 'JSONEachRow',
   });
-  const [row] = await found.json<Record<string, string>>();
   return Object.values(row!).map(Number);
 }
 

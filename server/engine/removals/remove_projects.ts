@@ -128,15 +128,13 @@ async function countRows(
   team_ids: number[],
   abort_signal: AbortSignal,
 ): Promise<Map<number, number>> {
-  const result = await clickhouse.query({
+  const rows = await clickhouse.rows<{ team_id: number | string; rows: number | string }>({
     query: `SELECT team_id, count() AS rows FROM ${table}
       WHERE team_id IN {team_ids:Array(Int64)} GROUP BY team_id`,
     query_params: { team_ids },
     clickhouse_settings: { optimize_use_projections: 0 },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  const rows = await result.json<{ team_id: number | string; rows: number | string }>();
   return new Map(rows.map(({ team_id, rows: count }) => [Number(team_id), Number(count)]));
 }
 

@@ -116,14 +116,12 @@ async function oldestEvent(
   team_id: number,
   abort_signal: AbortSignal,
 ): Promise<number> {
-  const found = await clickhouse.query({
+  const [row] = await clickhouse.rows<{ oldest: number | string }>({
     query: `SELECT toUnixTimestamp64Milli(inserted_at) AS oldest FROM events
       WHERE team_id = {team_id:Int64} ORDER BY inserted_at LIMIT 1`,
     query_params: { team_id },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  const [row] = await found.json<{ oldest: number | string }>();
   return row === undefined ? Infinity : Number(row.oldest);
 }
 

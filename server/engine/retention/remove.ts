@@ -115,16 +115,14 @@ async function dropPartitions(
   { text, parameters }: Condition,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const result = await clickhouse.query({
+  const months = await clickhouse.rows<{ month: number }>({
     query: `SELECT toYYYYMM(inserted_at) AS month FROM events
       WHERE toYYYYMM(inserted_at) < toYYYYMM(now('UTC') - INTERVAL 1 DAY)
       GROUP BY month HAVING countIf(NOT (${text}) AND team_id != 0) = 0`,
     query_params: parameters,
     clickhouse_settings: { optimize_use_projections: 0, max_query_size: '16000000' },
-    format: 'JSONEachRow',
     abort_signal: signal,
   });
-  const months = await result.json<{ month: number }>();
   for (const { month } of months) {
     await clickhouse.command({
       query: `ALTER TABLE events DROP PARTITION ${month}`,

@@ -1,26 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { openPostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
-import type { PostgresServer } from '../../../test/servers/databases/postgres_destination.ts';
 import { listRemovals } from '../../cli/removals.ts';
 import { verifyExports } from '../../cli/verify/verify.ts';
 import { retainRows } from './look.ts';
 import { removeDecided } from './remove.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let exporting: QueryHarness;
-let postgres: PostgresServer;
-before(async () => {
-  exporting = await openQueryHarness();
-  postgres = await openPostgresServer();
-});
-after(async () => {
-  await exporting.close();
-  await postgres.close();
-});
+const exporting = aroundTests(openQueryHarness);
+const postgres = aroundTests(openPostgresServer);
 
 const never = new AbortController().signal;
 const at = (hour: number, minute: number) =>
@@ -56,13 +47,11 @@ async function keep(home: TestOrganization, retention: string, retention_days = 
 const retain = () => retainRows(exporting.harness.deps.engine, never);
 
 async function namesOf(home: TestOrganization): Promise<Record<string, number>> {
-  const found = await exporting.harness.deps.clickhouse.query({
+  const rows = await exporting.harness.deps.clickhouse.rows<{ event: string; events: number }>({
     query: `SELECT event, count() AS events FROM events WHERE team_id = {team_id:Int64}
       GROUP BY event ORDER BY event`,
     query_params: { team_id: home.project.id },
-    format: 'JSONEachRow',
   });
-  const rows = await found.json<{ event: string; events: number }>();
   return Object.fromEntries(rows.map(({ event, events }) => [event, events]));
 }
 
@@ -98,11 +87,9 @@ test('what fills a month goes with it, of several projects together', async () =
     await exporting.harness.newOrganization(),
   ] as const;
   const mutations = async () => {
-    const found = await exporting.harness.deps.clickhouse.query({
+    return exporting.harness.deps.clickhouse.rows({
       query: 'SELECT count() AS n FROM system.mutations WHERE database = currentDatabase()',
-      format: 'JSONEachRow',
     });
-    return found.json();
   };
   for (const [index, home] of homes.entries()) {
     const shared = { event: 'shared', at: '2025-03-05T00:00:00Z' };
@@ -228,13 +215,14 @@ test('persons keep their latest version and whom they belong to', async () => {
   );
   await keep(home, 'days', 7);
   assert.equal(await retain(), 1);
-  const found = await exporting.harness.deps.clickhouse.query({
+  const rows = await exporting.harness.deps.clickhouse.rows<{
+    distinct_id: string;
+    version: number;
+  }>({
     query: `SELECT distinct_id, person_version AS version FROM persons
       WHERE team_id = {team_id:Int64} ORDER BY distinct_id, version`,
     query_params: { team_id: home.project.id },
-    format: 'JSONEachRow',
   });
-  const rows = await found.json<{ distinct_id: string; version: number }>();
   // The first version says whom the distinct id belongs to, the fourth is ada as of the cutoff.
   assert.deepEqual(
     rows.map(({ distinct_id, version }) => `${distinct_id} ${version}`),

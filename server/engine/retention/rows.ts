@@ -124,15 +124,13 @@ export async function countRows(
   abort_signal: AbortSignal,
 ): Promise<RowCount> {
   if (text === '0') return { rows: 0, oldest: null, newest: null };
-  const result = await clickhouse.query({
+  const [row] = await clickhouse.rows<Record<'rows' | 'oldest' | 'newest', number | string>>({
     query: `SELECT count() AS rows, toUnixTimestamp64Milli(min(inserted_at)) AS oldest,
       toUnixTimestamp64Milli(max(inserted_at)) AS newest FROM (${from})`,
     query_params: parameters,
     clickhouse_settings: { optimize_use_projections: 0, max_query_size: '16000000' },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  const [row] = await result.json<Record<'rows' | 'oldest' | 'newest', number | string>>();
   const rows = Number(row?.rows ?? 0);
   const instant = (at: number | string | undefined) => (rows === 0 ? null : isoInstant(Number(at)));
   return { rows, oldest: instant(row?.oldest), newest: instant(row?.newest) };

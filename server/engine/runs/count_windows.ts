@@ -89,15 +89,13 @@ async function countRows(
 ): Promise<Map<number, number>> {
   const side = { event_from: -Infinity, event_to: Infinity, inserted_from, inserted_to };
   const condition = selectionCondition([side], { event: undefined, inserted: 'inserted_at' });
-  const result = await clickhouse.query({
+  const rows = await clickhouse.rows<{ team_id: string | number; records: string | number }>({
     query: `SELECT team_id, count() AS records FROM ${table}
       WHERE team_id IN {team_ids:Array(Int64)} AND ${condition} GROUP BY team_id`,
     query_params: { team_ids: teamIds },
     clickhouse_settings: { max_execution_time: question_seconds_max },
     use_multipart_params_auto: true,
     abort_signal: AbortSignal.timeout((question_seconds_max + 1) * 1000),
-    format: 'JSONEachRow',
   });
-  const rows = await result.json<{ team_id: string | number; records: string | number }>();
   return new Map(rows.map((row) => [Number(row.team_id), Number(row.records)]));
 }

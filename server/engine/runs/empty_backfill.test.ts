@@ -1,30 +1,31 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { fillEvents } from '../../../test/factories/events/fill_events.ts';
 import { inDepth } from '../../../test/depth.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { advanceBackfills } from './advance_backfills.ts';
 import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
 import { executeRun } from '../delivery/execute.ts';
 import { readReceipt } from './receipt.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 const hour = 3_600_000;
 const start = Date.parse('2026-01-01T00:00:00Z');
 const iso = (instant: number) => new Date(instant).toISOString();
-let harness: Harness;
 let engine: Engine;
 
-before(async () => {
-  harness = await openHarness({ config: { settle_seconds: 0 } });
-  engine = harness.deps.engine;
-});
-after(() => harness.close());
+const harness = aroundTests(
+  () => openHarness({ config: { settle_seconds: 0 } }),
+  async (opened) => {
+    engine = opened.deps.engine;
+  },
+);
 
 /** A project with five events in each of the given hours of January, or from there in so many. */
 async function newProject(hours: number[], length = 1): Promise<TestOrganization> {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { insertRunRow, newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { fillEvents } from '../../../test/factories/events/fill_events.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { executeRun } from '../delivery/execute.ts';
 import type { Engine } from '../engine.ts';
 import { claimRun } from '../workers/claims.ts';
@@ -13,17 +13,15 @@ import { probe } from './count_windows.ts';
 import type { Look } from './count_windows.ts';
 import { planDueExports } from './plan_due_exports.ts';
 import { readReceipt } from './receipt.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 const hour_ms = 3_600_000;
 const from = Date.parse('2026-01-01T00:00:00Z');
-let harness: Harness;
 let engine: Engine;
 
-before(async () => {
-  harness = await openHarness();
-  engine = { ...harness.deps.engine, settle_seconds: 0 };
+const harness = aroundTests(openHarness, async (opened) => {
+  engine = { ...opened.deps.engine, settle_seconds: 0 };
 });
-after(() => harness.close());
 
 type Run = Record<string, unknown> & { id: string; status: string; receipt: string };
 
@@ -163,12 +161,10 @@ test('what comes in while the source is asked belongs to a later interval', asyn
   assert.equal(await planDueExports(engine, { look: lookThen(send) }), 1);
   const [run] = await runsOf(id);
   assert.equal(run!.status, 'Completed');
-  const events = await harness.deps.clickhouse.query({
+  const [event] = await harness.deps.clickhouse.rows<{ at: string }>({
     query: `SELECT toUnixTimestamp64Milli(inserted_at) AS at FROM events
       WHERE team_id = ${home.project.id}`,
-    format: 'JSONEachRow',
   });
-  const [event] = await events.json<{ at: string }>();
   assert.ok(Number(event!.at) >= Date.parse(String(run!['data_interval_end'])));
 });
 

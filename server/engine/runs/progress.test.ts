@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { insertRunRow, newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { endedRun, failed, toldOf } from '../../../test/factories/batch_exports/ended_runs.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { until } from '../../../test/processes/server_process.ts';
 import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
@@ -14,17 +14,18 @@ import { beginCommit, storeProgress, storeSlices } from './progress.ts';
 import { endRun } from './end_runs.ts';
 import { LostRunError } from '../run.ts';
 import type { ClaimedRun } from '../run.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let harness: Harness;
 let engine: Engine;
 let home: TestOrganization;
 
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  engine = harness.deps.engine;
-  home = await harness.newOrganization();
-});
-after(() => harness.close());
+const harness = aroundTests(
+  () => openHarness({ clickhouse: false }),
+  async (opened) => {
+    engine = opened.deps.engine;
+    home = await opened.newOrganization();
+  },
+);
 
 async function newTaken(exportId?: string, hour = 0): Promise<ClaimedRun> {
   const id = exportId ?? ((await newExport(harness, home)) as { id: string }).id;

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { insertRunRow, newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { sweepHistory } from './sweep_history.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = aroundTests(() => openHarness({ clickhouse: false }));
 
 test('old lines and empty runs go; receipts, failures and the first run stay', async () => {
   const { db } = harness.deps;

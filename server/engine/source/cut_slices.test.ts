@@ -1,29 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { is_deep } from '../../../test/depth.ts';
-import { openTestStores } from '../../../test/harness_stores.ts';
-import type { TestStores } from '../../../test/harness_stores.ts';
-import { openClickHouse } from '../../platform/clickhouse/client.ts';
-import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
+import { openTestClickHouse } from '../../../test/harness_stores.ts';
 import { openQueryBudget } from '../query/query_budget.ts';
 import { cutSlices } from './cut_slices.ts';
 
-let stores: TestStores;
-let clickhouse: ClickHouse;
-before(async () => {
-  stores = await openTestStores({ clickhouse: true });
-  clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
-});
-after(async () => {
-  await clickhouse.close();
-  await stores.close();
-});
+const stores = aroundTests(openTestClickHouse);
 
 /** Cuts so many rows, so many of them at each microsecond. */
 const cut = (rows: number, rows_each: number, settings: Record<string, number> = {}) =>
   cutSlices(
     {
-      clickhouse,
+      clickhouse: stores.clickhouse,
       query_limits: {} as never,
       query_budget: openQueryBudget(1e9),
     },

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { inDepth } from '../../../test/depth.ts';
-import { openTestStores } from '../../../test/harness_stores.ts';
-import type { TestStores } from '../../../test/harness_stores.ts';
-import { openClickHouse } from '../../platform/clickhouse/client.ts';
-import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
+import { openTestClickHouse } from '../../../test/harness_stores.ts';
 import { cutSlices } from './cut_slices.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { models } from '../models/index.ts';
@@ -21,13 +19,10 @@ const rows_large = inDepth(160, 3_000);
 const rows_late = inDepth(62, 500);
 const rows_all = rows_small + rows_large + 1 + rows_late;
 const columns = models.events.columns.files;
-let stores: TestStores;
-let clickhouse: ClickHouse;
 let store: Store;
-before(async () => {
-  stores = await openTestStores({ clickhouse: true });
-  clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
+const stores = aroundTests(openTestClickHouse, async (opened) => {
   const limits = { execution_seconds: 60, memory_bytes: 1e9, rows: 1e9 };
+  const { clickhouse } = opened;
   store = { clickhouse, query_limits: limits as never, query_budget: openQueryBudget(1e9) };
   // Sizes that a sample of the first rows says nothing of: small ones first, then one insertion as
   // large as five files or more, then one event as large as three among small ones.
@@ -36,13 +31,9 @@ before(async () => {
   await fill(1, 3 * most, 'toIntervalSecond(1001)');
   await fill(rows_late, 96, 'toIntervalSecond(1001)');
 });
-after(async () => {
-  await clickhouse.close();
-  await stores.close();
-});
 
 async function fill(rows: number, bytes: number, later: string): Promise<void> {
-  await clickhouse.command({
+  await stores.clickhouse.command({
     query: `INSERT INTO events (team_id, uuid, event, distinct_id, properties, timestamp,
       inserted_at)
       SELECT 7, generateUUIDv4(number), 'a "quoted", event', 'd', concat('{"text":"',

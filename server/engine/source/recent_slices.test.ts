@@ -1,30 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { createClient } from '@clickhouse/client';
 import { fillEvents } from '../../../test/factories/events/fill_events.ts';
-import { openTestStores } from '../../../test/harness_stores.ts';
-import type { TestStores } from '../../../test/harness_stores.ts';
-import { openClickHouse } from '../../platform/clickhouse/client.ts';
-import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
+import { openTestClickHouse } from '../../../test/harness_stores.ts';
 import { joinReplicas } from '../../platform/clickhouse/topology/replicas.ts';
 import { models } from '../models/index.ts';
 import { openQueryBudget } from '../query/query_budget.ts';
 import { streamSliceOnce } from './recent_slices.ts';
 
-let stores: TestStores;
-let clickhouse: ClickHouse;
-before(async () => {
-  stores = await openTestStores({ clickhouse: true });
-  clickhouse = openClickHouse(stores.clickhouse_url, { application: 'sluice-test' });
-});
-after(async () => {
-  await clickhouse.close();
-  await stores.close();
-});
+const stores = aroundTests(openTestClickHouse);
 
 test('slices that nobody begins to read give their connections back', async () => {
   const hour = Date.parse('2026-01-01T00:00:00Z');
-  await fillEvents(clickhouse, { team_id: 1, events: 9, from: hour, to: hour + 3_600_000 });
+  await fillEvents(stores.clickhouse, { team_id: 1, events: 9, from: hour, to: hour + 3_600_000 });
   const reading = {
     team_id: 1,
     text: 'events',

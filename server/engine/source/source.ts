@@ -212,13 +212,9 @@ export async function ask<Row>(
   reading: SourceQuery,
   question: Question,
 ): Promise<Row[]> {
-  return explained(store, reading, question.signal, async () => {
-    const result = await store.clickhouse.query({
-      ...asked(reading, question),
-      format: 'JSONEachRow',
-    });
-    return result.json<Row>();
-  });
+  return explained(store, reading, question.signal, () =>
+    store.clickhouse.rows(asked(reading, question)),
+  );
 }
 
 async function exec(store: Store, reading: SourceQuery, question: Question): Promise<Readable> {

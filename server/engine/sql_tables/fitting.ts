@@ -78,6 +78,16 @@ export function requireFitting(
     );
 }
 
+/** Throws `unique_index_missing` unless the table has an index that persons are merged by. */
+export function requireUniqueIndex(table: string, found: readonly unknown[]): void {
+  if (found.length > 0) return;
+  throw new NonRetryableError(
+    'unique_index_missing',
+    `Persons are merged by (team_id, distinct_id), but the table ${table} has no unique ` +
+      'index on these columns; create one or export to another table.',
+  );
+}
+
 function faultsOf(
   column: Column,
   { type, category, is_generated }: FoundColumn,

@@ -1,6 +1,7 @@
 import { byConnectionCode } from '../../platform/outbound/connection_faults.ts';
 import { explain, lasting, passing, withFaults } from '../destination/faults.ts';
 import type { Fault } from '../destination/faults.ts';
+import { server_faults } from './server_faults.ts';
 
 /**
  * What a server has of its own beside the faults of PostgreSQL; both come before those: first by
@@ -11,16 +12,7 @@ export type OwnFaults = {
   by_code: Readonly<Record<string, Fault>>;
 };
 
-const unverified = lasting(
-  'tls_not_verified',
-  'The certificate of the server is not signed by an authority known here, or is for another ' +
-    'host. Install a right one, or set has_self_signed_cert to true.',
-);
-const unreachable = passing(
-  'connection_failed',
-  'The server does not answer at this host and port. Check both, and that its firewall lets ' +
-    'this server in.',
-);
+const { unreachable, unverified } = server_faults;
 
 /**
  * By SQLSTATE or the error code of Node first, then by the class of the SQLSTATE (its first two
@@ -28,8 +20,8 @@ const unreachable = passing(
  */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
-    host_not_found: lasting('host_not_found', 'There is no host of this name; check the key host.'),
-    lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
+    host_not_found: server_faults.host_unknown,
+    lookup_failed: server_faults.lookup_failed,
     unreachable,
     broken: passing('connection_lost', 'The server closed the connection.'),
     tls_not_verified: unverified,
@@ -57,10 +49,7 @@ const faults: Record<string, Fault> = {
     'The server does not let this user in from here (%). Check the user and the rules in ' +
       'pg_hba.conf.',
   ),
-  '3D000': lasting(
-    'database_missing',
-    'There is no database of this name; check the key database.',
-  ),
+  '3D000': server_faults.database_missing,
   '3F000': lasting(
     'schema_missing',
     'There is no schema of this name; create it or check the key schema.',
@@ -71,7 +60,7 @@ const faults: Record<string, Fault> = {
       'where the tables are to be created; INSERT and SELECT on the table and on ' +
       'sluice_receipts; for persons UPDATE on the table and TEMPORARY on the database.',
   ),
-  '42P01': lasting('table_missing', 'The table or one that it needs is gone (%).'),
+  '42P01': server_faults.table_missing,
   '25006': passing(
     'read_only',
     'The server takes no writes just now; it is a standby or in recovery.',
@@ -81,31 +70,17 @@ const faults: Record<string, Fault> = {
     'Another delivery or session holds a lock on the table or on this delivery.',
   ),
   '55006': passing('locked', 'An object is in use by another session.'),
-  '53100': passing(
-    'disk_full',
-    'The disk of the server is full; free some space. The run goes on by itself.',
-  ),
-  '53300': passing('too_many_connections', 'The server has no free connections.'),
-  '57014': passing('cancelled_by_server', 'The server cancelled the statement (%).'),
-  '22': lasting(
-    'value_refused',
-    'The table does not take a value (%). Change the type of the column, or leave the table ' +
-      'to be created by the export.',
-  ),
-  '23': lasting(
-    'constraint_violated',
-    'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
-  ),
+  '53100': server_faults.disk_full,
+  '53300': server_faults.crowded,
+  '57014': server_faults.cancelled,
+  '22': server_faults.value,
+  '23': server_faults.constraint,
   '28': lasting(
     'authentication_failed',
     'The server refused the user (%). Correct user and password, and see that the server lets ' +
       'this user in.',
   ),
-  '42': lasting(
-    'statement_refused',
-    'The server refused the statement (%). The table may not fit the export: compare its ' +
-      'columns with those of the preview, or export to a table of its own.',
-  ),
+  '42': server_faults.statement,
   '0A': lasting(
     'statement_refused',
     'The server does not support what the export needs (%). Export to a newer server, or to files.',
@@ -115,30 +90,20 @@ const faults: Record<string, Fault> = {
     'A row is larger than the server allows (%). Leave the large events out with ' +
       'exclude_events, or export to files.',
   ),
-  '08': passing('connection_lost', 'The connection to the server broke.'),
-  '40': passing(
-    'conflict',
-    'The server ended the transaction because of a conflict with another one.',
-  ),
-  '53': passing('out_of_resources', 'The server is short of resources (%).'),
-  '57': passing('server_stopping', 'The server is stopping or starting.'),
+  '08': server_faults.broken,
+  '40': server_faults.conflict,
+  '53': server_faults.short,
+  '57': server_faults.stopping,
   '58': passing('server_fault', 'The server reported a fault of its system (%).'),
   XX: passing('server_fault', 'The server reported an internal fault (%).'),
 };
 
 const by_message: [RegExp, Fault][] = [
-  [
-    /does not support SSL/,
-    lasting(
-      'tls_not_offered',
-      'The server offers no TLS. Switch it on there, or, on a private network only, set ' +
-        'require_tls to false.',
-    ),
-  ],
+  [/does not support SSL/, server_faults.unencrypted],
   [/timeout expired|Connection terminated due to connection timeout/, unreachable],
   [
     /Connection terminated|connection is closed|not queryable|Client was closed/,
-    passing('connection_lost', 'The connection to the server broke.'),
+    server_faults.broken,
   ],
   [
     /error establishing an SSL connection/,

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Logger } from '../../platform/log.ts';
-import { RetryableError, withCertainty } from '../destination/errors.ts';
+import { NonRetryableError, RetryableError, withCertainty } from '../destination/errors.ts';
 import type {
   Delivery,
   Json,
@@ -135,6 +135,25 @@ export function requireRecords(slice: Pick<Slice, 'number' | 'records'>, taken: 
     'count_mismatch',
     `Slice ${slice.number} has ${slice.records} rows, but the server took ${taken}; a trigger ` +
       'of the table may leave rows out.',
+  );
+}
+
+/** Throws `count_mismatch` unless all rows of the slice came from the source. */
+export function requireCame(slice: Slice, came: number): void {
+  if (came === slice.records) return;
+  throw new RetryableError(
+    'count_mismatch',
+    `Slice ${slice.number} has ${slice.records} rows, but ${came} came; it is written again.`,
+  );
+}
+
+/** The error of a server that does not let a repeat replace the receipt that is there. */
+export function receiptKeptError(receipts: string, cause: unknown): NonRetryableError {
+  return new NonRetryableError(
+    'permission_denied',
+    'The rows of this delivery are there with the receipt of an earlier run, which the user ' +
+      `may not replace. Grant UPDATE on ${receipts}, then retry the run.`,
+    { cause },
   );
 }
 

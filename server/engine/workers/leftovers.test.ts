@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { fillEvents } from '../../../test/factories/events/fill_events.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { claimRun } from './claims.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
@@ -21,21 +20,18 @@ import { openOrder } from '../runs/run_input.ts';
 import { insertRun } from '../planning/plan.ts';
 import type { ClaimedRun } from '../run.ts';
 import { beat } from './heartbeat.ts';
+import { aroundTests, folderAroundTests } from '../../../test/around_tests.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sluice-leftovers-'));
+const folder = folderAroundTests();
 const hour = 3_600_000;
 const from = Date.parse('2026-01-01T00:00:00Z');
-let harness: Harness;
 let engine: Engine;
-
-before(async () => {
-  harness = await openHarness({ config: { export_dir: folder } });
-  engine = harness.deps.engine;
-});
-after(async () => {
-  await harness.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const harness = aroundTests(
+  () => openHarness({ config: { export_dir: folder } }),
+  async (opened) => {
+    engine = opened.deps.engine;
+  },
+);
 
 /** A run of an export to files in a folder of its own, in a worker's hands. */
 async function newRun(

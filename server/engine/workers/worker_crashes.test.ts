@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openClaimWorld } from '../../../test/factories/batch_exports/claim_world.ts';
 import type { ClaimWorld } from '../../../test/factories/batch_exports/claim_world.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { break_off_pauses_seconds, break_offs_max } from '../runs/worker_crashes.ts';
 import { executeRun } from '../delivery/execute.ts';
 import { beginCommit, resetProgress, storeProgress, storeSlices } from '../runs/progress.ts';
 import type { ClaimedRun } from '../run.ts';
 import { beat, beginStop, leave, releaseDead, stillLives } from './heartbeat.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let harness: Harness;
 let world: ClaimWorld;
 
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  world = await openClaimWorld(harness);
-});
-after(() => harness.close());
+const harness = aroundTests(
+  () => openHarness({ clickhouse: false }),
+  async (opened) => {
+    world = await openClaimWorld(opened);
+  },
+);
 beforeEach(() => world.clear());
 
 /**

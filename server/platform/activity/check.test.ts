@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { checkChains } from './check.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 const day_ms = 24 * 3_600_000;
-let harness: Harness;
+const harness = aroundTests(() =>
+  openHarness({ clickhouse: false, deps: { clock: { now: () => now } } }),
+);
 let now = Date.parse('2026-03-01T12:00:00.000Z');
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
-});
-after(() => harness.close());
 
 const check = () => checkChains(harness.deps);
 const rename = (home: TestOrganization, name: string) =>

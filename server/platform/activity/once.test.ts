@@ -1,26 +1,27 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
 import sql from 'sql-template-tag';
 import { Type } from 'typebox';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { buildServer } from '../http/server.ts';
 import { conflict } from '../http/errors.ts';
 import { write } from '../http/write.ts';
 import type { Entry, RecordActivity } from '../http/write.ts';
 import { verifyActivity } from './verify.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 let effects = 0;
 let attempts = 0;
-let harness: Harness;
 let home: TestOrganization;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, build: (deps) => buildServer(deps, routes) });
-  home = await harness.newOrganization();
-});
-after(() => harness.close());
+const harness = aroundTests(
+  () => openHarness({ clickhouse: false, build: (deps) => buildServer(deps, routes) }),
+  async (opened) => {
+    home = await opened.newOrganization();
+  },
+);
 
 const entry: Entry = {
   activity: 'touched',

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { v7 as uuidv7 } from 'uuid';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { appendActivity, server_actor } from './chain.ts';
 import { verifyActivity } from './verify.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
-after(() => harness.close());
+const harness = aroundTests(() => openHarness({ clickhouse: false }));
 
 test('writers that race make a chain without gaps, in the order of their commits', async () => {
   const chain = { organization_id: uuidv7() };

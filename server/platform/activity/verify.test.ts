@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { v7 as uuidv7 } from 'uuid';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { openSecrets } from '../secrets/secrets.ts';
 import { appendActivity, server_actor } from './chain.ts';
 import type { Actor, Chain } from './chain.ts';
 import { verifyActivity } from './verify.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let harness: Harness;
 /**
  * The two chains that every test finds: an organization's with five entries and a person's with
  * two.
@@ -44,25 +43,26 @@ async function append(
   );
 }
 
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  for (let count = 0; count < 5; count += 1) await append({ organization_id });
-  for (let count = 0; count < 2; count += 1)
-    await append({ user_uuid }, 'own', {
-      ...server_actor,
-      user_uuid,
-      user_id: 7,
-      user_email: 'ann@example.com',
-    });
-  await harness.deps.db.text('CREATE TABLE kept_activity AS TABLE activity');
-  await harness.deps.db.text('CREATE TABLE kept_heads AS TABLE activity_heads');
-});
+const harness = aroundTests(
+  () => openHarness({ clickhouse: false }),
+  async (opened) => {
+    for (let count = 0; count < 5; count += 1) await append({ organization_id });
+    for (let count = 0; count < 2; count += 1)
+      await append({ user_uuid }, 'own', {
+        ...server_actor,
+        user_uuid,
+        user_id: 7,
+        user_email: 'ann@example.com',
+      });
+    await opened.deps.db.text('CREATE TABLE kept_activity AS TABLE activity');
+    await opened.deps.db.text('CREATE TABLE kept_heads AS TABLE activity_heads');
+  },
+);
 beforeEach(async () => {
   await harness.deps.db.text('TRUNCATE activity, activity_heads');
   await harness.deps.db.text('INSERT INTO activity SELECT * FROM kept_activity');
   await harness.deps.db.text('INSERT INTO activity_heads SELECT * FROM kept_heads');
 });
-after(() => harness.close());
 
 const verified = () => verifyActivity(harness.deps.db, harness.deps.secrets);
 const owners = new Map([

@@ -63,8 +63,7 @@ beforeEach(async () => {
     await clickhouse.command({ query });
 });
 
-const ask = async <Row>(query: string) =>
-  (await clickhouse.query({ query, format: 'JSONEachRow' })).json<Row>();
+const ask = async <Row>(query: string) => clickhouse.rows<Row>({ query });
 /** The partitions whose files have the column. */
 const materialized = async () =>
   (

@@ -25,16 +25,14 @@ export async function partitionsOf(
   table: string,
   abort_signal?: AbortSignal,
 ): Promise<FoundPartition[]> {
-  const result = await clickhouse.query({
+  return clickhouse.rows<FoundPartition>({
     query: `SELECT partition_id AS partition, toInt64(sum(part.rows)) AS rows,
         toInt64(sum(bytes_on_disk)) AS bytes, toInt32(count()) AS parts
       FROM system.parts AS part WHERE database = currentDatabase() AND table = {table:String}
         AND active AND part.rows > 0 GROUP BY partition_id ORDER BY partition_id`,
     query_params: { table },
-    format: 'JSONEachRow',
     ...(abort_signal === undefined ? {} : { abort_signal }),
   });
-  return result.json<FoundPartition>();
 }
 
 /** The store's own instant, as ISO 8601 text; of replicas that of the clock furthest behind. */
@@ -43,12 +41,10 @@ export async function storeInstant(
   abort_signal: AbortSignal,
 ): Promise<string> {
   const all = await onEachReplica(clickhouse, [], async () => {
-    const result = await clickhouse.query({
+    const [row] = await clickhouse.rows<{ instant: string }>({
       query: "SELECT formatDateTime(now('UTC'), '%Y-%m-%dT%H:%i:%SZ') AS instant",
-      format: 'JSONEachRow',
       abort_signal,
     });
-    const [row] = await result.json<{ instant: string }>();
     return row!.instant;
   });
   return all.toSorted()[0]!;
@@ -132,17 +128,15 @@ async function mutationHere(
   { table_name, statement, partition, since }: AskedMutation,
   abort_signal: AbortSignal,
 ): Promise<MutationRow | undefined> {
-  const result = await clickhouse.query({
+  const rows = await clickhouse.rows<MutationRow>({
     query: `SELECT mutation_id, command, is_done, toInt32(parts_to_do) AS parts_to_do,
         latest_fail_reason AS reason
       FROM system.mutations WHERE database = currentDatabase() AND table = {table:String}
         AND create_time >= fromUnixTimestamp({since:Int64}) AND NOT is_killed
       ORDER BY create_time DESC, mutation_id DESC`,
     query_params: { table: table_name, since: Math.floor(Date.parse(since) / 1_000) },
-    format: 'JSONEachRow',
     abort_signal,
   });
-  const rows = await result.json<MutationRow>();
   const wanted = plainOf(statementFor(statement, partition).replace(/^ALTER TABLE \w+ /, ''));
   return rows.find(({ command }) => plainOf(command) === wanted);
 }

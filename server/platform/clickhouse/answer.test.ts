@@ -95,11 +95,10 @@ test('an answer through a pipe has the same bytes: 20 at once, large, small, emp
 test('a format that can refuse columns is tried before, unless these are plain', async () => {
   const query = 'SELECT toString(number) AS s FROM numbers(500000) FORMAT Parquet';
   const countSelects = async () => {
-    const answer = await clickhouse.query({
+    const rows = await clickhouse.rows<{ value: string }>({
       query: "SELECT value FROM system.events WHERE event = 'SelectQuery'",
-      format: 'JSONEachRow',
     });
-    return Number((await answer.json<{ value: string }>())[0]?.value);
+    return Number(rows[0]?.value);
   };
   const asked = async (is_plain: boolean) => {
     const before = await countSelects();

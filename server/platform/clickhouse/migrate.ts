@@ -47,20 +47,16 @@ export async function migrateClickHouse(
 
 /** What is created on all replicas waits for one that is away, and a start should not. */
 async function hasMigrations(clickhouse: ClickHouse): Promise<boolean> {
-  const result = await clickhouse.query({
+  const rows = await clickhouse.rows({
     query: `SELECT 1 FROM system.tables WHERE database = currentDatabase()
       AND name = 'migrations'`,
-    format: 'JSONEachRow',
   });
-  return (await result.json()).length > 0;
+  return rows.length > 0;
 }
 
 async function namesApplied(clickhouse: ClickHouse): Promise<Set<string>> {
-  const result = await clickhouse.query({
-    query: 'SELECT name FROM migrations',
-    format: 'JSONEachRow',
-  });
-  return new Set((await result.json<{ name: string }>()).map((row) => row.name));
+  const rows = await clickhouse.rows<{ name: string }>({ query: 'SELECT name FROM migrations' });
+  return new Set(rows.map((row) => row.name));
 }
 
 /** The statements of a migration's text. */

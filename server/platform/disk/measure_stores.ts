@@ -36,12 +36,10 @@ async function folderPlace(folder: string): Promise<Measured['places'][number]> 
 
 // Object stores say that they have no end.
 async function clickhouseDisks(clickhouse: ClickHouse): Promise<Measured['places']> {
-  const found = await clickhouse.query({
+  const rows = await clickhouse.rows<{ name: string; free: string; total: string }>({
     query: `SELECT name, toString(unreserved_space) AS free, toString(total_space) AS total
       FROM system.disks WHERE total_space < toUInt64(-1)`,
-    format: 'JSONEachRow',
   });
-  const rows = await found.json<{ name: string; free: string; total: string }>();
   return rows.map(({ name, free, total }) => ({
     name: `disk "${name}" of ClickHouse`,
     free_bytes: Number(free),
@@ -50,12 +48,10 @@ async function clickhouseDisks(clickhouse: ClickHouse): Promise<Measured['places
 }
 
 async function usedBytes(db: Queryable, clickhouse: ClickHouse): Promise<number> {
-  const found = await clickhouse.query({
+  const [parts] = await clickhouse.rows<{ bytes: string }>({
     query: `SELECT toString(sum(bytes_on_disk)) AS bytes FROM system.parts
       WHERE database = currentDatabase()`,
-    format: 'JSONEachRow',
   });
-  const [parts] = await found.json<{ bytes: string }>();
   const row = await db.row<{ bytes: number }>(
     sql`SELECT pg_database_size(current_database())::float8 AS bytes`,
   );

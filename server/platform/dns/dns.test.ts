@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { openDnsServer } from '../../../test/servers/dns_server.ts';
-import type { DnsBehaviour, DnsRecord, DnsServer } from '../../../test/servers/dns_server.ts';
+import type { DnsBehaviour, DnsRecord } from '../../../test/servers/dns_server.ts';
 import { silentLog } from '../log.ts';
 import { openDns } from './dns.ts';
 import type { TxtAnswer } from './txt_answer.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 const short_limit_ms = 400;
 const log = silentLog();
@@ -33,11 +34,7 @@ const upperCase = edited((message) => {
     if (message[at]! >= 97 && message[at]! <= 122) message[at]! -= 32;
 });
 
-let server: DnsServer;
-before(async () => {
-  server = await openDnsServer();
-});
-after(() => server.close());
+const server = aroundTests(openDnsServer);
 
 const resolvers = (servers: string[], time_limit_ms: number) =>
   openDns({ servers, time_limit_ms, log });

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
 import { openDnsServer } from '../../../test/servers/dns_server.ts';
-import type { DnsRecord, DnsServer } from '../../../test/servers/dns_server.ts';
+import type { DnsRecord } from '../../../test/servers/dns_server.ts';
 import { silentLog } from '../log.ts';
 import { openDns } from './dns.ts';
 import type { TxtAnswer } from './txt_answer.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 const short_limit_ms = 400;
 const log = silentLog();
@@ -22,11 +23,7 @@ const unanswered = (reason: (TxtAnswer & { outcome: 'unanswered' })['reason']): 
 });
 const unknown: TxtAnswer = { outcome: 'no_such_name' };
 
-let server: DnsServer;
-before(async () => {
-  server = await openDnsServer();
-});
-after(() => server.close());
+const server = aroundTests(openDnsServer);
 
 const resolvers = (servers: string[], time_limit_ms: number) =>
   openDns({ servers, time_limit_ms, log });

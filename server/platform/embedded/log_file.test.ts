@@ -1,27 +1,24 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openLogFile, shorten } from './log_file.ts';
+import { folderAroundTests } from '../../../test/around_tests.ts';
+
+const folder = folderAroundTests();
 
 test('a log is set aside while its program goes on writing to it', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-log-'));
   const path = join(folder, 'store.log');
-  try {
-    const { fd, close } = openLogFile(path);
-    writeSync(fd, 'x'.repeat(100));
-    shorten(path, 100);
-    assert.equal(statSync(path).size, 100, 'it is not long yet');
-    writeSync(fd, 'y');
-    shorten(path, 100);
-    writeSync(fd, 'later');
-    appendFileSync(path, '!');
-    assert.equal(readFileSync(path, 'utf8'), 'later!');
-    assert.equal(readFileSync(`${path}.1`, 'utf8'), `${'x'.repeat(100)}y`);
-    close();
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const { fd, close } = openLogFile(path);
+  writeSync(fd, 'x'.repeat(100));
+  shorten(path, 100);
+  assert.equal(statSync(path).size, 100, 'it is not long yet');
+  writeSync(fd, 'y');
+  shorten(path, 100);
+  writeSync(fd, 'later');
+  appendFileSync(path, '!');
+  assert.equal(readFileSync(path, 'utf8'), 'later!');
+  assert.equal(readFileSync(`${path}.1`, 'utf8'), `${'x'.repeat(100)}y`);
+  close();
 });

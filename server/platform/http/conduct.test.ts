@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { error_codes } from './errors.ts';
 import { buildServer } from './server.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let harness: Harness;
 let own: TestOrganization;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  own = await harness.newOrganization();
-});
-after(() => harness.close());
+const harness = aroundTests(
+  () => openHarness({ clickhouse: false }),
+  async (opened) => {
+    own = await opened.newOrganization();
+  },
+);
 
 const list = '/api/organizations/';
 const ownPath = () => `${list}${own.organization.id}/`;

@@ -2,23 +2,24 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { parseError } from '@clickhouse/client';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { openDatabase } from '../postgres/database.ts';
 import { beginDrain } from './drain.ts';
 import { buildServer } from './server.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let harness: Harness;
 let own: TestOrganization;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  own = await harness.newOrganization();
-});
-after(() => harness.close());
+const harness = aroundTests(
+  () => openHarness({ clickhouse: false }),
+  async (opened) => {
+    own = await opened.newOrganization();
+  },
+);
 
 const list = '/api/organizations/';
 const ownPath = () => `${list}${own.organization.id}/`;

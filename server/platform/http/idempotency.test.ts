@@ -1,23 +1,22 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 import { buildApp } from '../../app.ts';
 import { sweep } from './housekeeping.ts';
 import { buildServer } from './server.ts';
 import { write } from './write.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
 let now = Date.now();
-let harness: Harness;
 let release: () => void = () => {};
 let fail = false;
 
-before(async () => {
-  harness = await openHarness({
+const harness = aroundTests(() =>
+  openHarness({
     clickhouse: false,
     deps: { clock: { now: () => now } },
     build: (deps) =>
@@ -44,9 +43,8 @@ before(async () => {
             }),
         );
       }),
-  });
-});
-after(() => harness.close());
+  }),
+);
 
 const facts = async () =>
   (await harness.deps.db.row<{ count: number }>(sql`SELECT count(*) AS count FROM server_facts`))!

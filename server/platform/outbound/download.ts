@@ -1,5 +1,6 @@
 import type { Headers } from 'undici';
 import type { Outbound } from './outbound.ts';
+import { readBounded } from '../read_bounded.ts';
 
 /** What a download answers: status, headers, and the whole body as the server sent it. */
 export type Download = { status: number; headers: Headers; body: Buffer };
@@ -49,18 +50,10 @@ export async function download(
       headers,
       signal: AbortSignal.any([request.signal, deadline]),
     });
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of response.body ?? []) {
-      size += chunk.length;
-      if (size > request.size_bytes_max) throw new DownloadTooLarge(request.size_bytes_max);
-      chunks.push(chunk);
-    }
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: Buffer.concat(chunks, size),
-    };
+    const { size_bytes_max } = request;
+    const tooLarge = () => new DownloadTooLarge(size_bytes_max);
+    const body = await readBounded(response.body ?? [], size_bytes_max, tooLarge);
+    return { status: response.status, headers: response.headers, body };
   } catch (error) {
     if (deadline.aborted && !request.signal.aborted && !(error instanceof DownloadTooLarge))
       throw new DownloadTooSlow(request.seconds_max, error);

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import type { Transaction } from './database.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  await harness.deps.db.text('CREATE TABLE joined_rows (name text PRIMARY KEY)');
-});
-after(() => harness.close());
+const harness = aroundTests(
+  () => openHarness({ clickhouse: false }),
+  async (opened) => {
+    await opened.deps.db.text('CREATE TABLE joined_rows (name text PRIMARY KEY)');
+  },
+);
 
 const insert = (name: string) => sql`INSERT INTO joined_rows (name) VALUES (${name})`;
 const names = async () =>

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readConfig } from '../../config/config.ts';
@@ -13,6 +12,9 @@ import { Span, inSpan, newId } from './span.ts';
 import { openSpanQueue } from './span_queue.ts';
 import type { Sent } from './span_queue.ts';
 import { openTracer } from './tracer.ts';
+import { folderAroundTests } from '../../../test/around_tests.ts';
+
+const folder = folderAroundTests();
 
 const onEnd = () => {};
 const newSpan = () =>
@@ -114,26 +116,21 @@ test('traces are off by default, and go where the variables of the specification
         error.message.startsWith(Object.keys(wrong)[0]!) && !error.message.includes('secret-'),
     );
 
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-traces-'));
-  try {
-    const file = join(folder, 'traces.jsonl');
-    const tracer = openWith({ SLUICE_TRACES_FILE: file })!;
-    await assert.rejects(
-      tracer.during('outer', { big: 2 ** 60, part: 0.5, is: true }, () =>
-        inSpan('inner', {}, async () => {
-          throw Object.assign(new Error('words with a secret'), { code: 'E_KNOWN' });
-        }),
-      ),
-    );
-    await tracer.close();
-    const [line, rest] = readFileSync(file, 'utf8').split('\n');
-    assert.equal(rest, '');
-    const [inner, outer] = JSON.parse(line!).resourceSpans[0].scopeSpans[0].spans;
-    assert.deepEqual([inner.parentSpanId, inner.traceId], [outer.spanId, outer.traceId]);
-    assert.deepEqual(inner.attributes, [{ key: 'error.type', value: { stringValue: 'E_KNOWN' } }]);
-    assert.deepEqual([inner.status, outer.kind], [{ code: 2 }, 1]);
-    assert.ok(!line!.includes('a secret'));
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const file = join(folder, 'traces.jsonl');
+  const tracer = openWith({ SLUICE_TRACES_FILE: file })!;
+  await assert.rejects(
+    tracer.during('outer', { big: 2 ** 60, part: 0.5, is: true }, () =>
+      inSpan('inner', {}, async () => {
+        throw Object.assign(new Error('words with a secret'), { code: 'E_KNOWN' });
+      }),
+    ),
+  );
+  await tracer.close();
+  const [line, rest] = readFileSync(file, 'utf8').split('\n');
+  assert.equal(rest, '');
+  const [inner, outer] = JSON.parse(line!).resourceSpans[0].scopeSpans[0].spans;
+  assert.deepEqual([inner.parentSpanId, inner.traceId], [outer.spanId, outer.traceId]);
+  assert.deepEqual(inner.attributes, [{ key: 'error.type', value: { stringValue: 'E_KNOWN' } }]);
+  assert.deepEqual([inner.status, outer.kind], [{ code: 2 }, 1]);
+  assert.ok(!line!.includes('a secret'));
 });

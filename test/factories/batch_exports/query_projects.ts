@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { betweenFiles } from '../../between_files.ts';
 import { openTestStores } from '../../harness_stores.ts';
 import type { TestStores } from '../../harness_stores.ts';
@@ -14,10 +13,7 @@ export let projects: TwoProjects;
 export const openAroundTests = betweenFiles(
   async () => {
     stores = await openTestStores({ clickhouse: true });
-    projects = await openTwoProjects(
-      stores.clickhouse_url,
-      join(import.meta.dirname, '../../../migrations/clickhouse'),
-    );
+    projects = await openTwoProjects(stores.clickhouse_url);
   },
   async () => {
     await projects?.close();

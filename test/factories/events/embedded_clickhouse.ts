@@ -13,10 +13,10 @@ export async function bytesOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** An embedded ClickHouse of a test's own, in `root`, with a client. */
-export type EmbeddedClickHouse = Awaited<ReturnType<typeof openOwnClickHouse>>;
-
-/** Starts one; `rows` and `bytes` ask it, `running` counts its queries that hold a text. */
+/**
+ * Starts an embedded ClickHouse of a test's own, in `root`, with a client; `rows` and `bytes` ask
+ * it, `running` counts its queries that hold a text.
+ */
 export async function openOwnClickHouse() {
   const root = await mkdtemp(join(tmpdir(), 'sluice-clickhouse-'));
   const store = await openEmbeddedClickHouse({ folder: join(root, 'data'), log: silentLog() });

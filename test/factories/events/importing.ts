@@ -16,10 +16,10 @@ type ImportedRow = {
   uuid: string;
 };
 
-/** A server that files are imported into, and a folder for them. */
-export type Importing = Awaited<ReturnType<typeof openImporting>>;
-
-/** Opens a server that listens: `put` writes a file, `run` imports it, `rows` shows what came. */
+/**
+ * Opens a server that listens, and a folder for files: `put` writes one, `run` imports it, `rows`
+ * shows what came.
+ */
 export async function openImporting() {
   const harness = await openHarness();
   const url = await harness.app.listen({ host: '127.0.0.1', port: 0 });

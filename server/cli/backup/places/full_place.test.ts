@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { commandOn, passphrase } from '../../../../test/factories/backups.ts';
 import {
@@ -10,20 +10,17 @@ import {
   insertAt,
   openDeliveringHarness,
 } from '../../../../test/factories/batch_exports/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../../test/factories/batch_exports/delivering_harness.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
 import { UserError } from '../../user_error.ts';
 import { createBackup } from '../backup.ts';
 import { listBackups } from '../manifest.ts';
 import { openPlace } from './open_place.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
-let delivering: DeliveringHarness;
 let home: TestOrganization;
-before(async () => {
-  delivering = await openDeliveringHarness();
-  home = await delivering.harness.newOrganization();
+const delivering = aroundTests(openDeliveringHarness, async (opened) => {
+  home = await opened.harness.newOrganization();
 });
-after(() => delivering.close());
 
 const insert = (count: number, from: number) =>
   insertAt(

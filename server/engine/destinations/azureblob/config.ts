@@ -1,23 +1,17 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
 import { file_keys, fileViolations, prefixKey } from '../../formats/file_config.ts';
 import { endpointViolations, textOf } from '../../object_store/config_rules.ts';
 import { readConnectionString } from './connection_string.ts';
 import type { Access } from './connection_string.ts';
-
-const optionalText = (maxLength: number, description: string) =>
-  Type.Optional(nullable(Type.String({ maxLength, default: null, description })));
+import { optionalText, requiredText } from '../../destination/config_keys.ts';
+import { violation } from '../../destination/violation.ts';
 
 /** The keys of an Azure Blob Storage destination. */
 export const azureblob_config = Type.Object(
   {
-    container_name: Type.String({
-      minLength: 1,
-      maxLength: 63,
-      description: 'Container to write to; it must exist.',
-    }),
+    container_name: requiredText(63, 'Container to write to; it must exist.'),
     prefix: prefixKey('Beginning of the names.'),
     connection_string: optionalText(
       4096,
@@ -42,12 +36,6 @@ export const azureblob_config = Type.Object(
 
 /** The values of the keys, as far as a user has set them. */
 export type AzureBlobConfig = Static<typeof azureblob_config>;
-
-const violation = (
-  attr: string,
-  detail: string,
-  code: ConfigViolation['code'] = 'invalid_input',
-): ConfigViolation => ({ attr, code, detail });
 
 /** Violations of rules that the schema cannot say. */
 export function azureblobViolations(config: AzureBlobConfig): ConfigViolation[] {

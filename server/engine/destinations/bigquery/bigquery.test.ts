@@ -87,37 +87,23 @@ testDestination({
     ];
   },
   invalid: [
-    { name: 'a name of a project', change: { project_id: 'My Project' }, attr: 'project_id' },
-    {
-      name: 'dataset with project',
-      change: { dataset_id: 'test-project.events' },
-      attr: 'dataset_id',
-    },
-    { name: 'table with backtick', change: { table_id: 'a`b' }, attr: 'table_id' },
-    { name: 'table with dataset', change: { table_id: 'a.b' }, attr: 'table_id' },
-    { name: 'table of receipts', change: { table_id: 'Sluice_Receipts' }, attr: 'table_id' },
-    { name: 'table of stages', change: { table_id: 'sluice_stage_x' }, attr: 'table_id' },
-    {
-      name: 'half a key',
-      change: { private_key: '-----BEGIN PRIVATE KEY-----' },
-      attr: 'private_key',
-    },
+    { name: 'a name of a project', change: { project_id: 'My Project' } },
+    { name: 'dataset with project', change: { dataset_id: 'test-project.events' } },
+    { name: 'table with backtick', change: { table_id: 'a`b' } },
+    { name: 'table with dataset', change: { table_id: 'a.b' } },
+    { name: 'table of receipts', change: { table_id: 'Sluice_Receipts' } },
+    { name: 'table of stages', change: { table_id: 'sluice_stage_x' } },
+    { name: 'half a key', change: { private_key: '-----BEGIN PRIVATE KEY-----' } },
     {
       name: 'token service without TLS',
       change: { token_uri: 'http://oauth2.googleapis.com/token' },
-      attr: 'token_uri',
     },
     {
       name: 'token service with a password',
       change: { token_uri: 'https://user:word@example.com/' },
-      attr: 'token_uri',
     },
-    {
-      name: 'token service is no address',
-      change: { token_uri: 'file:///etc/passwd' },
-      attr: 'token_uri',
-    },
-    { name: 'account is no address', change: { client_email: 'exports' }, attr: 'client_email' },
+    { name: 'token service is no address', change: { token_uri: 'file:///etc/passwd' } },
+    { name: 'account is no address', change: { client_email: 'exports' } },
   ],
   damage: {
     changed: async (config) => void rowsOf(config).push({ ...rowsOf(config)[0]! }),

@@ -3,59 +3,35 @@ import type { Static } from 'typebox';
 import type { ConfigViolation } from '../../destination/destination.ts';
 import { isPlainBase } from '../../../platform/outbound/plain_address.ts';
 import { isRsaKey } from '../../object_store/google_key.ts';
+import { defaultFlag, requiredText } from '../../destination/config_keys.ts';
+import { violation } from '../../destination/violation.ts';
+import { tableKey } from '../../sql_tables/config_rules.ts';
 
 /** The keys of a BigQuery destination. */
 export const bigquery_config = Type.Object(
   {
-    project_id: Type.String({
-      minLength: 1,
-      maxLength: 200,
-      description: 'Project that holds the dataset and pays for the jobs.',
-    }),
-    dataset_id: Type.String({
-      minLength: 1,
-      maxLength: 1024,
-      description: 'Dataset that holds the table; it must exist.',
-    }),
-    table_id: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 1024,
-        default: 'events',
-        description: 'Table to write to; created when it is not there, never altered.',
-      }),
-    ),
-    private_key: Type.String({
-      minLength: 1,
-      maxLength: 20_000,
-      description:
-        'The `private_key` of the key file of a service account: an RSA key in PEM. Line ' +
+    project_id: requiredText(200, 'Project that holds the dataset and pays for the jobs.'),
+    dataset_id: requiredText(1024, 'Dataset that holds the table; it must exist.'),
+    table_id: tableKey(1024),
+    private_key: requiredText(
+      20_000,
+      'The `private_key` of the key file of a service account: an RSA key in PEM. Line ' +
         'breaks may be written as `\\n`.',
-    }),
-    private_key_id: Type.String({
-      minLength: 1,
-      maxLength: 200,
-      description: 'The `private_key_id` of the key file.',
-    }),
-    token_uri: Type.String({
-      minLength: 1,
-      maxLength: 2048,
-      description:
-        'The `token_uri` of the key file, where the service account signs in; https only. For ' +
+    ),
+    private_key_id: requiredText(200, 'The `private_key_id` of the key file.'),
+    token_uri: requiredText(
+      2048,
+      'The `token_uri` of the key file, where the service account signs in; https only. For ' +
         'Google: https://oauth2.googleapis.com/token.',
-    }),
-    client_email: Type.String({
-      minLength: 1,
-      maxLength: 500,
-      description: 'The `client_email` of the key file: the name of the service account.',
-    }),
-    use_json_type: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description:
-          'True: a table that the export creates has the type JSON for JSON columns; false: ' +
-          'STRING, which keeps them to the byte.',
-      }),
+    ),
+    client_email: requiredText(
+      500,
+      'The `client_email` of the key file: the name of the service account.',
+    ),
+    use_json_type: defaultFlag(
+      false,
+      'True: a table that the export creates has the type JSON for JSON columns; false: ' +
+        'STRING, which keeps them to the byte.',
     ),
   },
   { additionalProperties: false },
@@ -115,8 +91,7 @@ export function privateKeyOf(config: BigQueryConfig): string {
 /** Violations of rules that the schema cannot say. */
 export function bigQueryViolations(config: BigQueryConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];
-  const refuse = (attr: string, detail: string) =>
-    found.push({ attr, code: 'invalid_input', detail });
+  const refuse = (attr: string, detail: string) => found.push(violation(attr, detail));
   if (!/^(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$/.test(config.project_id))
     refuse(
       'project_id',

@@ -3,51 +3,31 @@ import type { Static } from 'typebox';
 import { isPlainBase } from '../../../platform/outbound/plain_address.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
 import { identifier } from '../../formats/expression.ts';
+import { defaultText, requiredText } from '../../destination/config_keys.ts';
+import { violation } from '../../destination/violation.ts';
+import {
+  nulViolations,
+  ownNameViolations,
+  self_signed_key,
+  tableKey,
+} from '../../sql_tables/config_rules.ts';
 
 /** The keys of a ClickHouse destination. */
 export const clickhouse_config = Type.Object(
   {
-    url: Type.String({
-      minLength: 1,
-      maxLength: 2048,
-      description:
-        'Address of the HTTP interface of one server, as https://clickhouse.example.com:8443. ' +
+    url: requiredText(
+      2048,
+      'Address of the HTTP interface of one server, as https://clickhouse.example.com:8443. ' +
         'With http the password and the data travel unprotected.',
-    }),
-    user: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
-        default: 'default',
-        description: 'User that may create and write the tables.',
-      }),
     ),
+    user: defaultText('default', 200, 'User that may create and write the tables.'),
     password: Type.String({
       maxLength: 1000,
       description: 'Password of the user; empty for a user without one.',
     }),
-    database: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 150,
-        default: 'default',
-        description: 'Database that holds the table; it must exist.',
-      }),
-    ),
-    table_name: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 150,
-        default: 'events',
-        description: 'Table to write to; created when it is not there, never altered.',
-      }),
-    ),
-    has_self_signed_cert: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: 'TLS without a check of the certificate, for servers that signed their own.',
-      }),
-    ),
+    database: defaultText('default', 150, 'Database that holds the table; it must exist.'),
+    table_name: tableKey(150),
+    has_self_signed_cert: self_signed_key,
   },
   { additionalProperties: false },
 );
@@ -85,30 +65,18 @@ export function inDatabase(config: ClickHouseConfig, table: string): string {
 export function clickHouseViolations(config: ClickHouseConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];
   if (!isPlainBase(config.url))
-    found.push({
-      attr: 'url',
-      code: 'invalid_input',
-      detail: 'The url must be an http or https address without user, query or fragment.',
-    });
+    found.push(
+      violation('url', 'The url must be an http or https address without user, query or fragment.'),
+    );
   // The client takes a path for the name of a database, and asks the server at its top.
   else if (new URL(config.url).pathname !== '/')
-    found.push({
-      attr: 'url',
-      code: 'invalid_input',
-      detail: 'The url must have no path: put the name of the database into database.',
-    });
-  if (config.table_name?.startsWith('sluice_') === true)
-    found.push({
-      attr: 'table_name',
-      code: 'invalid_input',
-      detail: "Names that begin with sluice_ are the export's own; choose another name.",
-    });
+    found.push(
+      violation('url', 'The url must have no path: put the name of the database into database.'),
+    );
+  found.push(...ownNameViolations(config.table_name));
   // ClickHouse creates a folder for each name, escaped.
   for (const attr of ['database', 'table_name'] as const)
     if (Buffer.byteLength(encodeURIComponent((config[attr] ?? '').toWellFormed())) > 200)
-      found.push({ attr, code: 'invalid_input', detail: 'The name is too long for ClickHouse.' });
-  for (const attr of ['user', 'password', 'database', 'table_name'] as const)
-    if (config[attr]?.includes('\0') === true)
-      found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
-  return found;
+      found.push(violation(attr, 'The name is too long for ClickHouse.'));
+  return [...found, ...nulViolations(config, ['user', 'password', 'database', 'table_name'])];
 }

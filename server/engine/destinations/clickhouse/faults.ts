@@ -1,12 +1,9 @@
 import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
 import { explain, faultError, lasting, passing, withFaults } from '../../destination/faults.ts';
 import type { Fault } from '../../destination/faults.ts';
+import { server_faults } from '../../sql_tables/server_faults.ts';
 
-const unverified = lasting(
-  'tls_not_verified',
-  'The certificate of the server is not signed by an authority known here, or is for another ' +
-    'host. Install a right one, or set has_self_signed_cert to true.',
-);
+const { cancelled, short, statement, unverified, value } = server_faults;
 const unreachable = passing(
   'connection_failed',
   'The server does not answer at this address. Check the key url, and that its firewall lets ' +
@@ -27,23 +24,11 @@ const denied = lasting(
   'The user has not the rights it needs (%). Grant SELECT, INSERT, CREATE TABLE and DROP ' +
     'TABLE on the database, and ALTER on the table.',
 );
-const value = lasting(
-  'value_refused',
-  'The table does not take a value (%). Change the type of the column, or leave the table to ' +
-    'be created by the export.',
-);
-const statement = lasting(
-  'statement_refused',
-  'The server refused the statement (%). The table may not fit the export: compare its ' +
-    'columns with those of the preview, or export to a table of its own.',
-);
 const gone = passing(
   'slice_lost',
   'A table of the delivery was removed before it could be shown, by hand or by another ' +
     'attempt; it is created again.',
 );
-const cancelled = passing('cancelled_by_server', 'The server cancelled the statement (%).');
-const short = passing('out_of_resources', 'The server is short of resources (%).');
 const not_clickhouse = lasting(
   'not_clickhouse',
   "What answers at this address is not ClickHouse's HTTP interface; check the key url (its " +
@@ -56,7 +41,7 @@ const not_clickhouse = lasting(
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
     host_not_found: lasting('host_not_found', 'There is no host of this name; check the key url.'),
-    lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
+    lookup_failed: server_faults.lookup_failed,
     unreachable,
     broken,
     tls_not_offered: lasting(
@@ -81,19 +66,13 @@ const faults: Record<string, Fault> = {
   ),
   UNKNOWN_TABLE: gone,
   TABLE_IS_DROPPED: gone,
-  TABLE_ALREADY_EXISTS: passing(
-    'conflict',
-    'Another delivery created the table at the same moment.',
-  ),
+  TABLE_ALREADY_EXISTS: server_faults.created_at_once,
   INCOMPATIBLE_COLUMNS: passing(
     'conflict',
     'The table was altered during the delivery; it is delivered again.',
   ),
   TABLE_IS_READ_ONLY: passing('read_only', 'The server takes no writes to the table just now.'),
-  VIOLATED_CONSTRAINT: lasting(
-    'constraint_violated',
-    'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
-  ),
+  VIOLATED_CONSTRAINT: server_faults.constraint,
   CANNOT_PARSE_TEXT: value,
   CANNOT_PARSE_QUOTED_STRING: value,
   CANNOT_PARSE_INPUT_ASSERTION_FAILED: value,
@@ -124,10 +103,7 @@ const faults: Record<string, Fault> = {
   ILLEGAL_COLUMN: statement,
   TABLES_HAVE_DIFFERENT_PARTITION_EXPRESSION: statement,
   QUERY_IS_PROHIBITED: statement,
-  NOT_ENOUGH_SPACE: passing(
-    'disk_full',
-    'The disk of the server is full; free some space. The run goes on by itself.',
-  ),
+  NOT_ENOUGH_SPACE: server_faults.disk_full,
   CANNOT_READ_ALL_DATA: broken,
   NETWORK_ERROR: broken,
   SOCKET_TIMEOUT: broken,

@@ -26,6 +26,7 @@ import { dotViolations } from '../../object_store/config_rules.ts';
 import { fileError } from './faults.ts';
 import { findInside, listNames, createFolder, removeFolders } from './folder.ts';
 import { openFileSink } from './sink.ts';
+import { violation } from '../../destination/violation.ts';
 
 const config = Type.Object(
   {
@@ -61,11 +62,12 @@ export const file: DestinationDefinition<typeof config> = {
 function violations(given: Config): ConfigViolation[] {
   const found = fileViolations(given);
   if (given.prefix.startsWith('/'))
-    found.push({
-      attr: 'prefix',
-      code: 'invalid_input',
-      detail: 'The prefix must be relative to the export folder: without a slash at its beginning.',
-    });
+    found.push(
+      violation(
+        'prefix',
+        'The prefix must be relative to the export folder: without a slash at its beginning.',
+      ),
+    );
   return [...found, ...dotViolations(given.prefix)];
 }
 

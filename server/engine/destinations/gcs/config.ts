@@ -1,10 +1,11 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
 import { file_keys, fileViolations, prefixKey } from '../../formats/file_config.ts';
 import { isRsaKey } from '../../object_store/google_key.ts';
 import { dotViolations, endpointViolations, textOf } from '../../object_store/config_rules.ts';
+import { optionalText, requiredText } from '../../destination/config_keys.ts';
+import { violation } from '../../destination/violation.ts';
 
 /** The keys of a Google Cloud Storage destination. */
 export const gcs_config = Type.Object(
@@ -15,24 +16,16 @@ export const gcs_config = Type.Object(
       description: 'Bucket to write to; it must exist.',
     }),
     prefix: prefixKey("Beginning of the objects' names."),
-    service_account_json: Type.String({
-      minLength: 1,
-      maxLength: 20_000,
-      description:
-        "Key of a service account: the text of the JSON file as Google gives it. The server's " +
+    service_account_json: requiredText(
+      20_000,
+      "Key of a service account: the text of the JSON file as Google gives it. The server's " +
         'own surroundings are never used instead.',
-    }),
+    ),
     ...file_keys,
-    endpoint_url: Type.Optional(
-      nullable(
-        Type.String({
-          maxLength: 2048,
-          default: null,
-          description:
-            'Address of the storage service, for private access points. Null or empty: ' +
-            'https://storage.googleapis.com.',
-        }),
-      ),
+    endpoint_url: optionalText(
+      2048,
+      'Address of the storage service, for private access points. Null or empty: ' +
+        'https://storage.googleapis.com.',
     ),
   },
   { additionalProperties: false },
@@ -57,17 +50,16 @@ export function gcsViolations(config: GcsConfig): ConfigViolation[] {
     ...endpointViolations(textOf(config.endpoint_url)),
   ];
   if (!/^[a-z0-9][a-z0-9._-]+[a-z0-9]$/.test(config.bucket_name)) {
-    found.push({
-      attr: 'bucket_name',
-      code: 'invalid_input',
-      detail:
+    found.push(
+      violation(
+        'bucket_name',
         'A bucket name is at least three lower-case letters, digits, dots, hyphens or ' +
-        'underscores, and begins and ends with a letter or digit.',
-    });
+          'underscores, and begins and ends with a letter or digit.',
+      ),
+    );
   }
   const account = readServiceAccount(config.service_account_json);
-  if (typeof account === 'string')
-    found.push({ attr: 'service_account_json', code: 'invalid_input', detail: account });
+  if (typeof account === 'string') found.push(violation('service_account_json', account));
   return found;
 }
 

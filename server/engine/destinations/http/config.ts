@@ -4,6 +4,8 @@ import { nullable } from '../../../platform/nullable.ts';
 import { isPlainAddress } from '../../../platform/outbound/plain_address.ts';
 import { readWebhookSecret } from '../../../platform/outbound/standard_webhooks.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
+import { requiredText } from '../../destination/config_keys.ts';
+import { violation } from '../../destination/violation.ts';
 
 /**
  * The shapes of a request's body, the default first. `Batch` is
@@ -17,11 +19,10 @@ export const body_compressions = ['gzip', 'brotli', 'zstd'] as const;
 /** The keys of an HTTP destination. */
 export const http_config = Type.Object(
   {
-    url: Type.String({
-      minLength: 1,
-      maxLength: 4096,
-      description: 'Address that takes the rows by POST. With http everything travels unprotected.',
-    }),
+    url: requiredText(
+      4096,
+      'Address that takes the rows by POST. With http everything travels unprotected.',
+    ),
     token: Type.Optional(
       Type.String({
         maxLength: 4096,
@@ -123,17 +124,14 @@ const own_headers = new Set([
 export function httpViolations(config: HttpConfig): ConfigViolation[] {
   const found: ConfigViolation[] = [];
   if (!isPlainAddress(config.url))
-    found.push({
-      attr: 'url',
-      code: 'invalid_input',
-      detail: 'The url must be an http or https address without user, password or fragment.',
-    });
+    found.push(
+      violation(
+        'url',
+        'The url must be an http or https address without user, password or fragment.',
+      ),
+    );
   if (config.token !== undefined && !/^[\x21-\x7e]*$/.test(config.token))
-    found.push({
-      attr: 'token',
-      code: 'invalid_input',
-      detail: 'The token must be of visible ASCII characters without blanks.',
-    });
+    found.push(violation('token', 'The token must be of visible ASCII characters without blanks.'));
   for (const [name, value] of Object.entries(config.headers ?? {})) {
     const isUsable =
       /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name) &&
@@ -146,14 +144,15 @@ export function httpViolations(config: HttpConfig): ConfigViolation[] {
       const detail = isOwn
         ? `The header ${name.toLowerCase()} is set by the export itself.`
         : 'A header has a name or a value that HTTP does not allow.';
-      found.push({ attr: 'headers', code: 'invalid_input', detail });
+      found.push(violation('headers', detail));
     }
   }
   if ((config.signing_secret ?? '') !== '' && signingKey(config) === undefined)
-    found.push({
-      attr: 'signing_secret',
-      code: 'invalid_input',
-      detail: 'The signing secret must be whsec_ and 24 to 64 bytes in base64.',
-    });
+    found.push(
+      violation(
+        'signing_secret',
+        'The signing secret must be whsec_ and 24 to 64 bytes in base64.',
+      ),
+    );
   return found;
 }

@@ -1,56 +1,30 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { ConfigViolation } from '../../destination/destination.ts';
-import { hostViolations } from '../../sql_tables/host.ts';
+import { defaultFlag, defaultPort, requiredText } from '../../destination/config_keys.ts';
+import { violation } from '../../destination/violation.ts';
+import {
+  hostViolations,
+  nulViolations,
+  receiptsViolations,
+  self_signed_key,
+  tableKey,
+} from '../../sql_tables/config_rules.ts';
 
 /** The keys of a MySQL destination. */
 export const mysql_config = Type.Object(
   {
-    user: Type.String({
-      minLength: 1,
-      maxLength: 80,
-      description: 'User that may create and write the tables.',
-    }),
-    password: Type.String({ minLength: 1, maxLength: 1000, description: 'Password of the user.' }),
-    host: Type.String({
-      minLength: 1,
-      maxLength: 253,
-      description: 'Host name or address of the server.',
-    }),
-    port: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 65_535,
-        default: 3306,
-        description: 'Port of the server.',
-      }),
-    ),
-    database: Type.String({
-      minLength: 1,
-      maxLength: 64,
-      description: 'Database that holds the table; it must exist.',
-    }),
-    table_name: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 64,
-        default: 'events',
-        description: 'Table to write to; created when it is not there, never altered.',
-      }),
-    ),
-    has_self_signed_cert: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: 'TLS without a check of the certificate, for servers that signed their own.',
-      }),
-    ),
-    require_tls: Type.Optional(
-      Type.Boolean({
-        default: true,
-        description:
-          'False: where the server offers no TLS, connect without it. Only for private ' +
-          'networks: the data travel unprotected.',
-      }),
+    user: requiredText(80, 'User that may create and write the tables.'),
+    password: requiredText(1000, 'Password of the user.'),
+    host: requiredText(253, 'Host name or address of the server.'),
+    port: defaultPort(3306, 'Port of the server.'),
+    database: requiredText(64, 'Database that holds the table; it must exist.'),
+    table_name: tableKey(64),
+    has_self_signed_cert: self_signed_key,
+    require_tls: defaultFlag(
+      true,
+      'False: where the server offers no TLS, connect without it. Only for private ' +
+        'networks: the data travel unprotected.',
     ),
   },
   { additionalProperties: false },
@@ -87,26 +61,21 @@ export function quoted(name: string): string {
 
 /** Violations of rules that the schema cannot say. */
 export function mySqlViolations(config: MySqlConfig): ConfigViolation[] {
-  const found = hostViolations(config.host);
-  if (config.table_name?.toLowerCase() === 'sluice_receipts')
-    found.push({
-      attr: 'table_name',
-      code: 'invalid_input',
-      detail: 'The table sluice_receipts is used for receipts; choose another name.',
-    });
-  for (const attr of ['user', 'password', 'database', 'table_name'] as const) {
-    if (config[attr]?.includes('\0') === true)
-      found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
-  }
+  const found = [
+    ...hostViolations(config.host),
+    ...receiptsViolations(config.table_name?.toLowerCase()),
+    ...nulViolations(config, ['user', 'password', 'database', 'table_name']),
+  ];
   for (const attr of ['database', 'table_name'] as const) {
     // A name's characters must be of the basic plane, and a blank at the end is refused by the
     // server.
     if (/[\u{10000}-\u{10ffff}]| $/u.test(config[attr] ?? ''))
-      found.push({
-        attr,
-        code: 'invalid_input',
-        detail: 'MySQL takes no names with characters beyond U+FFFF or a blank at the end.',
-      });
+      found.push(
+        violation(
+          attr,
+          'MySQL takes no names with characters beyond U+FFFF or a blank at the end.',
+        ),
+      );
   }
   return found;
 }

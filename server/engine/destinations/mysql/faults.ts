@@ -1,18 +1,9 @@
 import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
 import { explain, lasting, passing, withFaults } from '../../destination/faults.ts';
 import type { Fault } from '../../destination/faults.ts';
+import { server_faults } from '../../sql_tables/server_faults.ts';
 
-const unverified = lasting(
-  'tls_not_verified',
-  'The certificate of the server is not signed by an authority known here, or is for another ' +
-    'host. Install a right one, or set has_self_signed_cert to true.',
-);
-const unreachable = passing(
-  'connection_failed',
-  'The server does not answer at this host and port. Check both, and that its firewall lets ' +
-    'this server in.',
-);
-const broken = passing('connection_lost', 'The connection to the server broke.');
+const { broken, cancelled, constraint, crowded, unreachable, unverified, value } = server_faults;
 const credentials = lasting(
   'authentication_failed',
   'The server refused user or password (%). Check the keys user and password, and from where ' +
@@ -24,25 +15,14 @@ const denied = lasting(
     'sluice_receipts, UPDATE too for persons and for repeats, CREATE where the tables are to be ' +
     'created, DROP and ALTER beside it for a stage.',
 );
-const value = lasting(
-  'value_refused',
-  'The table does not take a value (%). Change the type of the column, or leave the table to ' +
-    'be created by the export.',
-);
-const constraint = lasting(
-  'constraint_violated',
-  'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
-);
 const full = passing(
   'disk_full',
   'The disk or a space of the server is full (%). The run goes on by itself when there is room.',
 );
-const crowded = passing('too_many_connections', 'The server has no free connections.');
 const read_only = passing(
   'read_only',
   'The server takes no writes just now; it is a replica or in maintenance.',
 );
-const cancelled = passing('cancelled_by_server', 'The server cancelled the statement (%).');
 const not_mysql = lasting(
   'not_mysql',
   'What answers at this host and port is not MySQL; check both.',
@@ -69,8 +49,8 @@ const closed_unheard = passing(
  */
 const faults: Record<string, Fault> = {
   ...byConnectionCode({
-    host_not_found: lasting('host_not_found', 'There is no host of this name; check the key host.'),
-    lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
+    host_not_found: server_faults.host_unknown,
+    lookup_failed: server_faults.lookup_failed,
     unreachable,
     broken,
   }),
@@ -84,11 +64,7 @@ const faults: Record<string, Fault> = {
   ER_NET_READ_INTERRUPTED: broken,
   PROTOCOL_UNEXPECTED_PACKET: not_mysql,
   PROTOCOL_INCORRECT_PACKET_SEQUENCE: not_mysql,
-  HANDSHAKE_NO_SSL_SUPPORT: lasting(
-    'tls_not_offered',
-    'The server offers no TLS. Switch it on there, or, on a private network only, set ' +
-      'require_tls to false.',
-  ),
+  HANDSHAKE_NO_SSL_SUPPORT: server_faults.unencrypted,
   HANDSHAKE_SSL_ERROR: broken,
   ER_ACCESS_DENIED_ERROR: credentials,
   ER_ACCESS_DENIED_NO_PASSWORD_ERROR: credentials,
@@ -99,30 +75,21 @@ const faults: Record<string, Fault> = {
   ER_MUST_CHANGE_PASSWORD: credentials,
   ER_MUST_CHANGE_PASSWORD_LOGIN: credentials,
   ER_ACCOUNT_HAS_BEEN_LOCKED: credentials,
-  ER_BAD_DB_ERROR: lasting(
-    'database_missing',
-    'There is no database of this name; check the key database.',
-  ),
+  ER_BAD_DB_ERROR: server_faults.database_missing,
   ER_DBACCESS_DENIED_ERROR: denied,
   ER_TABLEACCESS_DENIED_ERROR: denied,
   ER_COLUMNACCESS_DENIED_ERROR: denied,
   ER_SPECIFIC_ACCESS_DENIED_ERROR: denied,
-  ER_NO_SUCH_TABLE: lasting('table_missing', 'The table or one that it needs is gone (%).'),
-  ER_TABLE_EXISTS_ERROR: passing(
-    'conflict',
-    'Another delivery created the table at the same moment.',
-  ),
+  ER_NO_SUCH_TABLE: server_faults.table_missing,
+  ER_TABLE_EXISTS_ERROR: server_faults.created_at_once,
   ER_LOCK_WAIT_TIMEOUT: passing(
     'locked',
     'Another delivery or session holds a lock on the table or on rows of it.',
   ),
-  ER_LOCK_DEADLOCK: passing(
-    'conflict',
-    'The server ended the transaction because of a conflict with another one.',
-  ),
+  ER_LOCK_DEADLOCK: server_faults.conflict,
   ER_LOCK_TABLE_FULL: passing('out_of_resources', 'The server is short of room for locks (%).'),
-  ER_OUT_OF_RESOURCES: passing('out_of_resources', 'The server is short of resources (%).'),
-  ER_OUTOFMEMORY: passing('out_of_resources', 'The server is short of resources (%).'),
+  ER_OUT_OF_RESOURCES: server_faults.short,
+  ER_OUTOFMEMORY: server_faults.short,
   ER_TRANS_CACHE_FULL: lasting(
     'limit_exceeded',
     'The delivery is larger than the server lets a transaction be (%). Raise ' +
@@ -156,7 +123,7 @@ const faults: Record<string, Fault> = {
   ER_OPTION_PREVENTS_STATEMENT: read_only,
   ER_READ_ONLY_MODE: read_only,
   ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: read_only,
-  ER_SERVER_SHUTDOWN: passing('server_stopping', 'The server is stopping or starting.'),
+  ER_SERVER_SHUTDOWN: server_faults.stopping,
   ER_QUERY_INTERRUPTED: cancelled,
   ER_QUERY_TIMEOUT: cancelled,
   ER_STATEMENT_TIMEOUT: cancelled,
@@ -182,12 +149,7 @@ function faultOf(code: string, sqlState: string | undefined, message: string): F
   if (sqlState.startsWith('22')) return value;
   if (sqlState.startsWith('23')) return constraint;
   if (sqlState.startsWith('28')) return credentials;
-  if (sqlState.startsWith('42'))
-    return lasting(
-      'statement_refused',
-      'The server refused the statement (%). The table may not fit the export: compare its ' +
-        'columns with those of the preview, or export to a table of its own.',
-    );
+  if (sqlState.startsWith('42')) return server_faults.statement;
   if (sqlState.startsWith('08')) return broken;
   return passing('server_fault', 'The server reported a fault (%).');
 }

@@ -58,13 +58,13 @@ onMariaDb(() => {
       ];
     },
     invalid: [
-      { name: 'host is a URL', change: { host: 'https://db.example.com/' }, attr: 'host' },
-      { name: 'host is a socket', change: { host: '/run/mysqld/mysqld.sock' }, attr: 'host' },
-      { name: 'port too large', change: { port: 70_000 }, attr: 'port' },
-      { name: 'table of receipts', change: { table_name: 'Sluice_Receipts' }, attr: 'table_name' },
-      { name: 'NUL in a name', change: { table_name: 'a\0b' }, attr: 'table_name' },
-      { name: 'name beyond the basic plane', change: { table_name: 'a😀' }, attr: 'table_name' },
-      { name: 'blank at the end', change: { table_name: 'a ' }, attr: 'table_name' },
+      { name: 'host is a URL', change: { host: 'https://db.example.com/' } },
+      { name: 'host is a socket', change: { host: '/run/mysqld/mysqld.sock' } },
+      { name: 'port too large', change: { port: 70_000 } },
+      { name: 'table of receipts', change: { table_name: 'Sluice_Receipts' } },
+      { name: 'NUL in a name', change: { table_name: 'a\0b' } },
+      { name: 'name beyond the basic plane', change: { table_name: 'a😀' } },
+      { name: 'blank at the end', change: { table_name: 'a ' } },
     ],
     damage: {
       changed: (config) =>

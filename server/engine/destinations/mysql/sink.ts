@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import { handOver } from '../../destination/hand_over.ts';
 import type {
   Delivery,
@@ -9,7 +9,7 @@ import type {
   Slice,
 } from '../../destination/destination.ts';
 import { inTransactions } from '../../sql_tables/in_transactions.ts';
-import { openStagedSink } from '../../sql_tables/staged_sink.ts';
+import { openStagedSink, receiptKeptError, requireCame } from '../../sql_tables/staged_sink.ts';
 import { targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
@@ -160,11 +160,7 @@ async function insertRows(
     await connection.run(`${before}VALUES ${text}${after}`);
     written += records;
   });
-  if (written !== slice.records)
-    throw new RetryableError(
-      'count_mismatch',
-      `Slice ${slice.number} has ${slice.records} rows, but ${written} came; it is written again.`,
-    );
+  requireCame(slice, written);
 }
 
 async function replaceReceipt(
@@ -181,12 +177,7 @@ async function replaceReceipt(
     );
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'ER_TABLEACCESS_DENIED_ERROR') throw error;
-    throw new NonRetryableError(
-      'permission_denied',
-      'The rows of this delivery are there with the receipt of an earlier run, which the user ' +
-        `may not replace. Grant UPDATE on ${receipts}, then retry the run.`,
-      { cause: error },
-    );
+    throw receiptKeptError(receipts, error);
   }
 }
 

@@ -1,7 +1,7 @@
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
-import { requireFitting } from '../../sql_tables/fitting.ts';
+import { requireFitting, requireUniqueIndex } from '../../sql_tables/fitting.ts';
 import type { FoundColumn } from '../../sql_tables/fitting.ts';
 import {
   hasOwn,
@@ -190,13 +190,7 @@ async function checkUniqueIndex(connection: Connection, config: MySqlConfig): Pr
        AND SUM(LOWER(COLUMN_NAME) IN ('team_id', 'distinct_id')) = 2`,
     [config.database, table],
   );
-  if (found.length === 0) {
-    throw new NonRetryableError(
-      'unique_index_missing',
-      `Persons are merged by (team_id, distinct_id), but the table ${name} has no unique ` +
-        'index on these columns; create one or export to another table.',
-    );
-  }
+  requireUniqueIndex(name, found);
 }
 
 /**

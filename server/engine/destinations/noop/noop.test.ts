@@ -33,7 +33,7 @@ testDestination({
   readBack: async () => [],
   leftovers: async () => [],
   misconfigure: async () => [],
-  invalid: [{ name: 'text is a number', change: { arg: 7 }, attr: 'arg' }],
+  invalid: [{ name: 'text is a number', change: { arg: 7 } }],
   damage: {
     changed: async () => undefined,
     value: async () => undefined,

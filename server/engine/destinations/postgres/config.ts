@@ -3,63 +3,29 @@ import type { Static } from 'typebox';
 import { schemaTarget } from '../../sql_tables/schema_target.ts';
 import type { SchemaTarget } from '../../sql_tables/schema_target.ts';
 import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';
+import {
+  defaultFlag,
+  defaultPort,
+  defaultText,
+  requiredText,
+} from '../../destination/config_keys.ts';
+import { self_signed_key, tableKey } from '../../sql_tables/config_rules.ts';
 
 /** The keys of a PostgreSQL destination. */
 export const postgres_config = Type.Object(
   {
-    user: Type.String({
-      minLength: 1,
-      maxLength: 200,
-      description: 'Role that owns or may write the table.',
-    }),
-    password: Type.String({ minLength: 1, maxLength: 1000, description: 'Password of the role.' }),
-    host: Type.String({
-      minLength: 1,
-      maxLength: 253,
-      description: 'Host name or address of the server.',
-    }),
-    port: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 65_535,
-        default: 5432,
-        description: 'Port of the server.',
-      }),
-    ),
-    database: Type.String({
-      minLength: 1,
-      maxLength: 63,
-      description: 'Database that holds the table.',
-    }),
-    schema: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 63,
-        default: 'public',
-        description: 'Schema that holds the table; it must exist.',
-      }),
-    ),
-    table_name: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 63,
-        default: 'events',
-        description: 'Table to write to; created when it is not there, never altered.',
-      }),
-    ),
-    has_self_signed_cert: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description: 'TLS without a check of the certificate, for servers that signed their own.',
-      }),
-    ),
-    require_tls: Type.Optional(
-      Type.Boolean({
-        default: true,
-        description:
-          'False: where the server offers no TLS, connect without it. Only for private ' +
-          'networks: the password and the data travel unprotected.',
-      }),
+    user: requiredText(200, 'Role that owns or may write the table.'),
+    password: requiredText(1000, 'Password of the role.'),
+    host: requiredText(253, 'Host name or address of the server.'),
+    port: defaultPort(5432, 'Port of the server.'),
+    database: requiredText(63, 'Database that holds the table.'),
+    schema: defaultText('public', 63, 'Schema that holds the table; it must exist.'),
+    table_name: tableKey(63),
+    has_self_signed_cert: self_signed_key,
+    require_tls: defaultFlag(
+      true,
+      'False: where the server offers no TLS, connect without it. Only for private ' +
+        'networks: the password and the data travel unprotected.',
     ),
   },
   { additionalProperties: false },

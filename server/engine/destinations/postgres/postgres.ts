@@ -1,13 +1,14 @@
 import type { ConfigViolation, DestinationDefinition } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { tableReaders } from '../../sql_tables/delivered_table.ts';
-import { hostViolations } from '../../sql_tables/host.ts';
 import { withPostgresErrors } from '../../sql_tables/postgres_faults.ts';
 import { checkPostgres } from './check.ts';
 import { postgres_config } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { openPostgresTable } from './delivered_table.ts';
 import { openPostgresSink } from './sink.ts';
+import { violation } from '../../destination/violation.ts';
+import { hostViolations, receiptsViolations } from '../../sql_tables/config_rules.ts';
 
 /** A table in the user's PostgreSQL; rows and receipt appear in one transaction. */
 export const postgres: DestinationDefinition<typeof postgres_config> = {
@@ -55,22 +56,11 @@ function columnFaults(columns: Column[]): string[] {
 }
 
 function violations(config: PostgresConfig): ConfigViolation[] {
-  const found = hostViolations(config.host);
-  if (config.table_name === 'sluice_receipts')
-    found.push({
-      attr: 'table_name',
-      code: 'invalid_input',
-      detail: 'The table sluice_receipts is used for receipts; choose another name.',
-    });
+  const found = [...hostViolations(config.host), ...receiptsViolations(config.table_name)];
   for (const attr of ['user', 'password', 'database', 'schema', 'table_name'] as const) {
-    if (config[attr]?.includes('\0') === true)
-      found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
+    if (config[attr]?.includes('\0') === true) found.push(violation(attr, 'It must not hold NUL.'));
     if (attr !== 'user' && attr !== 'password' && Buffer.byteLength(config[attr] ?? '') > 63)
-      found.push({
-        attr,
-        code: 'invalid_input',
-        detail: 'PostgreSQL takes names of at most 63 bytes.',
-      });
+      found.push(violation(attr, 'PostgreSQL takes names of at most 63 bytes.'));
   }
   return found;
 }

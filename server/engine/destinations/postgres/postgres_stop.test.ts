@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import {
   openPostgresServer,
@@ -8,20 +8,15 @@ import {
   uuidDelivery,
 } from '../../../../test/servers/databases/postgres_destination.ts';
 import { eventually } from '../../../../test/eventually.ts';
-import type { PostgresServer } from '../../../../test/servers/databases/postgres_destination.ts';
 import { openPostgresProxy } from '../../../../test/servers/databases/postgres_proxy.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Sink } from '../../destination/destination.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import type { PostgresConfig } from './config.ts';
 import { postgres } from './postgres.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
-let server: PostgresServer;
-
-before(async () => {
-  server = await openPostgresServer();
-});
-after(() => server.close());
+const server = aroundTests(openPostgresServer);
 
 test('a server that hangs is left at once when the run is stopped', async () => {
   const row = () => Readable.from([Buffer.from('abc\n')]);

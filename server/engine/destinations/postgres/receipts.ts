@@ -1,4 +1,4 @@
-import { NonRetryableError } from '../../destination/errors.ts';
+import { receiptKeptError } from '../../sql_tables/staged_sink.ts';
 import type { Delivery, Manifest } from '../../destination/destination.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { targetOf } from './config.ts';
@@ -57,11 +57,6 @@ async function replaceReceipt(
     );
   } catch (error) {
     if ((error as { code?: string }).code !== '42501') throw error;
-    throw new NonRetryableError(
-      'permission_denied',
-      'The rows of this delivery are there with the receipt of an earlier run, which the user ' +
-        `may not replace. Grant UPDATE on ${receipts}, then retry the run.`,
-      { cause: error },
-    );
+    throw receiptKeptError(receipts, error);
   }
 }

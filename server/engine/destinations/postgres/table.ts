@@ -1,7 +1,7 @@
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
-import { requireFitting } from '../../sql_tables/fitting.ts';
+import { requireFitting, requireUniqueIndex } from '../../sql_tables/fitting.ts';
 import type { FoundColumn } from '../../sql_tables/fitting.ts';
 import {
   hasOwn,
@@ -161,13 +161,7 @@ async function checkUniqueIndex(
          ARRAY['distinct_id', 'team_id']`,
     [target],
   );
-  if (found.length === 0) {
-    throw new NonRetryableError(
-      'unique_index_missing',
-      `Persons are merged by (team_id, distinct_id), but the table ${name} has no unique ` +
-        'index on these columns; create one or export to another table.',
-    );
-  }
+  requireUniqueIndex(name, found);
 }
 
 /**

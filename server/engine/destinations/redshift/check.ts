@@ -7,7 +7,7 @@ import type { CheckStep, DestinationDeps } from '../../destination/destination.t
 import type { Column } from '../../models/column.ts';
 import { withStoreFaults } from '../../object_store/faults.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
-import { uploadParts } from '../../object_store/upload.ts';
+import { uploadWhole } from '../../object_store/upload.ts';
 import { quoted } from '../../sql_tables/layout.ts';
 import { requireSame, sampleLine, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
 import type { SampleRow } from '../../sql_tables/sample_row.ts';
@@ -150,20 +150,13 @@ function openTrial(config: RedshiftConfig, sample: SampleRow, deps: DestinationD
     put: () =>
       withStoreFaults(store, async () => {
         is_written = true;
-        const facts = { mark: id, content_type: 'application/gzip' };
-        const uploadId = await store.startUpload(key, facts);
         const row = gzipSync(
           csvLine(
             await onlyRow(sample, new Set(sample.columns.map(({ name }) => name))),
             null_marker,
           ),
         );
-        await store.completeUpload(
-          key,
-          uploadId,
-          await uploadParts(store, key, uploadId, Readable.from([row])),
-          facts,
-        );
+        await uploadWhole(store, key, Readable.from([row]), { content_type: 'application/gzip' });
         await store.put(manifest, manifestOf(config, [key]));
       }),
     clear: () =>

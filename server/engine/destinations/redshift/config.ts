@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
 import {
   bucketViolations,
@@ -9,76 +8,39 @@ import {
   textOf,
 } from '../../object_store/config_rules.ts';
 import type { S3Place } from '../../object_store/s3_bucket.ts';
-import { hostViolations } from '../../sql_tables/host.ts';
 import { schemaTarget } from '../../sql_tables/schema_target.ts';
 import type { SchemaTarget } from '../../sql_tables/schema_target.ts';
 import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';
-
-const optionalText = (maxLength: number, description: string) =>
-  Type.Optional(nullable(Type.String({ maxLength, default: null, description })));
+import {
+  defaultChoice,
+  defaultFlag,
+  defaultPort,
+  defaultText,
+  optionalText,
+  requiredText,
+} from '../../destination/config_keys.ts';
+import { violation } from '../../destination/violation.ts';
+import { hostViolations, receiptsViolations, tableKey } from '../../sql_tables/config_rules.ts';
 
 /** The keys of a Redshift destination. */
 export const redshift_config = Type.Object(
   {
-    user: Type.String({
-      minLength: 1,
-      maxLength: 127,
-      description: 'User that owns or may write the tables.',
-    }),
-    password: Type.String({ minLength: 1, maxLength: 1000, description: 'Password of the user.' }),
-    host: Type.String({
-      minLength: 1,
-      maxLength: 253,
-      description: 'Endpoint of the cluster or workgroup, without port and database.',
-    }),
-    port: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 65_535,
-        default: 5439,
-        description: 'Port of the endpoint.',
-      }),
+    user: requiredText(127, 'User that owns or may write the tables.'),
+    password: requiredText(1000, 'Password of the user.'),
+    host: requiredText(253, 'Endpoint of the cluster or workgroup, without port and database.'),
+    port: defaultPort(5439, 'Port of the endpoint.'),
+    database: requiredText(127, 'Database that holds the table.'),
+    schema: defaultText('public', 127, 'Schema that holds the table; it must exist.'),
+    table_name: tableKey(127),
+    properties_data_type: defaultChoice(
+      ['varchar', 'super'],
+      'Type of JSON columns in a table that the export creates: varchar keeps the text ' +
+        '(65,535 bytes at most), super the value.',
     ),
-    database: Type.String({
-      minLength: 1,
-      maxLength: 127,
-      description: 'Database that holds the table.',
-    }),
-    schema: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 127,
-        default: 'public',
-        description: 'Schema that holds the table; it must exist.',
-      }),
-    ),
-    table_name: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 127,
-        default: 'events',
-        description: 'Table to write to; created when it is not there, never altered.',
-      }),
-    ),
-    properties_data_type: Type.Optional(
-      Type.Unsafe<'varchar' | 'super'>({
-        type: 'string',
-        enum: ['varchar', 'super'],
-        default: 'varchar',
-        description:
-          'Type of JSON columns in a table that the export creates: varchar keeps the text ' +
-          '(65,535 bytes at most), super the value.',
-      }),
-    ),
-    mode: Type.Optional(
-      Type.Unsafe<'INSERT' | 'COPY'>({
-        type: 'string',
-        enum: ['INSERT', 'COPY'],
-        default: 'INSERT',
-        description:
-          'How rows travel: INSERT sends them in statements; COPY has the cluster load them ' +
-          'from a bucket, which is much faster.',
-      }),
+    mode: defaultChoice(
+      ['INSERT', 'COPY'],
+      'How rows travel: INSERT sends them in statements; COPY has the cluster load them ' +
+        'from a bucket, which is much faster.',
     ),
     bucket_name: optionalText(
       255,
@@ -98,20 +60,14 @@ export const redshift_config = Type.Object(
       'COPY: another way to the same bucket for this server, such as a VPC endpoint. Null or ' +
         'empty: AWS.',
     ),
-    has_self_signed_cert: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description:
-          'TLS without a check of the certificate, for ways to the cluster that show their own.',
-      }),
+    has_self_signed_cert: defaultFlag(
+      false,
+      'TLS without a check of the certificate, for ways to the cluster that show their own.',
     ),
-    require_tls: Type.Optional(
-      Type.Boolean({
-        default: true,
-        description:
-          'False: where no TLS is offered, connect without it. Only for private networks: the ' +
-          'password and the data travel unprotected.',
-      }),
+    require_tls: defaultFlag(
+      true,
+      'False: where no TLS is offered, connect without it. Only for private networks: the ' +
+        'password and the data travel unprotected.',
     ),
   },
   { additionalProperties: false },
@@ -155,22 +111,14 @@ export function bucketOf(config: RedshiftConfig): S3Place {
 
 /** Violations of rules that the schema cannot say. */
 export function redshiftViolations(config: RedshiftConfig): ConfigViolation[] {
-  const found = hostViolations(config.host);
-  if (config.table_name?.toLowerCase() === 'sluice_receipts')
-    found.push({
-      attr: 'table_name',
-      code: 'invalid_input',
-      detail: 'The table sluice_receipts is used for receipts; choose another name.',
-    });
+  const found = [
+    ...hostViolations(config.host),
+    ...receiptsViolations(config.table_name?.toLowerCase()),
+  ];
   for (const attr of ['user', 'password', 'database', 'schema', 'table_name'] as const) {
-    if (config[attr]?.includes('\0') === true)
-      found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
+    if (config[attr]?.includes('\0') === true) found.push(violation(attr, 'It must not hold NUL.'));
     if (attr !== 'password' && Buffer.byteLength(config[attr] ?? '') > 127)
-      found.push({
-        attr,
-        code: 'invalid_input',
-        detail: 'Redshift takes names of at most 127 bytes.',
-      });
+      found.push(violation(attr, 'Redshift takes names of at most 127 bytes.'));
   }
   return config.mode === 'COPY' ? [...found, ...copyViolations(config)] : found;
 }
@@ -182,25 +130,22 @@ function copyViolations(config: RedshiftConfig): ConfigViolation[] {
   const required = ['bucket_name', 'region', 'aws_access_key_id', 'aws_secret_access_key'] as const;
   const found: ConfigViolation[] = required
     .filter((attr) => textOf(config[attr]) === undefined)
-    .map((attr) => ({ attr, code: 'required', detail: 'The mode COPY needs it.' }));
+    .map((attr) => violation(attr, 'The mode COPY needs it.', 'required'));
   const missing = new Set(found.map(({ attr }) => attr));
   found.push(...bucketViolations(bucketOf(config)).filter(({ attr }) => !missing.has(attr)));
   // These become literals of the statement COPY, where a quote or a backslash may end or change
   // them.
   for (const attr of ['prefix', 'aws_access_key_id', 'aws_secret_access_key'] as const) {
     if (/['"\\\p{Cc}]/u.test(config[attr] ?? ''))
-      found.push({
-        attr,
-        code: 'invalid_input',
-        detail: 'It must not hold quotes, backslashes or control characters.',
-      });
+      found.push(violation(attr, 'It must not hold quotes, backslashes or control characters.'));
   }
   if (textOf(config.iam_role) !== undefined && !roles.test(config.iam_role ?? ''))
-    found.push({
-      attr: 'iam_role',
-      code: 'invalid_input',
-      detail: 'It must be the ARN of a role, as arn:aws:iam::123456789012:role/name, or `default`.',
-    });
+    found.push(
+      violation(
+        'iam_role',
+        'It must be the ARN of a role, as arn:aws:iam::123456789012:role/name, or `default`.',
+      ),
+    );
   return [
     ...found,
     ...dotViolations(config.prefix ?? ''),

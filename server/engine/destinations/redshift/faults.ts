@@ -1,6 +1,7 @@
 import { lasting, passing } from '../../destination/faults.ts';
 import { postgresError, withPostgresErrors } from '../../sql_tables/postgres_faults.ts';
 import type { OwnFaults } from '../../sql_tables/postgres_faults.ts';
+import { server_faults } from '../../sql_tables/server_faults.ts';
 
 const value = lasting(
   'value_refused',
@@ -47,10 +48,7 @@ const own: OwnFaults = {
     [
       // Redshift's words for a table that went while the statement waited.
       /serializable isolation violation|concurrent transaction|could not open relation with OID/i,
-      passing(
-        'conflict',
-        'The server ended the transaction because of a conflict with another one.',
-      ),
+      server_faults.conflict,
     ],
     [
       /disk full/i,

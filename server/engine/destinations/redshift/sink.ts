@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import { RetryableError } from '../../destination/errors.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -11,7 +10,12 @@ import type {
 } from '../../destination/destination.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
-import { newStanding, openStagedSink, recordsIn } from '../../sql_tables/staged_sink.ts';
+import {
+  newStanding,
+  openStagedSink,
+  recordsIn,
+  requireCame,
+} from '../../sql_tables/staged_sink.ts';
 import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
@@ -94,11 +98,7 @@ async function placeOf(session: Session): Promise<StagePlace> {
 
 async function write(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
   const { records, state } = await session.stage.write(await placeOf(session), slice, bytes);
-  if (records !== slice.records)
-    throw new RetryableError(
-      'count_mismatch',
-      `Slice ${slice.number} has ${slice.records} rows, but ${records} came; it is written again.`,
-    );
+  requireCame(slice, records);
   return state;
 }
 

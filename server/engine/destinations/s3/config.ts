@@ -9,35 +9,23 @@ import {
   endpointViolations,
   textOf,
 } from '../../object_store/config_rules.ts';
+import { defaultFlag, optionalText, requiredText } from '../../destination/config_keys.ts';
+import { violation } from '../../destination/violation.ts';
 
 /** The keys of an S3 destination. */
 export const s3_config = Type.Object(
   {
-    bucket_name: Type.String({
-      minLength: 1,
-      maxLength: 255,
-      description: 'Bucket to write to; it must exist.',
-    }),
-    region: Type.String({
-      minLength: 1,
-      maxLength: 64,
-      description: 'Region of the bucket, as eu-central-1.',
-    }),
+    bucket_name: requiredText(255, 'Bucket to write to; it must exist.'),
+    region: requiredText(64, 'Region of the bucket, as eu-central-1.'),
     prefix: prefixKey('Beginning of the keys.'),
     aws_access_key_id: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
-        description:
-          "Access key. Left out: the server's own credentials, where its operator allows that.",
-      }),
+      requiredText(
+        200,
+        "Access key. Left out: the server's own credentials, where its operator allows that.",
+      ),
     ),
     aws_secret_access_key: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 1000,
-        description: 'Secret of the access key; goes with it.',
-      }),
+      requiredText(1000, 'Secret of the access key; goes with it.'),
     ),
     ...file_keys,
     encryption: Type.Optional(
@@ -50,31 +38,15 @@ export const s3_config = Type.Object(
         }),
       ),
     ),
-    kms_key_id: Type.Optional(
-      nullable(
-        Type.String({
-          maxLength: 2048,
-          default: null,
-          description: 'Key of the encryption aws:kms.',
-        }),
-      ),
+    kms_key_id: optionalText(2048, 'Key of the encryption aws:kms.'),
+    endpoint_url: optionalText(
+      2048,
+      'Address of another store that speaks S3. Null or empty: AWS.',
     ),
-    endpoint_url: Type.Optional(
-      nullable(
-        Type.String({
-          maxLength: 2048,
-          default: null,
-          description: 'Address of another store that speaks S3. Null or empty: AWS.',
-        }),
-      ),
-    ),
-    use_virtual_style_addressing: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description:
-          'With an endpoint_url: the bucket is a part of the host name and not of the path. ' +
-          'AWS itself is always addressed so.',
-      }),
+    use_virtual_style_addressing: defaultFlag(
+      false,
+      'With an endpoint_url: the bucket is a part of the host name and not of the path. ' +
+        'AWS itself is always addressed so.',
     ),
   },
   { additionalProperties: false },
@@ -87,11 +59,7 @@ export type S3Config = Static<typeof s3_config>;
 export function s3Violations(config: S3Config, rules: OperatorRules = {}): ConfigViolation[] {
   const found = [...fileViolations(config), ...credentialViolations(config, rules)];
   if (textOf(config.kms_key_id) !== undefined && config.encryption !== 'aws:kms') {
-    found.push({
-      attr: 'kms_key_id',
-      code: 'invalid_input',
-      detail: 'A kms_key_id needs the encryption aws:kms.',
-    });
+    found.push(violation('kms_key_id', 'A kms_key_id needs the encryption aws:kms.'));
   }
   return [
     ...found,
@@ -122,9 +90,11 @@ function credentialViolations(
   if (isKeyless && has_environment_credentials) return [];
   return (['aws_access_key_id', 'aws_secret_access_key'] as const)
     .filter((attr) => textOf(config[attr]) === undefined)
-    .map((attr) => ({
-      attr,
-      code: 'required',
-      detail: isKeyless ? no_environment_credentials : 'An access key and its secret go together.',
-    }));
+    .map((attr) =>
+      violation(
+        attr,
+        isKeyless ? no_environment_credentials : 'An access key and its secret go together.',
+        'required',
+      ),
+    );
 }

@@ -1,109 +1,68 @@
 import { createPrivateKey } from 'node:crypto';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
 import { textOf } from '../../object_store/config_rules.ts';
 import { quoted } from '../../sql_tables/layout.ts';
+import {
+  defaultChoice,
+  defaultText,
+  optionalText,
+  requiredText,
+} from '../../destination/config_keys.ts';
+import { violation } from '../../destination/violation.ts';
+import { nulViolations, ownNameViolations } from '../../sql_tables/config_rules.ts';
 
 const name_characters_max = 255;
 
 /** The keys of a Snowflake destination. */
 export const snowflake_config = Type.Object(
   {
-    account: Type.String({
-      minLength: 1,
-      maxLength: 200,
-      description:
-        'Account identifier, as myorganization-myaccount; or the locator with its region, as ' +
+    account: requiredText(
+      200,
+      'Account identifier, as myorganization-myaccount; or the locator with its region, as ' +
         'xy12345.eu-central-1.',
-    }),
-    user: Type.String({
-      minLength: 1,
-      maxLength: name_characters_max,
-      description: 'Login name of the user.',
-    }),
-    authentication_type: Type.Optional(
-      Type.Unsafe<'password' | 'keypair'>({
-        type: 'string',
-        enum: ['password', 'keypair'],
-        default: 'password',
-        description:
-          'How the user signs in: by password, or by keypair, which is the one for users of ' +
-          'the type SERVICE.',
-      }),
     ),
-    password: Type.Optional(
-      nullable(
-        Type.String({
-          maxLength: 1000,
-          default: null,
-          description: 'Password of the user, with authentication_type password.',
-        }),
-      ),
+    user: requiredText(name_characters_max, 'Login name of the user.'),
+    authentication_type: defaultChoice(
+      ['password', 'keypair'],
+      'How the user signs in: by password, or by keypair, which is the one for users of ' +
+        'the type SERVICE.',
     ),
-    private_key: Type.Optional(
-      nullable(
-        Type.String({
-          maxLength: 20_000,
-          default: null,
-          description: 'RSA private key of the user in PEM, with authentication_type keypair.',
-        }),
-      ),
+    password: optionalText(1000, 'Password of the user, with authentication_type password.'),
+    private_key: optionalText(
+      20_000,
+      'RSA private key of the user in PEM, with authentication_type keypair.',
     ),
-    private_key_passphrase: Type.Optional(
-      nullable(
-        Type.String({
-          maxLength: 1000,
-          default: null,
-          description: 'Passphrase of the private key, when it is encrypted.',
-        }),
-      ),
+    private_key_passphrase: optionalText(
+      1000,
+      'Passphrase of the private key, when it is encrypted.',
     ),
-    database: Type.String({
-      minLength: 1,
-      maxLength: name_characters_max,
-      description: 'Database that holds the table; it must exist. Letter case counts.',
-    }),
-    warehouse: Type.String({
-      minLength: 1,
-      maxLength: name_characters_max,
-      description: 'Warehouse that does the work; it must exist. Letter case counts.',
-    }),
-    schema: Type.String({
-      minLength: 1,
-      maxLength: name_characters_max,
-      description: 'Schema that holds the table; it must exist. Letter case counts.',
-    }),
-    table_name: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: name_characters_max,
-        default: 'events',
-        description:
-          'Table to write to; created when it is not there, never altered. Letter case counts.',
-      }),
+    database: requiredText(
+      name_characters_max,
+      'Database that holds the table; it must exist. Letter case counts.',
     ),
-    role: Type.Optional(
-      nullable(
-        Type.String({
-          maxLength: name_characters_max,
-          default: null,
-          description:
-            "Role to work as; letter case counts. Null or empty: the user's default role.",
-        }),
-      ),
+    warehouse: requiredText(
+      name_characters_max,
+      'Warehouse that does the work; it must exist. Letter case counts.',
     ),
-    host: Type.Optional(
-      nullable(
-        Type.String({
-          maxLength: 300,
-          default: null,
-          description:
-            'Host of the account, and its port when that is not 443, for accounts that are ' +
-            'not at <account>.snowflakecomputing.com. Null or empty: that host.',
-        }),
-      ),
+    schema: requiredText(
+      name_characters_max,
+      'Schema that holds the table; it must exist. Letter case counts.',
+    ),
+    table_name: defaultText(
+      'events',
+      name_characters_max,
+      'Table to write to; created when it is not there, never altered. Letter case counts.',
+    ),
+    role: optionalText(
+      name_characters_max,
+      "Role to work as; letter case counts. Null or empty: the user's default role.",
+    ),
+    host: optionalText(
+      300,
+      'Host of the account, and its port when that is not 443, for accounts that are ' +
+        'not at <account>.snowflakecomputing.com. Null or empty: that host.',
     ),
   },
   { additionalProperties: false },
@@ -183,46 +142,37 @@ function readPrivateKey(config: SnowflakeConfig): string | undefined {
 export function snowflakeViolations(config: SnowflakeConfig): ConfigViolation[] {
   const found = credentialViolations(config);
   if (!/^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$/.test(config.account)) {
-    found.push({
-      attr: 'account',
-      code: 'invalid_input',
-      detail:
+    found.push(
+      violation(
+        'account',
         'The account is an identifier as myorganization-myaccount, without a protocol, a path ' +
-        'or .snowflakecomputing.com.',
-    });
+          'or .snowflakecomputing.com.',
+      ),
+    );
   } else if (config.account.toLowerCase().includes('snowflakecomputing')) {
-    found.push({
-      attr: 'account',
-      code: 'invalid_input',
-      detail: 'Leave .snowflakecomputing.com out of the account.',
-    });
+    found.push(violation('account', 'Leave .snowflakecomputing.com out of the account.'));
   }
   const host = textOf(config.host);
   if (host !== undefined && !isHostAndPort(host))
-    found.push({
-      attr: 'host',
-      code: 'invalid_input',
-      detail:
+    found.push(
+      violation(
+        'host',
         'The host must be a host name, with a port or without, and without a protocol or a path.',
-    });
-  if (config.table_name?.toLowerCase().startsWith('sluice_') === true)
-    found.push({
-      attr: 'table_name',
-      code: 'invalid_input',
-      detail: "Names that begin with sluice_ are the export's own; choose another name.",
-    });
-  for (const attr of [
-    'user',
-    'password',
-    'database',
-    'warehouse',
-    'schema',
-    'table_name',
-    'role',
-  ] as const)
-    if (config[attr]?.includes('\0') === true)
-      found.push({ attr, code: 'invalid_input', detail: 'It must not hold NUL.' });
-  return found;
+      ),
+    );
+  return [
+    ...found,
+    ...ownNameViolations(config.table_name?.toLowerCase()),
+    ...nulViolations(config, [
+      'user',
+      'password',
+      'database',
+      'warehouse',
+      'schema',
+      'table_name',
+      'role',
+    ]),
+  ];
 }
 
 function isHostAndPort(text: string): boolean {
@@ -235,27 +185,22 @@ function credentialViolations(config: SnowflakeConfig): ConfigViolation[] {
   if (config.authentication_type !== 'keypair') {
     if (textOf(config.password) !== undefined) return [];
     return [
-      {
-        attr: 'password',
-        code: 'required',
-        detail: 'With authentication_type password a password is needed.',
-      },
+      violation('password', 'With authentication_type password a password is needed.', 'required'),
     ];
   }
   if (textOf(config.private_key) === undefined)
     return [
-      {
-        attr: 'private_key',
-        code: 'required',
-        detail: 'With authentication_type keypair a private key is needed.',
-      },
+      violation(
+        'private_key',
+        'With authentication_type keypair a private key is needed.',
+        'required',
+      ),
     ];
   if (readPrivateKey(config) !== undefined) return [];
   return [
-    {
-      attr: 'private_key',
-      code: 'invalid_input',
-      detail: 'The private key is not a whole RSA key in PEM, or the passphrase does not open it.',
-    },
+    violation(
+      'private_key',
+      'The private key is not a whole RSA key in PEM, or the passphrase does not open it.',
+    ),
   ];
 }

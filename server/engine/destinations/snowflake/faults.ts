@@ -3,6 +3,7 @@ import { codeOf, explain, lasting, passing, withFaults } from '../../destination
 import type { Fault } from '../../destination/faults.ts';
 import { SnowflakeFault } from './client.ts';
 import type { ClientFault } from './client.ts';
+import { server_faults } from '../../sql_tables/server_faults.ts';
 
 const unverified = lasting(
   'tls_not_verified',
@@ -33,11 +34,7 @@ const denied = lasting(
     'schema, CREATE STAGE and CREATE TABLE on the schema, and SELECT, INSERT and UPDATE on the ' +
     'table.',
 );
-const value = lasting(
-  'value_refused',
-  'The table does not take a value (%). Change the type of the column, or leave the table to ' +
-    'be created by the export.',
-);
+const { value } = server_faults;
 const asleep = passing(
   'warehouse_unavailable',
   'The warehouse cannot work just now (%). Resume it, set AUTO_RESUME, or raise the quota of ' +
@@ -60,7 +57,7 @@ const faults: Record<string, Fault> = {
       'host_not_found',
       'There is no host of this name; check the keys account and host.',
     ),
-    lookup_failed: passing('connection_failed', 'The host name could not be looked up just now.'),
+    lookup_failed: server_faults.lookup_failed,
     unreachable,
     broken,
     tls_not_offered: unencrypted,
@@ -106,10 +103,7 @@ const faults: Record<string, Fault> = {
 
 const classes: Record<string, Fault> = {
   '22': value,
-  '23': lasting(
-    'constraint_violated',
-    'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
-  ),
+  '23': server_faults.constraint,
   '40': passing(
     'conflict',
     'Snowflake ended the transaction because of a conflict with another one.',

@@ -93,7 +93,7 @@ async function selectLatest(
   distinctIds: string[],
   signal: AbortSignal,
 ): Promise<(Person & { distinct_id: string })[]> {
-  const result = await clickhouse.query({
+  return clickhouse.rows<Person & { distinct_id: string }>({
     query: `SELECT distinct_id, person_id, properties, person_version, person_distinct_id_version,
         toString(created_at) AS created_at, merged_into, is_identified
       FROM persons
@@ -101,10 +101,8 @@ async function selectLatest(
       ORDER BY distinct_id, person_version DESC, inserted_at DESC LIMIT 1 BY distinct_id`,
     query_params: { team_id: teamId },
     clickhouse_settings: { max_query_size: '16000000', date_time_output_format: 'simple' },
-    format: 'JSONEachRow',
     abort_signal: signal,
   });
-  return result.json<Person & { distinct_id: string }>();
 }
 
 // Reads the project's `merged_into`: only a forced merge of an identified person asks. Whoever was
@@ -115,15 +113,14 @@ async function selectOthers(
   leader: string,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const result = await clickhouse.query({
+  const rows = await clickhouse.rows<{ distinct_id: string }>({
     query: `SELECT DISTINCT distinct_id FROM persons
       WHERE team_id = {team_id:Int64} AND merged_into = {leader:String}
       ORDER BY distinct_id LIMIT ${moved_ids_max}`,
     query_params: { team_id: teamId, leader },
-    format: 'JSONEachRow',
     abort_signal: signal,
   });
-  return (await result.json<{ distinct_id: string }>()).map(({ distinct_id }) => distinct_id);
+  return rows.map(({ distinct_id }) => distinct_id);
 }
 
 function listOf(distinctIds: string[]): string {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { afterEach, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import type { TestOrganization } from '../../../../test/harness.ts';
 import {
   assertTaken,
   enabledPlugin,
@@ -15,18 +15,14 @@ import {
 import type { PluginTarget } from '../../../../test/factories/plugins/running_plugins.ts';
 import { until } from '../../../../test/processes/server_process.ts';
 import { runPlugins } from '../../../cli/run_plugins.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
 const wait_ms_max = 60_000;
 
-let harness: Harness;
 let target: PluginTarget;
 let home: TestOrganization;
 let runners: { stop(): Promise<void> }[] = [];
-before(async () => {
-  harness = await openHarness({ config: { plugin_failures_max: 3 } });
-  await keepSandbox(harness);
-});
-after(() => harness.close());
+const harness = aroundTests(() => openHarness({ config: { plugin_failures_max: 3 } }), keepSandbox);
 beforeEach(async () => {
   target = await openPluginTarget();
   home = await harness.newOrganization();

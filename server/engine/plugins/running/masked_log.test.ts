@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../../../test/harness.ts';
-import type { Harness } from '../../../../test/harness.ts';
 import {
   enabledPlugin,
   keepSandbox,
@@ -12,15 +11,11 @@ import {
 } from '../../../../test/factories/plugins/running_plugins.ts';
 import { until } from '../../../../test/processes/server_process.ts';
 import { runPlugins } from '../../../cli/run_plugins.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
 const secret = 'pl4nted-"plugin"-s3cret';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ config: { plugin_failures_max: 2 } });
-  await keepSandbox(harness);
-});
-after(() => harness.close());
+const harness = aroundTests(() => openHarness({ config: { plugin_failures_max: 2 } }), keepSandbox);
 
 const code = {
   'logs and errors of calls': `

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ChannelListener } from 'node:diagnostics_channel';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
@@ -16,6 +15,9 @@ import type { CompileFault } from './bundle.ts';
 import { compilePlugin } from './compile.ts';
 import { readCode } from './fault.ts';
 import { openAroundTests, run } from '../../../../test/factories/plugins/compiled_code.ts';
+import { folderAroundTests } from '../../../../test/around_tests.ts';
+
+const folder = folderAroundTests();
 
 openAroundTests();
 
@@ -189,40 +191,34 @@ test('refuses a main that the package does not have', async () => {
 });
 
 test('reads no file of the server, whatever is imported', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-compile-'));
-  try {
-    await writeFile(join(folder, 'secret.js'), 'exports.marker = "marker-of-the-server";');
-    await writeFile(
-      join(folder, 'secret.json'),
-      '{"version":3,"sources":["marker-of-the-server"],"mappings":"AAAA"}',
-    );
-    const up = relative(process.cwd(), folder);
-    const files = {
-      'index.ts': [
-        `export const a = async (n: string) => import(\`./${up}/\${n}.js\`);`,
-        `export const b = (n: string) => require('./${up}/' + n);`,
-        `export const c = () => require('./${up}/secret.js');`,
-        `export const d = () => require('${folder}/secret.js');`,
-        `export const e = () => new URL('./${up}/secret.js', import.meta.url);`,
-        `export const f = async (n: string) => import('./' + n + '.json');`,
-        `//# sourceMappingURL=${folder}/secret.json`,
-      ].join('\n'),
-      'lib/a.ts': '',
-      'tsconfig.json': `{"extends":"${folder}/secret.json"}`,
-    };
-    const { server } = await compilePlugin(files, plain_manifest);
-    assert.doesNotMatch(server!, /marker-of-the-server/);
-    assert.doesNotMatch(
-      Buffer.from(server!.split('base64,')[1]!, 'base64').toString('utf8'),
-      /marker-of-the-server/,
-    );
-    const exported = await run(files);
-    for (const name of ['b', 'c', 'd'])
-      assert.throws(() => exported[name]('secret.js'), /outside: /);
-    await assert.rejects(exported['a']('secret'), /outside: /);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await writeFile(join(folder, 'secret.js'), 'exports.marker = "marker-of-the-server";');
+  await writeFile(
+    join(folder, 'secret.json'),
+    '{"version":3,"sources":["marker-of-the-server"],"mappings":"AAAA"}',
+  );
+  const up = relative(process.cwd(), folder);
+  const files = {
+    'index.ts': [
+      `export const a = async (n: string) => import(\`./${up}/\${n}.js\`);`,
+      `export const b = (n: string) => require('./${up}/' + n);`,
+      `export const c = () => require('./${up}/secret.js');`,
+      `export const d = () => require('${folder}/secret.js');`,
+      `export const e = () => new URL('./${up}/secret.js', import.meta.url);`,
+      `export const f = async (n: string) => import('./' + n + '.json');`,
+      `//# sourceMappingURL=${folder}/secret.json`,
+    ].join('\n'),
+    'lib/a.ts': '',
+    'tsconfig.json': `{"extends":"${folder}/secret.json"}`,
+  };
+  const { server } = await compilePlugin(files, plain_manifest);
+  assert.doesNotMatch(server!, /marker-of-the-server/);
+  assert.doesNotMatch(
+    Buffer.from(server!.split('base64,')[1]!, 'base64').toString('utf8'),
+    /marker-of-the-server/,
+  );
+  const exported = await run(files);
+  for (const name of ['b', 'c', 'd']) assert.throws(() => exported[name]('secret.js'), /outside: /);
+  await assert.rejects(exported['a']('secret'), /outside: /);
 });
 
 test('finds the place of an error through the source map', async () => {

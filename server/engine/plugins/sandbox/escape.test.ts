@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inDepth, is_deep } from '../../../../test/depth.ts';
 import { reaching_attempts } from '../../../../test/factories/plugins/reaching_attempts.ts';
@@ -8,11 +8,11 @@ import {
   staying_attempts,
 } from '../../../../test/factories/plugins/staying_attempts.ts';
 import { never, openTestSandbox } from '../../../../test/factories/plugins/plugin_sandbox.ts';
-import type { TestSandbox } from '../../../../test/factories/plugins/plugin_sandbox.ts';
 import type { LoadedPlugin } from './sandbox.ts';
 import { PluginCallError } from './fault.ts';
 import { default_limits } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
 // What an escape would find in this process.
 const marker = 'marker-of-the-server';
@@ -20,18 +20,19 @@ const marker = 'marker-of-the-server';
 /** Those of production: what is not to end by its time has that much, on a slow machine too. */
 const patient: SandboxLimits = { ...default_limits, memory_megabytes: 32 };
 
-let world: TestSandbox;
 let canary: LoadedPlugin;
-before(async () => {
-  world = await openTestSandbox({
-    slice_milliseconds: inDepth(120, 250),
-    call_milliseconds: inDepth(400, 850),
-    cpu_milliseconds: inDepth(240, 500),
-    memory_megabytes: patient.memory_megabytes,
-  });
-  canary = (await world.loadCode('exports.onEvent = (n) => n + 1;')).plugin;
-});
-after(() => world.close());
+const world = aroundTests(
+  () =>
+    openTestSandbox({
+      slice_milliseconds: inDepth(120, 250),
+      call_milliseconds: inDepth(400, 850),
+      cpu_milliseconds: inDepth(240, 500),
+      memory_megabytes: patient.memory_megabytes,
+    }),
+  async (opened) => {
+    canary = (await opened.loadCode('exports.onEvent = (n) => n + 1;')).plugin;
+  },
+);
 
 async function tryIt(
   body: string,

@@ -1,25 +1,26 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   emptyRecord,
   never,
   openTestSandbox,
   platformInMemory,
 } from '../../../../test/factories/plugins/plugin_sandbox.ts';
-import type { TestSandbox } from '../../../../test/factories/plugins/plugin_sandbox.ts';
 import { PluginCallError } from './fault.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
-let sandbox: TestSandbox;
-before(async () => {
-  sandbox = await openTestSandbox({
-    slice_milliseconds: 200,
-    call_milliseconds: 1_500,
-    cpu_milliseconds: 300,
-  });
-  // It keeps the process, which else would end with each of the calls.
-  await sandbox.loadCode('');
-});
-after(() => sandbox.close());
+const sandbox = aroundTests(
+  () =>
+    openTestSandbox({
+      slice_milliseconds: 200,
+      call_milliseconds: 1_500,
+      cpu_milliseconds: 300,
+    }),
+  async (opened) => {
+    // It keeps the process, which else would end with each of the calls.
+    await opened.loadCode('');
+  },
+);
 
 const busy = 'const work = () => { const end = Date.now() + 75; while (Date.now() < end); };';
 const cases: [string, string, number | undefined, RegExp][] = [

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import { readBounded } from '../../../platform/read_bounded.ts';
 
 /** A host that the plugin's settings do not allow. */
 export class HostNotAllowed extends OutboundRefused {
@@ -128,23 +129,13 @@ async function readResponse(
   url: URL,
   response: Awaited<ReturnType<Outbound['fetch']>>,
 ): Promise<PluginResponse> {
-  const parts: Uint8Array[] = [];
-  let size_bytes = 0;
-  for await (const part of response.body ?? []) {
-    const bytes = part as Uint8Array;
-    size_bytes += bytes.length;
-    if (size_bytes > bytes_max)
-      throw new RangeError(
-        `The answer of ${url.host} has more than ${bytes_max / 1024 / 1024} MiB.`,
-      );
-    parts.push(bytes);
-  }
-  const body = Buffer.concat(parts).toString('base64');
+  const said = `The answer of ${url.host} has more than ${bytes_max / 1024 / 1024} MiB.`;
+  const body = await readBounded(response.body ?? [], bytes_max, () => new RangeError(said));
   return {
     url: url.href,
     status: response.status,
     status_text: response.statusText,
     headers: [...response.headers],
-    body,
+    body: body.toString('base64'),
   };
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { openClickHouse } from '../../../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import { migrateClickHouse } from '../../../platform/clickhouse/migrate.ts';
@@ -175,8 +176,10 @@ const persons: PersonRow[] = [
  */
 export type TwoProjects = { both: ClickHouse; alone: ClickHouse; close(): Promise<void> };
 
+const migrations = join(import.meta.dirname, '../../../../migrations/clickhouse');
+
 /** Fills a migrated ClickHouse and a second database beside it. */
-export async function openTwoProjects(url: string, migrations: string): Promise<TwoProjects> {
+export async function openTwoProjects(url: string): Promise<TwoProjects> {
   const both = openClickHouse(url, { application: 'sluice-test' });
   const database = `${new URL(url).pathname.slice(1) || 'default'}_alone`;
   await both.command({ query: `CREATE DATABASE ${database}` });

@@ -1,26 +1,14 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { openTestStores } from '../../../../test/harness_stores.ts';
-import type { TestStores } from '../../../../test/harness_stores.ts';
+import { test } from 'node:test';
+import {
+  openAroundTests,
+  projects,
+} from '../../../../test/factories/batch_exports/query_projects.ts';
 import { checkQuery, readRows } from '../cases/run_query.ts';
-import { january, openTwoProjects } from '../cases/two_projects.ts';
-import type { TwoProjects } from '../cases/two_projects.ts';
+import { january } from '../cases/two_projects.ts';
 import { functionTopics } from './index.ts';
 
-let stores: TestStores;
-let projects: TwoProjects;
-before(async () => {
-  stores = await openTestStores({ clickhouse: true });
-  projects = await openTwoProjects(
-    stores.clickhouse_url,
-    join(import.meta.dirname, '../../../../migrations/clickhouse'),
-  );
-});
-after(async () => {
-  await projects?.close();
-  await stores?.close();
-});
+openAroundTests();
 
 for (const { title, functions } of functionTopics) {
   test(`${title}: every example runs, and gives the type that its signature names`, async () => {

@@ -44,12 +44,10 @@ export async function gateRelation(
     use_multipart_params_auto: true,
   } as const;
   const { text, parameters } = emptied(relation.text);
-  const formatted = await clickhouse.query({
+  const [row] = await clickhouse.rows<{ text: string }>({
     query: `SELECT formatQuery(${literal(`SELECT * FROM ${text}`)}) AS text`,
-    format: 'JSONEachRow',
     ...options,
   });
-  const [row] = await formatted.json<{ text: string }>();
   const { stream } = await clickhouse.exec({
     query: `EXPLAIN AST ${row?.text ?? ''}`,
     query_params: parameters,
@@ -163,15 +161,13 @@ async function ask<Row>(
   relation: QueryRelation,
 ): Promise<Row[]> {
   try {
-    const result = await clickhouse.query({
+    return await clickhouse.rows({
       query: text,
-      format: 'JSONEachRow',
       query_params: relation.parameters,
       clickhouse_settings: settings,
       abort_signal: signal,
       use_multipart_params_auto: true,
     });
-    return await result.json<Row>();
   } catch (error) {
     throw isEngineError(error) ? explainEngineError(query, error) : error;
   }

@@ -9,7 +9,7 @@ import { versionWarning } from './versions.ts';
  * question.
  */
 export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
-  const [own] = await ask<{
+  const [own] = await clickhouse.rows<{
     database: string;
     engine: string;
     version: string;
@@ -17,9 +17,8 @@ export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
     replicated: number;
     is_left: number;
     is_target: number;
-  }>(
-    clickhouse,
-    `SELECT name AS database, engine, version() AS version,
+  }>({
+    query: `SELECT name AS database, engine, version() AS version,
       (SELECT count() FROM system.settings WHERE name = 'cloud_mode' AND value = '1') AS is_cloud,
       (SELECT count() FROM system.tables WHERE database = currentDatabase()
         AND engine LIKE 'Replicated%') AS replicated,
@@ -28,7 +27,7 @@ export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
       (SELECT count() FROM system.tables WHERE database = currentDatabase()
         AND name = 'moves') AS is_target
     FROM system.databases WHERE name = currentDatabase()`,
-  );
+  });
   if (own === undefined) throw new Error('The analytics store does not know its own database.');
   const facts = {
     version: own.version,
@@ -41,21 +40,18 @@ export async function findFacts(clickhouse: ClickHouse): Promise<StoreFacts> {
   const is_plain = !facts.is_cloud && !['Replicated', 'Shared'].includes(own.engine);
   if (is_plain && clickhouse.cluster === undefined && own.replicated === 0)
     return { ...facts, clusters: [], tables: [], table_settings: {} };
-  const clusters = await ask<{ cluster: string; shards: number; replicas: number }>(
-    clickhouse,
-    `SELECT cluster, toUInt32(max(shard_num)) AS shards, toUInt32(count()) AS replicas
+  const clusters = await clickhouse.rows<{ cluster: string; shards: number; replicas: number }>({
+    query: `SELECT cluster, toUInt32(max(shard_num)) AS shards, toUInt32(count()) AS replicas
     FROM system.clusters GROUP BY cluster ORDER BY cluster`,
-  );
-  const tables = await ask<StoreFacts['tables'][number]>(
-    clickhouse,
-    `SELECT name, engine, engine_full FROM system.tables
+  });
+  const tables = await clickhouse.rows<StoreFacts['tables'][number]>({
+    query: `SELECT name, engine, engine_full FROM system.tables
     WHERE database = currentDatabase() AND name IN (${listed(stored_tables)}) ORDER BY name`,
-  );
-  const table_settings = await ask<{ name: string; value: string }>(
-    clickhouse,
-    `SELECT name, value FROM system.merge_tree_settings
+  });
+  const table_settings = await clickhouse.rows<{ name: string; value: string }>({
+    query: `SELECT name, value FROM system.merge_tree_settings
     WHERE name IN (${listed(Object.keys(deduplication_windows))})`,
-  );
+  });
   return {
     ...facts,
     clusters,
@@ -86,15 +82,11 @@ export async function findMode(
 /** A move notes in its target that it has begun, and that it has ended. */
 async function isFilled(clickhouse: ClickHouse): Promise<boolean> {
   const marks = await caughtUp(clickhouse, ['moves'], () =>
-    ask<{ is_ended: number }>(clickhouse, 'SELECT DISTINCT is_ended FROM moves'),
+    clickhouse.rows<{ is_ended: number }>({ query: 'SELECT DISTINCT is_ended FROM moves' }),
   );
   return marks.length > 0 && !marks.some(({ is_ended }) => is_ended === 1);
 }
 
 function listed(names: string[]): string {
   return names.map((name) => `'${name}'`).join(', ');
-}
-
-async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<Row[]> {
-  return (await clickhouse.query({ query, format: 'JSONEachRow' })).json<Row>();
 }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
-import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
+import type { ClickHouseClient, ClickHouseSettings, QueryParams } from '@clickhouse/client';
 import { StoreAwayError } from '../../store_away.ts';
 import { one_node } from './mode.ts';
 import type { Mode } from './mode.ts';
@@ -37,6 +37,8 @@ export type Replicas = Client & {
   /** How often another replica was taken since the start. */
   changes: number;
   readonly addresses: number;
+  /** All rows of the answer to `query`, for one that memory holds. */
+  rows<Row>(params: Omit<QueryParams, 'format'>): Promise<Row[]>;
   /**
    * Does the work with every request of it going to one replica, which `ready` has seen to: one
    * that `ready` fails on is left for the next. Rejects with the last failure when it was all.
@@ -114,6 +116,9 @@ export function joinReplicas(
     cluster,
     changes: 0,
     addresses: clients.length,
+    async rows(params) {
+      return (await this.query({ ...params, format: 'JSONEachRow' })).json();
+    },
     query: ask('query') as unknown as Client['query'],
     exec: ask('exec') as unknown as Client['exec'],
     insert: ask('insert') as unknown as Client['insert'],

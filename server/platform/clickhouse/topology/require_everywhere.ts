@@ -29,7 +29,7 @@ export async function requireEverywhere(clickhouse: ClickHouse): Promise<void> {
 export async function findLacking(clickhouse: ClickHouse): Promise<string | undefined> {
   const { mode } = clickhouse;
   if (mode.kind === 'one_node' || mode.kind === 'cloud') return undefined;
-  const result = await clickhouse.query({
+  const hosts = await clickhouse.rows<{ host: string; columns: string }>({
     query: `SELECT hostName() AS host,
         arrayStringConcat(arraySort(groupArray(concat(table, '.', name, ' ', type))), ', ')
           AS columns
@@ -37,9 +37,7 @@ export async function findLacking(clickhouse: ClickHouse): Promise<string | unde
       WHERE database = ${quoted(mode.database)} AND table IN {tables:Array(String)}
       GROUP BY host ORDER BY host`,
     query_params: { tables: [...stored_tables, 'person_distinct_ids'] },
-    format: 'JSONEachRow',
   });
-  const hosts = await result.json<{ host: string; columns: string }>();
   const { length } = await replicasOf(clickhouse, mode.cluster);
   if (hosts.length < length) return `${hosts.length} of ${length} have some`;
   const most = Math.max(...hosts.map(({ columns }) => columns.length));
@@ -54,10 +52,8 @@ export async function replicasOf(
   clickhouse: ClickHouse,
   cluster: string,
 ): Promise<{ host_name: string }[]> {
-  const result = await clickhouse.query({
+  return clickhouse.rows<{ host_name: string }>({
     query: 'SELECT host_name FROM system.clusters WHERE cluster = {cluster:String}',
     query_params: { cluster },
-    format: 'JSONEachRow',
   });
-  return result.json<{ host_name: string }>();
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { createClient } from '@clickhouse/client';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { inDepth } from '../../../../test/depth.ts';
@@ -14,14 +14,10 @@ import {
   bytesOf,
   openOwnClickHouse,
 } from '../../../../test/factories/events/embedded_clickhouse.ts';
-import type { EmbeddedClickHouse } from '../../../../test/factories/events/embedded_clickhouse.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
 const quiet = { level: 127 } as const;
-let own: EmbeddedClickHouse;
-before(async () => {
-  own = await openOwnClickHouse();
-});
-after(() => own.close());
+const own = aroundTests(openOwnClickHouse);
 
 test('answers ping and refuses a wrong password, with ClickHouse’s own error', async () => {
   assert.deepEqual(await own.client.ping(), { success: true });

@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { eventually } from '../../../../test/eventually.ts';
 import {
   bytesOf,
   openOwnClickHouse,
 } from '../../../../test/factories/events/embedded_clickhouse.ts';
-import type { EmbeddedClickHouse } from '../../../../test/factories/events/embedded_clickhouse.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
 /** Rows of a kilobyte that one insert streams. */
 const streamed = 5_000;
 const all = 2 * streamed + 1_000;
 
-let own: EmbeddedClickHouse;
-before(async () => {
-  own = await openOwnClickHouse();
-});
-after(() => own.close());
+const own = aroundTests(openOwnClickHouse);
 
 test('inserts stream, are bound by their format alone, count only when whole', async () => {
   await own.client.command({

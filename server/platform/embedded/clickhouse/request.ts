@@ -4,6 +4,7 @@ import { pipe_header, plain_columns } from '../../clickhouse/answer.ts';
 import { engine_niceness, large_answer_niceness } from './orders.ts';
 import { fault, quote } from './session.ts';
 import type { Fault } from './session.ts';
+import { readBounded } from '../../read_bounded.ts';
 
 /**
  * A request of ClickHouse's HTTP interface, read: the statement's text, the data behind it, and
@@ -136,16 +137,7 @@ function quoteName(name: string): string {
   return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 }
 
-async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > textBytesMax)
-      throw new RangeError(
-        'The statement is too long: send data as the body, and the statement in the URL.',
-      );
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer<ArrayBuffer>> {
+  const said = 'The statement is too long: send data as the body, and the statement in the URL.';
+  return readBounded(body, textBytesMax, () => new RangeError(said));
 }

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inDepth } from '../../../../test/depth.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import { openOwnClickHouse } from '../../../../test/factories/events/embedded_clickhouse.ts';
-import type { EmbeddedClickHouse } from '../../../../test/factories/events/embedded_clickhouse.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
-let own: EmbeddedClickHouse;
-before(async () => {
-  own = await openOwnClickHouse();
-});
-after(() => own.close());
+const own = aroundTests(openOwnClickHouse);
 
 test('an error in mid-result breaks the connection and does not reach the next one', async () => {
   for (const format of ['TabSeparated', 'JSONEachRow', 'Parquet']) {

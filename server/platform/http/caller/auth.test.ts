@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../../test/eventually.ts';
 import { openHarness } from '../../../../test/harness.ts';
-import type { Harness } from '../../../../test/harness.ts';
 import { createApiKey } from './api_key.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
 let now = Date.now();
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
-});
-after(() => harness.close());
+const harness = aroundTests(() =>
+  openHarness({ clickhouse: false, deps: { clock: { now: () => now } } }),
+);
 
 const list = '/api/organizations/';
 

@@ -1,24 +1,22 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { openHarness } from '../../../../test/harness.ts';
-import type { Harness } from '../../../../test/harness.ts';
 import type { Database } from '../../postgres/database.ts';
 import { sweep } from '../housekeeping.ts';
 import { openLimiter } from './rate_limit.ts';
 import { roll, used, waitSeconds } from './rate_window.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
 const start = Date.parse('2026-01-01T00:00:00Z');
 let now = start;
 const clock = { now: () => now };
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({
+const harness = aroundTests(() =>
+  openHarness({
     clickhouse: false,
     deps: { clock },
     config: { rate_limit_per_minute: 5, rate_limit_per_hour: 12 },
-  });
-});
-after(() => harness.close());
+  }),
+);
 
 const path = '/api/organizations/@current/';
 

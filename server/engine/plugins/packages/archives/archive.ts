@@ -5,6 +5,7 @@ import { package_limits, showBytes } from '../limits.ts';
 import type { PackageLimits } from '../limits.ts';
 import { readTar } from './tar.ts';
 import { readZip } from './zip.ts';
+import { readBounded } from '../../../../platform/read_bounded.ts';
 
 /**
  * Reads an archive, zip or tar (packed with gzip or not), told apart by their content. Guarantee:
@@ -17,8 +18,12 @@ export async function readArchive(
   bytes: AsyncIterable<Uint8Array> | Buffer,
   limits: PackageLimits = package_limits,
 ): Promise<PluginFiles> {
-  const archive = Buffer.isBuffer(bytes) ? bytes : await batchCalls(bytes, limits.packed_bytes_max);
-  if (archive.length > limits.packed_bytes_max) throw tooLarge(limits.packed_bytes_max);
+  const { packed_bytes_max } = limits;
+  const refusal = () => tooLarge(packed_bytes_max);
+  const archive = Buffer.isBuffer(bytes)
+    ? bytes
+    : await readBounded(bytes, packed_bytes_max, refusal);
+  if (archive.length > packed_bytes_max) throw refusal();
   const collector = openCollector(limits, archive.length);
   if (isZip(archive)) await readZip(archive, collector);
   else if (isGzip(archive) || isTar(archive)) await readTar(archive, isGzip(archive), collector);
@@ -28,20 +33,6 @@ export async function readArchive(
       'This is neither a zip archive nor a tar archive. Give the address of one of these.',
     );
   return collector.finish();
-}
-
-async function batchCalls(
-  bytes: AsyncIterable<Uint8Array>,
-  size_bytes_max: number,
-): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of bytes) {
-    size += chunk.length;
-    if (size > size_bytes_max) throw tooLarge(size_bytes_max);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size);
 }
 
 function tooLarge(size_bytes_max: number): PluginError {

@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync } from 'node:fs';
-import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { rejectsAs as refused } from '../../../../../test/factories/plugins/plugin_origins.ts';
 import { readCatalogue } from '../catalogue.ts';
 import { openLocalOrigin } from './local.ts';
+import { folderAroundTests } from '../../../../../test/around_tests.ts';
 
 const { signal } = new AbortController();
-const folder = mkdtempSync(join(tmpdir(), 'sluice-plugins-'));
+const folder = folderAroundTests();
 const plugin_dir = join(folder, 'plugins');
 mkdirSync(plugin_dir);
-
-after(() => rm(folder, { recursive: true }));
 
 const local = (name: string) => openLocalOrigin(name, plugin_dir);
 const place = (name: string) => join(plugin_dir, name);

@@ -1,24 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { packFiles } from '../../../../../test/factories/plugins/plugin_archives.ts';
 import {
   openOriginWorld,
   origin_secret as secret,
   rejectsAs,
 } from '../../../../../test/factories/plugins/plugin_origins.ts';
-import type { OriginWorld } from '../../../../../test/factories/plugins/plugin_origins.ts';
 import { openOrigin } from './open_origin.ts';
+import { aroundTests } from '../../../../../test/around_tests.ts';
 
 const { signal } = new AbortController();
 const files = (code: string) => ({ 'plugin.json': '{"name":"Counter"}', 'index.js': code });
 
-let world: OriginWorld;
-
-before(async () => {
-  world = await openOriginWorld();
-});
-
-after(() => world.close());
+const world = aroundTests(openOriginWorld);
 
 const latest = (url: string, given = world.deps) => openOrigin({ url }, given).findLatest(signal);
 const fetched = (url: string, tag: string | null = null, given = world.deps) =>

@@ -1,0 +1,15 @@
+/** All bytes of a stream. Throws what `tooLarge` gives, and reads no further, beyond so many. */
+export async function readBounded(
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  size_bytes_max: number,
+  tooLarge: () => Error,
+): Promise<Buffer<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of bytes) {
+    size += chunk.length;
+    if (size > size_bytes_max) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before } from 'node:test';
+
+/**
+ * What a test file has of its own: opened before its tests, and closed and let go of behind them.
+ * What is given back stands for it in hooks and tests; there is nothing behind it earlier or later.
+ * `prepare` is for what the tests find there, since a hook of the file itself may run before it.
+ */
+export function aroundTests<Thing extends { close(): Promise<unknown> }>(
+  open: () => Promise<Thing>,
+  prepare?: (opened: Thing) => Promise<unknown>,
+): Thing {
+  let opened: Thing | undefined;
+  const present = () => opened ?? assert.fail('It is there in the hooks and tests of its file.');
+  before(async () => {
+    opened = await open();
+    await prepare?.(opened);
+  });
+  after(async () => {
+    await opened?.close();
+    opened = undefined;
+  });
+  return new Proxy({} as Thing, {
+    get: (_, key) => Reflect.get(present(), key),
+    set: (_, key, value) => Reflect.set(present(), key, value),
+  });
+}
+
+/** A folder of a test file, there as soon as the file is loaded, and removed behind its tests. */
+export function folderAroundTests(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
