@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { destinationTypes } from '../../destinations/destinations.ts';
@@ -22,6 +22,7 @@ export function EditPage() {
   const list = `/api/projects/${encodeURIComponent(project_id)}/`;
   const readAnew = useReadAnew(list);
   const one = oneExport(project_id, export_id);
+  const queries = useQueryClient();
   const types = useQuery(destinationTypes);
   const query = useQuery(one);
   const secrets = useQuery(reading<StoredSecrets>(`${path}secret_keys/`));
@@ -51,7 +52,11 @@ export function EditPage() {
                           params: { project_id, export_id },
                         });
                       }}
-                      discarded={() => setTurn(turn + 1)}
+                      // Begins again with what is stored by now, which this tab may not know yet.
+                      discarded={async () => {
+                        await queries.invalidateQueries({ queryKey: one.queryKey, exact: true });
+                        setTurn(turn + 1);
+                      }}
                     />
                   </>
                 )}
