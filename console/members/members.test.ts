@@ -71,8 +71,13 @@ test('of many addresses each refused one is named, and the link leads in', { ski
   const refused = page.getByRole('listitem');
   await refused.filter({ hasText: 'nobody' }).waitFor();
   assert.equal(await refused.filter({ hasText: home.user.email }).count(), 1);
+  // Whoever tries again is led to the reasons again.
+  await addresses.fill(`ada@example.com, ${home.user.email}`);
+  await page.getByRole('button', { name: 'Invite 2 people' }).click();
+  await page.getByText('This one cannot be invited:').waitFor();
+  await page.locator('.panel:focus').waitFor();
   await checkEverywhere(page, 'invites_refused');
-  await page.getByRole('button', { name: 'Leave them out' }).click();
+  await page.getByRole('button', { name: 'Leave it out' }).click();
   assert.equal(await addresses.inputValue(), 'ada@example.com');
   await page.getByRole('button', { name: 'Invite', exact: true }).click();
   await page.getByText('One was invited.').waitFor();
