@@ -245,6 +245,7 @@ test('notices have what was sent and each attempt, and are sent again', { skip }
   await checkEverywhere(page, 'export_notices');
   await first.getByRole('button', { name: 'Send again' }).click();
   await first.getByText('It is sent again.').waitFor();
+  assert.match(await focused(page), /^Send again/);
   await deliver();
   await first.getByText('Delivered', { exact: true }).waitFor();
 });
