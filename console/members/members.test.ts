@@ -21,6 +21,10 @@ test('a level is changed and a member removed, who is named by typing', { skip }
   assert.match((await row.textContent())!, /Member.*None/);
   await checkEverywhere(page, 'members');
 
+  await goTo(page, `/organizations/${home.organization.id}/members?page=99`);
+  await page.getByText('Nothing stands on page 99 any more.').waitFor();
+  await page.getByRole('button', { name: 'To the last page' }).click();
+
   await row.getByRole('link', { name: 'Manage' }).click();
   await page.waitForURL(/member=/);
   await page.reload();
@@ -46,6 +50,8 @@ test('a level is changed and a member removed, who is named by typing', { skip }
   await page.getByRole('link', { name: 'Activity' }).click();
   const change = page.getByRole('listitem').filter({ hasText: 'updated' });
   assert.match((await change.first().textContent())!, /level1 8/);
+  // A name that turns the direction of writing turns nothing of what stands beside it.
+  assert.equal(await change.first().locator('a > bdi').count(), 4);
   await page.getByText('without a gap').waitFor();
   await checkEverywhere(page, 'activity', []);
   await page.getByLabel('How').fill('removed');
