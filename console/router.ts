@@ -112,6 +112,10 @@ export function openRouter(queries: QueryClient) {
     stringifySearch,
     scrollRestoration: true,
     defaultPreload: 'intent',
+    // Another project or record is another page: of the last one no choice, no list of what was
+    // ticked, no answer stays. A page behind a link takes its token out of the address, and stays.
+    defaultRemountDeps: ({ routeId, params }) =>
+      routeId.startsWith(signed_in_route.id) ? params : undefined,
   });
   return router;
 }

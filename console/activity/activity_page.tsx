@@ -106,7 +106,7 @@ function Entry({ entry, organization_id }: { entry: ActivityRow; organization_id
       params={{ organization_id }}
       search={search}
     >
-      {text}
+      <bdi>{text}</bdi>
     </Link>
   );
   return (
@@ -142,8 +142,8 @@ function Differences({ entry: { changes } }: { entry: ActivityRow }) {
         <div key={field}>
           <dt>{field}</dt>
           <dd>
-            {action !== 'created' && <del>{shownValue(before)}</del>}{' '}
-            {action !== 'deleted' && <ins>{shownValue(after)}</ins>}
+            {action !== 'created' && <del dir="auto">{shownValue(before)}</del>}{' '}
+            {action !== 'deleted' && <ins dir="auto">{shownValue(after)}</ins>}
           </dd>
         </div>
       ))}

@@ -1,8 +1,8 @@
-import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../http/ask.ts';
 import { openIdempotencyKeys } from '../http/idempotency.ts';
+import { BusyButton } from '../page/busy_button.tsx';
 import { Sentence } from '../page/sentence.tsx';
 
 /**
@@ -38,10 +38,10 @@ export function ActButton<Answer>({
   });
   return (
     <>
-      <Button size={size} variant="default" loading={isPending} onClick={() => mutate()}>
+      <BusyButton size={size} is_busy={isPending} press={() => mutate()}>
         {label}
         {about !== undefined && <span className="unseen"> {about}</span>}
-      </Button>
+      </BusyButton>
       <span role="status" className={error === null ? 'good small' : 'bad small'}>
         {error === null ? data : <Sentence text={error.message} />}
       </span>

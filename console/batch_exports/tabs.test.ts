@@ -116,6 +116,25 @@ test(
   },
 );
 
+test('a map without faults says that a backfill by event time failed', { skip }, async () => {
+  const { page, address, send } = await open();
+  const asked = await send('POST', 'backfill/', {
+    start_at: '2026-01-01T00:00:00Z',
+    end_at: '2026-01-02T00:00:00Z',
+  });
+  const { id } = asked.body.backfill;
+  await world.harness.deps.db.run(sql`UPDATE batch_export_backfills
+    SET status = 'Failed', finished_at = now() WHERE id = ${id}::uuid`);
+  await goTo(page, address);
+  const note = page.getByRole('note').filter({ hasText: 'by event time' });
+  await note.getByText('and failed').waitFor();
+  await checkEverywhere(page, 'backfill_failed', []);
+  await note.getByRole('link', { name: 'the runs that failed' }).click();
+  await page.waitForURL('**/runs?status=failed');
+  await goTo(page, `${address}?backfill=${id}`);
+  await page.getByText(/^What happened from 2026-01-01 00:00/).waitFor();
+});
+
 test('a backfill is asked for by typing its dates', { skip }, async () => {
   const { page, address } = await open();
   await goTo(page, address);
@@ -226,6 +245,7 @@ test('notices have what was sent and each attempt, and are sent again', { skip }
   await checkEverywhere(page, 'export_notices');
   await first.getByRole('button', { name: 'Send again' }).click();
   await first.getByText('It is sent again.').waitFor();
+  assert.match(await focused(page), /^Send again/);
   await deliver();
   await first.getByText('Delivered', { exact: true }).waitFor();
 });

@@ -79,7 +79,7 @@ function OpenForm<Answer>(given: Given<Answer>) {
   const problem = given.later === undefined ? sending.problem : (given.later ?? undefined);
   const { context, whole, whole_id, typed } = useShownFaults(problem, form, kept);
   const { submit, question, answer } = useConfirmed(given, form, sending);
-  const { turn, discard } = useDiscard(given, kept, sending.forgive);
+  const { turn, discard } = useDiscard(given, kept, sending.forgive, form);
   return (
     <FormContext value={context}>
       <form
@@ -181,9 +181,14 @@ function useDiscard<Answer>(
   { path, discarded }: Given<Answer>,
   { forget }: { forget: () => void },
   forgive: () => void,
+  form: { readonly current: HTMLFormElement | null },
 ) {
   const queries = useQueryClient();
   const [turn, setTurn] = useState(0);
+  // The button that was pressed is gone with what was typed.
+  useEffect(() => {
+    if (turn > 0) form.current?.querySelector<HTMLElement>('input, select, textarea')?.focus();
+  }, [turn, form]);
   const discard = async () => {
     forget();
     await queries.invalidateQueries({ queryKey: [path], exact: true });

@@ -30,11 +30,14 @@ export function InviteForm({
   const done = useDone();
   const [text, setText] = useState('');
   const [refused, setRefused] = useState<Refused[]>([]);
+  // Each time that some are refused is told anew: the button that was pressed has lost the focus.
+  const [turn, setTurn] = useState(0);
   const addresses = addressesIn(text);
   return (
     <>
       {refused.length > 0 && (
         <NotInvited
+          key={turn}
           refused={refused}
           leaveOut={() => {
             const left_out = new Set(refused.map(({ address }) => address));
@@ -64,6 +67,7 @@ export function InviteForm({
         refused={({ violations }) => {
           const found = refusedAmong(addresses, violations) ?? [];
           setRefused(found);
+          setTurn(turn + 1);
           return found.length > 0;
         }}
         discarded={() => setText('')}

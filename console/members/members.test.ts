@@ -21,6 +21,10 @@ test('a level is changed and a member removed, who is named by typing', { skip }
   assert.match((await row.textContent())!, /Member.*None/);
   await checkEverywhere(page, 'members');
 
+  await goTo(page, `/organizations/${home.organization.id}/members?page=99`);
+  await page.getByText('Nothing stands on page 99 any more.').waitFor();
+  await page.getByRole('button', { name: 'To the last page' }).click();
+
   await row.getByRole('link', { name: 'Manage' }).click();
   await page.waitForURL(/member=/);
   await page.reload();
@@ -46,6 +50,8 @@ test('a level is changed and a member removed, who is named by typing', { skip }
   await page.getByRole('link', { name: 'Activity' }).click();
   const change = page.getByRole('listitem').filter({ hasText: 'updated' });
   assert.match((await change.first().textContent())!, /level1 8/);
+  // A name that turns the direction of writing turns nothing of what stands beside it.
+  assert.equal(await change.first().locator('a > bdi').count(), 4);
   await page.getByText('without a gap').waitFor();
   await checkEverywhere(page, 'activity', []);
   await page.getByLabel('How').fill('removed');
@@ -71,8 +77,13 @@ test('of many addresses each refused one is named, and the link leads in', { ski
   const refused = page.getByRole('listitem');
   await refused.filter({ hasText: 'nobody' }).waitFor();
   assert.equal(await refused.filter({ hasText: home.user.email }).count(), 1);
+  // Whoever tries again is led to the reasons again.
+  await addresses.fill(`ada@example.com, ${home.user.email}`);
+  await page.getByRole('button', { name: 'Invite 2 people' }).click();
+  await page.getByText('This one cannot be invited:').waitFor();
+  await page.locator('.panel:focus').waitFor();
   await checkEverywhere(page, 'invites_refused');
-  await page.getByRole('button', { name: 'Leave them out' }).click();
+  await page.getByRole('button', { name: 'Leave it out' }).click();
   assert.equal(await addresses.inputValue(), 'ada@example.com');
   await page.getByRole('button', { name: 'Invite', exact: true }).click();
   await page.getByText('One was invited.').waitFor();

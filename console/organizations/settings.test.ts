@@ -79,9 +79,17 @@ test('a project is created, gets its zone, and is deleted by its name', { skip }
   await kept.getByText('Nothing is removed.').waitFor();
   // What is no number of days is refused, and nothing is asked or counted before.
   await kept.getByLabel('Keep them').selectOption('days');
-  await kept.getByLabel('Days').fill('0');
-  await kept.getByRole('button', { name: /^Save/ }).click();
-  await kept.locator('[name=retention_days][aria-invalid=true]').waitFor();
+  // What is no number of days is never saved, and no number that is left unasked.
+  for (const [days, wrong] of [
+    ['0', 'Must be at least 1.'],
+    ['a week', 'Must be a whole number.'],
+    ['1e3', 'Must be a whole number.'],
+  ] as const) {
+    await kept.getByLabel('Days').fill(days);
+    await kept.getByRole('button', { name: /^Save/ }).click();
+    await kept.locator('[name=retention_days][aria-invalid=true]').waitFor();
+    await kept.getByText(wrong).waitFor();
+  }
   await kept.getByLabel('Days').fill('7');
   await kept.getByText(/would remove nothing: .* taken in before 20\d\d-/).waitFor();
   await kept.getByRole('button', { name: /^Save/ }).click();

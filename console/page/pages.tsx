@@ -1,22 +1,38 @@
-import { Pagination } from '@mantine/core';
+import { Button, Pagination } from '@mantine/core';
 import { page_size } from '../http/page_number.ts';
 
-/** The way to the other pages of a list; nothing where one page has it all. */
+/**
+ * The way to the other pages of a list; nothing where one page has it all. Behind the last page,
+ * where an old link or a removal leads, it says so.
+ */
 export function Pages({
   count,
   page,
+  size = page_size,
   go,
 }: {
   count: number;
   page: number;
+  /** So many rows stand on a page. */
+  size?: number;
   go: (page: number) => void;
 }) {
-  if (count <= page_size) return undefined;
+  const last = Math.ceil(count / size);
+  if (page > Math.max(last, 1))
+    return (
+      <p role="status">
+        Nothing stands on page {page} any more.{' '}
+        <Button size="compact-sm" variant="default" onClick={() => go(Math.max(last, 1))}>
+          To the last page
+        </Button>
+      </p>
+    );
+  if (last <= 1) return undefined;
   return (
     <Pagination
       mt="md"
       size="sm"
-      total={Math.ceil(count / page_size)}
+      total={last}
       value={page}
       onChange={go}
       getControlProps={(control) => ({ 'aria-label': `${control} page` })}

@@ -1,14 +1,10 @@
 import { createContext, useContext, useEffect, useId, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
+import { hasNoFocus } from './focus.ts';
 
 /** Says in the section what was done, and leads readers to its heading. */
 const TellContext = createContext<(told: string) => void>(() => undefined);
-
-function hasNoFocus(): boolean {
-  const { activeElement: active } = document;
-  return active === null || active === document.body;
-}
 
 /** A part of a page under a heading; what was done in it is said under that. */
 export function Section({

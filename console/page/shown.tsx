@@ -1,7 +1,8 @@
-import { Alert, Button, Skeleton } from '@mantine/core';
+import { Alert, Skeleton } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Problem } from '../http/problem.ts';
+import { BusyButton } from './busy_button.tsx';
 import { Sentence } from './sentence.tsx';
 
 /**
@@ -21,9 +22,9 @@ export function Shown<Body>({
   const { data, error, refetch, isFetching } = query;
   if (error?.status === 404) return missing;
   const again = (
-    <Button size="compact-sm" variant="default" loading={isFetching} onClick={() => void refetch()}>
+    <BusyButton size="compact-sm" is_busy={isFetching} press={() => void refetch()}>
       Try again
-    </Button>
+    </BusyButton>
   );
   if (data === undefined)
     return error === null ? <Waiting /> : <Refusal problem={error}>{again}</Refusal>;

@@ -12,6 +12,7 @@ import { Form } from '../form/form.tsx';
 import { ask } from '../http/ask.ts';
 import { etagOf } from '../http/reading.ts';
 import { OnlyFor } from '../members/only_for.tsx';
+import { BusyButton } from '../page/busy_button.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Refusal } from '../page/shown.tsx';
@@ -109,15 +110,9 @@ function Latest({
         .
       </p>
       {error !== null && <Refusal problem={error} title="The origin could not be asked" />}
-      <Button
-        size="compact-sm"
-        variant="default"
-        mb="md"
-        loading={isPending}
-        onClick={() => mutate()}
-      >
+      <BusyButton size="compact-sm" mb="md" is_busy={isPending} press={() => mutate()}>
         Look for a newer one
-      </Button>
+      </BusyButton>
     </>
   );
 }

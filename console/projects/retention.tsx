@@ -18,6 +18,8 @@ const choices = [
   { value: 'until_delivered', label: 'Until every export has delivered them' },
 ];
 
+const days_max = 36_500;
+
 type Setting = { retention: string; retention_days: string };
 
 /** How long a project keeps its rows, and what the setting that is filled in would remove now. */
@@ -33,7 +35,7 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
   };
   const forecast = useQuery({
     ...forecastFor(project.id, setting),
-    enabled: isWholeNumber(setting.retention_days),
+    enabled: isDays(setting.retention_days),
   });
   return (
     <Form
@@ -41,12 +43,13 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
       path={`/api/projects/${project.id}/`}
       part="retention"
       if_match={etagOf(project)}
+      // What is no number of days stays a text, so that the API says what is wrong with it.
       body={({ retention, retention_days }) => ({
         retention,
-        retention_days: Number(retention_days),
+        retention_days: numberIn(String(retention_days)) ?? retention_days,
       })}
       asks={({ retention }) =>
-        retention === 'forever' || !isWholeNumber(setting.retention_days)
+        retention === 'forever' || !isDays(setting.retention_days)
           ? undefined
           : {
               title: 'Remove older rows?',
@@ -62,7 +65,7 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
       about="what is kept"
     >
       <Fields project={project} read={read} />
-      {isWholeNumber(setting.retention_days) && (
+      {isDays(setting.retention_days) && (
         <Shown query={forecast}>
           {(answer) => (
             <p aria-live="polite">
@@ -121,7 +124,7 @@ function Latest({ answer, project }: { answer: RetentionAnswer; project: Project
 }
 
 function forecastFor(project_id: number, { retention, retention_days }: Setting) {
-  const asked = new URLSearchParams({ retention, retention_days });
+  const asked = new URLSearchParams({ retention, retention_days: retention_days.trim() });
   return reading<RetentionAnswer>(`/api/projects/${project_id}/retention/?${asked.toString()}`, {
     is_busy: ({ removals }) => removals.some(({ ended_at }) => ended_at === null),
   });
@@ -131,6 +134,13 @@ function told(answer: RetentionAnswer, { timezone }: ProjectRow): string {
   return forecastOf(answer, (at) => `${written(at, timezone)} (${timezone})`);
 }
 
-function isWholeNumber(text: string): boolean {
-  return /^[1-9]\d{0,4}$/.test(text);
+/** The whole number that was typed; undefined for what is none. */
+function numberIn(text: string): number | undefined {
+  return /^\s*-?\d{1,9}\s*$/.test(text) ? Number(text) : undefined;
+}
+
+/** Whether the API takes it: only of such days it can be said what they would remove. */
+function isDays(text: string): boolean {
+  const days = numberIn(text) ?? 0;
+  return days > 0 && days <= days_max;
 }

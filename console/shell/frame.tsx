@@ -35,6 +35,7 @@ export function Frame() {
         onClose={() => setOpenedOn(undefined)}
         title="Navigation"
         size={260}
+        closeButtonProps={{ 'aria-label': 'Close the navigation' }}
       >
         <Navigation
           openPalette={() => {

@@ -90,6 +90,7 @@ test('it is there by pointing too, in a narrow window as well', { skip }, async 
   await page.waitForURL('**/notices');
   await page.setViewportSize({ width: 320, height: 700 });
   await page.getByRole('button', { name: 'Navigation' }).click();
+  await page.getByRole('button', { name: 'Close the navigation' }).waitFor();
   await page.getByRole('button', { name: 'Go to…' }).click();
   await field(page).fill('domains');
   await page.getByRole('option', { name: 'Domains' }).click();

@@ -4,6 +4,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { memo, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
 import { useExport } from '../export_context.ts';
+import { BusyButton } from '../../page/busy_button.tsx';
 import { Form } from '../../form/form.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Moment } from '../moment.tsx';
@@ -153,14 +154,13 @@ function Plan({ repaired }: { repaired: Repaired }) {
           )}
           <p className="muted small">
             Rows are counted as they are now.{' '}
-            <Button
+            <BusyButton
               size="compact-xs"
-              variant="default"
-              loading={query.isFetching}
-              onClick={() => void query.refetch()}
+              is_busy={query.isFetching}
+              press={() => void query.refetch()}
             >
               Count again
-            </Button>{' '}
+            </BusyButton>{' '}
             Where a run failed,{' '}
             <Link
               to="/projects/$project_id/exports/$export_id/runs"

@@ -43,12 +43,13 @@ export function RepairProgress({ id, close }: { id: string; close: () => void })
 function Standing({ backfill, path }: { backfill: Backfill; path: string }) {
   const zone = useContext(ZoneContext);
   const readAnew = useReadAnew(path);
-  const { id, status, detail, start_at, end_at, progress, settles_at, finished_at } = backfill;
+  const { id, status, detail, by, start_at, end_at, progress, settles_at, finished_at } = backfill;
+  const what = by === 'timestamp' ? 'What happened' : 'What was taken in';
   const share = progress.total_runs === 0 ? 0 : progress.finished_runs / progress.total_runs;
   return (
     <>
       <p>
-        What was taken in from {exactly(start_at, zone)} to {exactly(end_at, zone)}:{' '}
+        {what} from {exactly(start_at, zone)} to {exactly(end_at, zone)}:{' '}
         <strong className={tones[status] ?? ''}>
           {status === 'Starting' ? 'Waiting' : status}
         </strong>

@@ -1,6 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
 import { destinationTypes } from '../../destinations/destinations.ts';
 import type { StoredSecrets } from '../../../server/api/batch_exports/secret_keys/schema.ts';
 import { etagOf, pathOf, reading } from '../../http/reading.ts';
@@ -10,6 +9,7 @@ import { Shown } from '../../page/shown.tsx';
 import { exportPath } from '../export_context.ts';
 import { oneExport } from '../one_export.ts';
 import { useReadAnew } from '../read_anew.ts';
+import { useTurn } from './turn.ts';
 import { ExportForm } from './export_form.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/edit');
@@ -22,10 +22,11 @@ export function EditPage() {
   const list = `/api/projects/${encodeURIComponent(project_id)}/`;
   const readAnew = useReadAnew(list);
   const one = oneExport(project_id, export_id);
+  const queries = useQueryClient();
   const types = useQuery(destinationTypes);
   const query = useQuery(one);
   const secrets = useQuery(reading<StoredSecrets>(`${path}secret_keys/`));
-  const [turn, setTurn] = useState(0);
+  const { turn, next } = useTurn();
   return (
     <Page title={`Edit ${query.data?.name ?? 'the export'}`} request={pathOf(one)}>
       <Shown query={types}>
@@ -51,7 +52,11 @@ export function EditPage() {
                           params: { project_id, export_id },
                         });
                       }}
-                      discarded={() => setTurn(turn + 1)}
+                      // Begins again with what is stored by now, which this tab may not know yet.
+                      discarded={async () => {
+                        await queries.invalidateQueries({ queryKey: one.queryKey, exact: true });
+                        next();
+                      }}
                     />
                   </>
                 )}

@@ -26,7 +26,7 @@ type Given = {
   etag: string | undefined;
   saved: (created: BatchExport) => Promise<unknown>;
   /** Called after everything that was typed was thrown away. */
-  discarded: () => void;
+  discarded: () => unknown;
 };
 
 /**
@@ -144,7 +144,7 @@ function Restored({ lost }: { lost: readonly string[] }) {
   );
 }
 
-function Discard({ forget, discarded }: { forget: () => void; discarded: () => void }) {
+function Discard({ forget, discarded }: { forget: () => void; discarded: () => unknown }) {
   const discard = () => {
     forget();
     discarded();

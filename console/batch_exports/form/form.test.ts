@@ -251,5 +251,9 @@ test(
     await page.getByText(/changed meanwhile|has changed|newer/i).waitFor();
     assert.equal((await stored(created.id)).body.name, 'Theirs');
     await button(page, 'Discard what was typed').click();
+    await page.locator('input[name=name][value=Theirs]:focus').waitFor();
+    await fill(page, 'Name', 'Mine after theirs');
+    await button(page, 'Save the changes').click();
+    await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
   },
 );

@@ -30,6 +30,8 @@ export function useKeptDraft(
     if (is_touched) keep(name, { ...kept, ...withoutSecrets(kept, secrets) });
   }, [name, kept, is_touched, secret_keys]);
   const is_same = isSame(kept.base, base);
+  // Before anything is typed the form is what is stored, also after somebody else's change.
+  if (!is_touched && !is_same) setKept({ base, etag, draft: draftOf(base), lost: [] });
   return {
     ...kept,
     // What moves by itself, such as the next run, is no change by somebody else.

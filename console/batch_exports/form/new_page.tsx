@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState } from 'react';
 import { destinationTypes } from '../../destinations/destinations.ts';
 import { pathOf } from '../../http/reading.ts';
 import { Page } from '../../page/page.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { useReadAnew } from '../read_anew.ts';
+import { useTurn } from './turn.ts';
 import { ExportForm } from './export_form.tsx';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/new');
@@ -17,7 +17,7 @@ export function NewPage() {
   const path = `/api/projects/${encodeURIComponent(project_id)}/batch_exports/`;
   const readAnew = useReadAnew(`/api/projects/${encodeURIComponent(project_id)}/`);
   const query = useQuery(destinationTypes);
-  const [turn, setTurn] = useState(0);
+  const { turn, next } = useTurn();
   return (
     <Page title="New export" request={pathOf(destinationTypes)}>
       <Shown query={query}>
@@ -36,7 +36,7 @@ export function NewPage() {
                 params: { project_id, export_id: id },
               });
             }}
-            discarded={() => setTurn(turn + 1)}
+            discarded={next}
           />
         )}
       </Shown>

@@ -7,6 +7,7 @@ import type {
 } from '../../../server/api/batch_exports/drafts/schema.ts';
 import { askForChange } from '../../http/change.ts';
 import type { Problem } from '../../http/problem.ts';
+import { BusyButton } from '../../page/busy_button.tsx';
 import { now } from '../../time/now.ts';
 import { counted, inBytes, inTime } from '../quantities.ts';
 
@@ -27,12 +28,12 @@ export function Trial(given: Given) {
   return (
     <section aria-label="Try it" className="trial">
       <div className="toolbar">
-        <Button variant="default" loading={test.isPending} onClick={() => test.mutate()}>
+        <BusyButton is_busy={test.isPending} press={() => test.mutate()}>
           Test the connection
-        </Button>
-        <Button variant="default" loading={preview.isPending} onClick={() => preview.mutate()}>
+        </BusyButton>
+        <BusyButton is_busy={preview.isPending} press={() => preview.mutate()}>
           Preview the first rows
-        </Button>
+        </BusyButton>
         {test.isPending && <Waited what="Testing" />}
       </div>
       <div role="status">{test.data !== undefined && <Steps test={test.data} />}</div>

@@ -172,6 +172,28 @@ test('many are paused, resumed and deleted, also those not on the screen', { ski
   await page.getByRole('region', { name: 'Many exports' }).waitFor();
 });
 
+test('what is ticked in one project is not ticked in another', { skip }, async () => {
+  const [first, second] = [await newList('Ticked'), await newList('Not ticked')];
+  await addCopies(await create(first.home, 'One of three'), 2);
+  await create(second.home, 'The only one');
+  const { page } = visitor;
+  // Both are known before anything is ticked, so nothing is waited for in between.
+  for (const [{ list }, shown] of [
+    [first, 'One of three'],
+    [second, 'The only one'],
+    [first, 'One of three'],
+  ] as const) {
+    await goTo(page, list);
+    await page.getByText(shown).waitFor();
+  }
+  await page.getByRole('button', { name: 'Select all' }).click();
+  await page.getByText('3 exports of 3 selected').waitFor();
+  await goTo(page, second.list);
+  await page.getByText('The only one').waitFor();
+  await page.getByText('1 export', { exact: true }).waitFor();
+  assert.equal(await page.getByRole('button', { name: /^Delete/ }).count(), 0);
+});
+
 test('what cannot be read says why, and is asked for again', { skip }, async () => {
   const { home, page, list } = await newList('Broken');
   await create(home, 'Still there');

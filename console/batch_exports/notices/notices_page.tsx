@@ -1,10 +1,10 @@
-import { Pagination } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useContext, useState } from 'react';
 import type { NoticeDelivery } from '../../../server/api/notice_deliveries/schema.ts';
 import { ActButton } from '../act_button.tsx';
 import { useExport } from '../export_context.ts';
+import { Pages } from '../../page/pages.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
@@ -41,15 +41,12 @@ export function NoticesPage() {
               </li>
             ))}
           </ul>
-          {count > page_size && (
-            <Pagination
-              size="sm"
-              total={Math.ceil(count / page_size)}
-              value={page}
-              onChange={(wanted) => void navigate({ search: { page: String(wanted) } })}
-              getControlProps={(control) => ({ 'aria-label': `${control} page` })}
-            />
-          )}
+          <Pages
+            count={count}
+            page={page}
+            size={page_size}
+            go={(wanted) => void navigate({ search: { page: String(wanted) } })}
+          />
         </>
       )}
     </Shown>

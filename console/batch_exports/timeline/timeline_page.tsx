@@ -1,10 +1,11 @@
-import { Button, NativeSelect } from '@mantine/core';
+import { NativeSelect } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useContext } from 'react';
 import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/schema.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
+import { BusyButton } from '../../page/busy_button.tsx';
 import { Seldom } from '../../page/section.tsx';
 import { Refusal, Waiting } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
@@ -54,14 +55,13 @@ export function TimelinePage() {
             ))}
           </ol>
           {hasNextPage && (
-            <Button
+            <BusyButton
               size="compact-sm"
-              variant="default"
-              loading={isFetchingNextPage}
-              onClick={() => void fetchNextPage()}
+              is_busy={isFetchingNextPage}
+              press={() => void fetchNextPage()}
             >
               Show older
-            </Button>
+            </BusyButton>
           )}
         </>
       )}
