@@ -141,6 +141,7 @@ async function findKnown(
   const unfinished = await findUnfinished(place, server);
   const newest = (await listBackups(place)).at(-1);
   if (newest === undefined) {
+    await place.tidy();
     await removeControl(place, unfinished.control, undefined);
     return unfinished.stretches;
   }
@@ -151,6 +152,7 @@ async function findKnown(
     );
   // A slip in the passphrase would be found when it is too late.
   await openBackupKeys(place, known, passphrase);
+  await place.tidy();
   await removeControl(place, unfinished.control, known.manifest);
   return [...known.manifest.stretches, ...unfinished.stretches];
 }
