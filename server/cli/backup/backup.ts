@@ -6,7 +6,7 @@ import { openServerSecrets } from '../../platform/secrets/server_keys.ts';
 import { openAnalytics } from '../stores/analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
 import { secretKeysOf } from '../process/process.ts';
-import { findLostAnalytics } from '../stores/missing_rows.ts';
+import { findEmptyControl, findLostAnalytics } from '../stores/missing_rows.ts';
 import { joinStores } from '../stores/stores.ts';
 import { UserError, WrongUsageError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
@@ -104,6 +104,8 @@ export async function createBackup(
     await waitForStores(db, clickhouse, log);
     lock = await openCopySession(stores.database_url, 'load');
     await lockBackups(lock);
+    const empty = await findEmptyControl(db, clickhouse);
+    if (empty !== undefined) throw new UserError(empty);
     const keys = secretKeysOf(config);
     // Proves that these are the keys of this database, before anything is written.
     const { public_key: server } = await openServerSecrets(db, () => keys);
