@@ -113,10 +113,12 @@ test('a place that cannot be used is told in a sentence', async () => {
     openPlace(`s3://${name}?${query}`);
   const plain = join(folder, 'plain');
   await writeFile(plain, '');
+  store.failNext(/GET .*backups\/denied/, 403, 'AccessDenied');
   const asked: [() => Promise<unknown>, RegExp][] = [
     [() => Array.fromAsync(bucket('none').list('a/')), /^The bucket "none": There is no bucket/],
     [() => bucket('none').read('a'), /^The bucket "none": There is no bucket of this name\.$/],
     [() => bucket('bbb', 'endpoint=http://127.0.0.1:1').read('a'), /^The bucket "bbb": .*\.$/],
+    [() => bucket('backups/denied').read('a'), /A backup needs s3:PutObject, .*s3:DeleteObject/],
     [async () => openPlace(plain), /plain is not a folder\.$/],
     [() => openPlace('/proc/x').write('a', Readable.from(['one'])), /kernel's own/],
     [async () => openPlace(join(plain, 'x')), /plain is not a folder\.$/],
