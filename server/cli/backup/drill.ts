@@ -24,7 +24,8 @@ export type DrillFlags = { from?: string; passphraseFile?: string };
 /**
  * `sluice drill`: creates a backup, restores it into a temporary folder with stores of its own,
  * asks the destinations as a restore does, and compares every row. Nothing of the server and of the
- * destinations is changed; the folder is removed, after a kill by the next drill. Exit code 1 when something differs.
+ * destinations is changed; the folder is removed, after a kill by the next drill. Exit code 1 when
+ * something differs.
  */
 export async function drill(context: CommandContext, flags: DrillFlags): Promise<number> {
   const passphrase = readPassphrase(context.config, flags.passphraseFile);

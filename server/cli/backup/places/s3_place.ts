@@ -72,9 +72,9 @@ const sentences: Record<string, string> = {
     'with TLS needs https.',
   host_not_found: 'There is no host of this name.',
   permission_denied:
-    'The credentials may not do this. A backup needs s3:PutObject, s3:GetObject, s3:DeleteObject, ' +
-    's3:AbortMultipartUpload, s3:ListBucket and s3:ListBucketMultipartUploads; a restore needs ' +
-    's3:GetObject and s3:ListBucket.',
+    'The credentials may not do this. A backup needs s3:PutObject, s3:GetObject, ' +
+    's3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and ' +
+    's3:ListBucketMultipartUploads; a restore needs s3:GetObject and s3:ListBucket.',
   tls_not_offered: 'It offers no TLS at this port; check "endpoint", which may begin with http.',
   unexpected_answer: 'What answers there is no store; check "endpoint".',
   wrong_region: 'It is in another region: name it in the address, as ?region=eu-central-1.',
