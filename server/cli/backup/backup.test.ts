@@ -141,7 +141,10 @@ test('removed rows are not in the next backup, and not kept by --keep', async ()
     clickhouse_settings: { mutations_sync: '2' },
   });
   const context = source();
+  const theirs = join(place.name, 'analytics/report.parquet');
+  await writeFile(theirs, 'what no backup wrote');
   assert.equal(await backup(context, place.name, { keep: '1', rowsPerFile: '120' }), 0);
+  assert.ok(existsSync(theirs));
   const [left, ...others] = await listBackups(place);
   assert.deepEqual(others, []);
   const { manifest } = await readManifest(place, left!);

@@ -6,7 +6,7 @@ import { openServerSecrets } from '../../platform/secrets/server_keys.ts';
 import { openAnalytics } from '../stores/analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
 import { secretKeysOf } from '../process/process.ts';
-import { findLostAnalytics } from '../stores/missing_rows.ts';
+import { findEmptyControl, findLostAnalytics } from '../stores/missing_rows.ts';
 import { joinStores } from '../stores/stores.ts';
 import { UserError, WrongUsageError } from '../user_error.ts';
 import { waitForStores } from '../stores/wait_for_stores.ts';
@@ -104,6 +104,8 @@ export async function createBackup(
     await waitForStores(db, clickhouse, log);
     lock = await openCopySession(stores.database_url, 'load');
     await lockBackups(lock);
+    const empty = await findEmptyControl(db, clickhouse);
+    if (empty !== undefined) throw new UserError(empty);
     const keys = secretKeysOf(config);
     // Proves that these are the keys of this database, before anything is written.
     const { public_key: server } = await openServerSecrets(db, () => keys);
@@ -141,6 +143,7 @@ async function findKnown(
   const unfinished = await findUnfinished(place, server);
   const newest = (await listBackups(place)).at(-1);
   if (newest === undefined) {
+    await place.tidy();
     await removeControl(place, unfinished.control, undefined);
     return unfinished.stretches;
   }
@@ -151,6 +154,7 @@ async function findKnown(
     );
   // A slip in the passphrase would be found when it is too late.
   await openBackupKeys(place, known, passphrase);
+  await place.tidy();
   await removeControl(place, unfinished.control, known.manifest);
   return [...known.manifest.stretches, ...unfinished.stretches];
 }

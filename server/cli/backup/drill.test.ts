@@ -21,25 +21,31 @@ const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
 const delivering = aroundTests(openDeliveringHarness);
 const source = () => commandOn(delivering.stores, delivering.folder);
 
-test('a drill that is told to stop leaves no copy behind', async () => {
+test('a drill leaves no copy behind when it is told to stop, nor one that was killed', async () => {
   const temporary = join(delivering.folder, 'temporary');
   await mkdir(temporary);
-  const child = spawn(process.execPath, [main, 'drill'], {
-    env: { ...leastEnvironment(), ...source().environment, TMPDIR: temporary },
-    stdio: 'ignore',
-  });
-  const exited = once(child, 'exit');
-  await eventually('nothing was copied', async () => {
-    const names = await readdir(temporary, { recursive: true });
-    return names.some((name) => name.includes('control'));
-  });
-  child.kill('SIGINT');
-  assert.deepEqual(await exited, [130, null]);
-  const left = await readdir(temporary);
-  assert.deepEqual(
-    left.filter((name) => name.startsWith('sluice-drill-')),
-    [],
-  );
+  const left = async () =>
+    (await readdir(temporary)).filter((name) => name.startsWith('sluice-drill-'));
+  const stopped = async (signal: 'SIGINT' | 'SIGKILL') => {
+    const former = await left();
+    const child = spawn(process.execPath, [main, 'drill'], {
+      env: { ...leastEnvironment(), ...source().environment, TMPDIR: temporary },
+      stdio: 'ignore',
+    });
+    const exited = once(child, 'exit');
+    await eventually('nothing was copied', async () => {
+      const names = await readdir(temporary, { recursive: true });
+      return names.some(
+        (name) => name.includes('control') && !former.some((one) => name.startsWith(one)),
+      );
+    });
+    child.kill(signal);
+    return exited;
+  };
+  assert.deepEqual(await stopped('SIGKILL'), [null, 'SIGKILL']);
+  assert.equal((await left()).length, 1);
+  assert.deepEqual(await stopped('SIGINT'), [130, null]);
+  assert.deepEqual(await left(), []);
 });
 
 // What it does beside the restore that backup.test.ts shows is to open both stores anew.

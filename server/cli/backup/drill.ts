@@ -1,6 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { row_tables } from '../../engine/removals/delete_rows.ts';
 import type { RowTable } from '../../engine/removals/delete_rows.ts';
@@ -9,10 +7,10 @@ import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { counted } from '../../platform/counted.ts';
 import { openAnalyticsAsIs } from '../stores/analytics_store.ts';
 import type { CommandContext } from '../command_context.ts';
-import { signal_exit_codes, stopSignal } from '../process/stop_signal.ts';
 import { joinStores, openStores } from '../stores/stores.ts';
 import { rows_per_file } from './analytics_copy.ts';
 import { createBackup } from './backup.ts';
+import { openDrillFolder } from './drill_folder.ts';
 import { listBackups, readManifest } from './manifest.ts';
 import type { KnownBackup, Manifest } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
@@ -20,22 +18,18 @@ import { openPlace } from './places/open_place.ts';
 import { restoreBackup } from './restore.ts';
 import { tellReconciled } from './tell_reconciled.ts';
 
-/** So often the folder is removed, and so long it must stay away. */
-const removals_max = 20;
-const removal_ms = 200;
-
 /** The options of `sluice drill`. */
 export type DrillFlags = { from?: string; passphraseFile?: string };
 
 /**
  * `sluice drill`: creates a backup, restores it into a temporary folder with stores of its own,
  * asks the destinations as a restore does, and compares every row. Nothing of the server and of the
- * destinations is changed; the folder is removed. Exit code 1 when something differs.
+ * destinations is changed; the folder is removed, after a kill by the next drill. Exit code 1 when
+ * something differs.
  */
 export async function drill(context: CommandContext, flags: DrillFlags): Promise<number> {
   const passphrase = readPassphrase(context.config, flags.passphraseFile);
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-drill-'));
-  void removeWhenStopped(folder);
+  const folder = openDrillFolder();
   try {
     const place = openPlace(flags.from ?? join(folder, 'backup'));
     const seconds = openWatch();
@@ -64,19 +58,6 @@ export async function drill(context: CommandContext, flags: DrillFlags): Promise
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** Nobody looks for a copy of all data where temporary files lie, with the keys to it. */
-async function removeWhenStopped(folder: string): Promise<void> {
-  const signal = await stopSignal();
-  // What sets up the stores of the copy goes on for a moment, and may create a folder anew. Nothing
-  // else of this process may go on meanwhile.
-  for (let tries = 0; tries < removals_max; tries += 1) {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, removal_ms);
-    if (!existsSync(folder)) break;
-  }
-  process.exit(signal_exit_codes[signal]);
 }
 
 function noBackup({ say }: CommandContext, name: string): number {

@@ -68,6 +68,8 @@ test('one store alone comes back, and what was removed after the backup does not
   const options = { passphrase, rows_per_file: 120 };
   await createBackup(commandOn(delivering.stores, delivering.folder), place, options);
   const backup = await chooseBackup(place);
+  const nowhere = createBackup(commandOn(empty, empty.folder), place, options);
+  await assert.rejects(nowhere, /The control store is empty: no server was started on it/);
   // What came after it.
   await insert(home, 'later', Date.now());
   const added = await delivering.harness.newOrganization();
@@ -131,6 +133,7 @@ test('one store alone comes back, and what was removed after the backup does not
   const told_control =
     /control store is empty, and the analytics store has events.*--lost postgres/;
   await assert.rejects(migrate(alone), told_control);
+  await assert.rejects(createBackup(alone, place, options), told_control);
   assert.equal(await migrationStatus(alone), 0);
   assert.match(alone.said.join('\n'), told_control);
   const restored = await restoreBackup(

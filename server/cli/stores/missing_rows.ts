@@ -12,19 +12,35 @@ export async function findLostControl(
   db: Database,
   clickhouse: ClickHouse,
 ): Promise<string | undefined> {
-  const isEmpty = async () =>
-    (await db.row(sql`SELECT 1 WHERE to_regclass('migrations') IS NULL`)) !== undefined;
-  if (!(await isEmpty())) return undefined;
+  if (!(await isEmpty(db))) return undefined;
   if (!(await hasTable(clickhouse, 'events'))) return undefined;
   const found = await clickhouse.rows({ query: 'SELECT 1 FROM events LIMIT 1' });
   // Once more: a server that starts at the same time creates its tables before it takes events.
-  if (found.length === 0 || !(await isEmpty())) return undefined;
+  if (found.length === 0 || !(await isEmpty(db))) return undefined;
   return (
     'The control store is empty, and the analytics store has events. If it is the wrong one, set ' +
     'SLUICE_DATABASE_URL, or SLUICE_DATA_DIR, to where people and exports are. If they are lost, ' +
     `bring them back with \`${commandLine('restore <place> --lost postgres')}\`. If there is ` +
     'nothing to bring back, name an empty ClickHouse too.'
   );
+}
+
+/** A sentence where the control store is empty, so that nothing can be backed up. */
+export async function findEmptyControl(
+  db: Database,
+  clickhouse: ClickHouse,
+): Promise<string | undefined> {
+  const lost = await findLostControl(db, clickhouse);
+  if (lost !== undefined || !(await isEmpty(db))) return lost;
+  return (
+    'The control store is empty: no server was started on it, so there is nothing to back up. If ' +
+    'it is the wrong one, set SLUICE_DATABASE_URL, or SLUICE_DATA_DIR, to where people and ' +
+    'exports are.'
+  );
+}
+
+async function isEmpty(db: Database): Promise<boolean> {
+  return (await db.row(sql`SELECT 1 WHERE to_regclass('migrations') IS NULL`)) !== undefined;
 }
 
 /**

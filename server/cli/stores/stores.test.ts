@@ -6,7 +6,7 @@ import { readConfig } from '../../config/config.ts';
 import { lockDataFolder } from '../../platform/data_folder.ts';
 import { silentLog } from '../../platform/log.ts';
 import { UserError } from '../user_error.ts';
-import { openStores, refuseForeign } from './stores.ts';
+import { NoStoreError, joinStores, openStores, refuseForeign } from './stores.ts';
 import { folderAroundTests } from '../../../test/around_tests.ts';
 
 const folder = folderAroundTests();
@@ -28,7 +28,15 @@ test('stores that nobody can be told of are stopped again, and the folder is fre
     SLUICE_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
   });
   // As on a full disk the file cannot be written.
-  symlinkSync(join(folder, 'missing', 'file'), join(folder, 'running.json'));
+  const keepFromTelling = () =>
+    symlinkSync(join(folder, 'missing', 'file'), join(folder, 'running.json'));
+  keepFromTelling();
+  // A folder whose PostgreSQL is one of their own has data once ClickHouse was started in it.
+  const joinIt = () => joinStores(config, silentLog(), { start: 'existing' });
+  await assert.rejects(joinIt(), NoStoreError);
   await assert.rejects(openStores(config, silentLog()), { code: 'ENOENT' });
+  lockDataFolder(folder)();
+  keepFromTelling();
+  await assert.rejects(joinIt(), { code: 'ENOENT' });
   lockDataFolder(folder)();
 });

@@ -177,9 +177,14 @@ export async function joinStores(
   if (running !== undefined) return joined(config, running);
   const mayStart =
     options.start === 'always' ||
-    (options.start === 'existing' && existsSync(join(config.data_dir, 'postgres')));
+    (options.start === 'existing' && existsSync(join(config.data_dir, embeddedStore(config))));
   if (!mayStart) throw new NoStoreError(config.data_dir);
   return openStores(config, log);
+}
+
+/** The store in the data folder by which it is one of ours; PostgreSQL may be one of their own. */
+function embeddedStore({ database_url }: Config): 'postgres' | 'clickhouse' {
+  return database_url === undefined ? 'postgres' : 'clickhouse';
 }
 
 function joined(config: Config, running: Running): Stores {

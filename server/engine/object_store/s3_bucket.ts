@@ -6,7 +6,7 @@ import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { textOf } from './config_rules.ts';
 import { strangeAnswerError } from './faults.ts';
 import { partTimeout, request_attempts_max, request_timeout_milliseconds } from './object_store.ts';
-import type { ObjectStore } from './object_store.ts';
+import type { ObjectStore, OpenUpload } from './object_store.ts';
 import { isMissing, s3_faults } from './s3_faults.ts';
 import { endUploadsBut } from './upload.ts';
 
@@ -38,10 +38,15 @@ function sdk(): typeof Sdk {
 /** A client and the options of all its calls. */
 type Access = { client: Sdk.S3Client; place: S3Place; options: { abortSignal: AbortSignal } };
 
+/** `openUploads`: those of keys that begin so, whoever started them. */
+type Bucket = ObjectStore & { openUploads(prefix: string): AsyncIterable<OpenUpload> };
+
 /** Opens a bucket through the outbound guard. Each request is tried three times by the SDK. */
-export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSignal): ObjectStore {
+export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSignal): Bucket {
   const access = { client: openClient(place, outbound), place, options: { abortSignal: signal } };
-  return { faults: s3_faults, ...objectsOf(access), ...uploadsOf(access) };
+  const openUploads = (prefix: string) =>
+    listUploads(access, { Bucket: place.bucket_name, Prefix: prefix });
+  return { faults: s3_faults, ...objectsOf(access), ...uploadsOf(access), openUploads };
 }
 
 function openClient(place: S3Place, outbound: Outbound): Sdk.S3Client {
@@ -242,7 +247,7 @@ async function* listKeys(
 async function* listUploads(
   access: Access,
   input: { Bucket: string; Prefix: string },
-): AsyncIterable<{ key: string; upload_id: string }> {
+): AsyncIterable<OpenUpload> {
   let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
   while (from !== undefined) {
     const page: Awaited<ReturnType<typeof sendListUploads>> = await sendListUploads(access, {

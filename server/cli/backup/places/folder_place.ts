@@ -6,14 +6,12 @@ import { pipeline } from 'node:stream/promises';
 import { lookAtFolder, openContent, syncFolder } from '../../../platform/folders.ts';
 import { UserError } from '../../user_error.ts';
 import type { BackupPlace } from './place.ts';
+import { isWrittenName, written_folders } from './written_names.ts';
 
-/** What is being written; a kill may leave one, which the next backup removes. */
+/** What is being written; a kill may leave one, which `tidy` removes. */
 const draft_ending = '.draft';
 
-/**
- * A folder; what a kill left half-written is removed when it is listed. Throws a `UserError` where
- * it is none, and where it cannot be read or written.
- */
+/** A folder. Throws a `UserError` where it is none, and where it cannot be read or written. */
 export function openFolderPlace(address: string): BackupPlace {
   const root = resolve(address);
   const found = lookAtFolder(root);
@@ -38,22 +36,30 @@ export function openFolderPlace(address: string): BackupPlace {
     read: (name) => unlessMissing(() => openContent(pathOf(name))),
     size: (name) => unlessMissing(async () => (await stat(pathOf(name))).size),
     list: async function* (folder) {
-      const found = await unlessMissing(() =>
-        readdir(pathOf(folder), { recursive: true, withFileTypes: true }),
-      );
-      for (const entry of found ?? []) {
-        if (!entry.isFile()) continue;
-        const path = join(entry.parentPath, entry.name);
-        if (path.endsWith(draft_ending)) await rm(path, { force: true });
-        else yield relative(root, path).split(sep).join('/');
-      }
+      for (const name of await namesBelow(root, folder))
+        if (!name.endsWith(draft_ending)) yield name;
     },
     remove: async (name) => {
       await rm(pathOf(name), { force: true });
       // The folder of a copy goes with its last file.
       if (dirname(pathOf(name)) !== root) await rmdir(dirname(pathOf(name))).catch(() => {});
     },
+    tidy: async () => {
+      for (const folder of written_folders)
+        for (const name of await namesBelow(root, folder))
+          if (name.endsWith(draft_ending) && isWrittenName(name.slice(0, -draft_ending.length)))
+            await rm(pathOf(name), { force: true });
+    },
   };
+}
+
+async function namesBelow(root: string, folder: string): Promise<string[]> {
+  const found = await unlessMissing(() =>
+    readdir(join(root, folder), { recursive: true, withFileTypes: true }),
+  );
+  return (found ?? [])
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'));
 }
 
 /** A full disk of a store that is read is another one. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -10,7 +10,9 @@ import {
   setEnvironmentCredentials,
 } from '../../../../test/servers/object_stores/s3_server.ts';
 import type { S3Server } from '../../../../test/servers/object_stores/s3_server.ts';
-import { UserError } from '../../user_error.ts';
+import { openBucket } from '../../../engine/object_store/s3_bucket.ts';
+import { openOutbound } from '../../../platform/outbound/outbound.ts';
+import { UserError, WrongUsageError } from '../../user_error.ts';
 import { openPlace } from './open_place.ts';
 import { presentFiles } from './place.ts';
 
@@ -71,6 +73,39 @@ for (const kind of ['folder', 'bucket'])
 test('an address of no bucket is refused with what to write', () => {
   assert.throws(() => openPlace('s3://'), /write s3:\/\/bucket\/prefix/);
   assert.throws(() => openPlace('s3://b?regoin=x'), /takes "region".* and no "regoin"/);
+  const wrong: [string, RegExp][] = [
+    ['s3://backups:9000/a', /more than a bucket and a prefix: .*"endpoint"/],
+    ['s3://key:secret@backups/a', /"s3:\/\/backups\/a" has more than a bucket/],
+    ['s3://backups/a#b', /more than a bucket/],
+    ['s3://backups/100%?endpoint=https://example.com', /write a % of the prefix as %25/],
+    ['s3://backups?endpoint=minio:9000', /The endpoint must be an http or https address/],
+    ['s3://backups?endpoint=', /The endpoint must be/],
+    ['s3://backups?region=', /The region must be letters/],
+    ['s3://Backups_X', /A bucket name is 3 to 63/],
+  ];
+  for (const [address, told] of wrong)
+    assert.throws(
+      () => openPlace(address),
+      (error) => error instanceof WrongUsageError && told.test(error.message),
+      address,
+    );
+});
+
+test('what killed writes left goes, and what is somebody else stays', async () => {
+  const half = 'analytics/events/0-9-12345678.native.zst';
+  const theirs = 'analytics/events/2026.parquet';
+  await mkdir(join(folder, 'analytics/events'), { recursive: true });
+  for (const name of [half, theirs]) await writeFile(join(folder, `${name}.draft`), 'half');
+  await openPlace(folder).tidy();
+  assert.deepEqual(await readdir(join(folder, 'analytics/events')), ['2026.parquet.draft']);
+  const place = { bucket_name: 'backups', region: 'us-east-1', endpoint_url: store.endpoint };
+  const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+  const bucket = openBucket(place, outbound, new AbortController().signal);
+  for (const key of [`x/${half}`, `x/${theirs}`, 'x/unfinished.json'])
+    await bucket.startUpload(key, { mark: 'one', content_type: 'text/plain' });
+  assert.equal(store.openUploads('backups').length, 3);
+  await openPlace(`s3://backups/x?endpoint=${store.endpoint}`).tidy();
+  assert.deepEqual(store.openUploads('backups'), [`x/${theirs}`]);
 });
 
 test('a place that cannot be used is told in a sentence', async () => {
@@ -78,10 +113,12 @@ test('a place that cannot be used is told in a sentence', async () => {
     openPlace(`s3://${name}?${query}`);
   const plain = join(folder, 'plain');
   await writeFile(plain, '');
+  store.failNext(/GET .*backups\/denied/, 403, 'AccessDenied');
   const asked: [() => Promise<unknown>, RegExp][] = [
     [() => Array.fromAsync(bucket('none').list('a/')), /^The bucket "none": There is no bucket/],
     [() => bucket('none').read('a'), /^The bucket "none": There is no bucket of this name\.$/],
-    [() => bucket('b', 'endpoint=http://127.0.0.1:1').read('a'), /^The bucket "b": .*\.$/],
+    [() => bucket('bbb', 'endpoint=http://127.0.0.1:1').read('a'), /^The bucket "bbb": .*\.$/],
+    [() => bucket('backups/denied').read('a'), /A backup needs s3:PutObject, .*s3:DeleteObject/],
     [async () => openPlace(plain), /plain is not a folder\.$/],
     [() => openPlace('/proc/x').write('a', Readable.from(['one'])), /kernel's own/],
     [async () => openPlace(join(plain, 'x')), /plain is not a folder\.$/],

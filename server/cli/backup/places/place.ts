@@ -14,6 +14,8 @@ export type BackupPlace = {
   list(folder: string): AsyncIterable<string>;
   /** Harmless when there is nothing of this name. */
   remove(name: string): Promise<void>;
+  /** Ends what killed writes have left half-written. No backup may be under way. */
+  tidy(): Promise<void>;
 };
 
 /** So many questions go to a bucket at a time. */

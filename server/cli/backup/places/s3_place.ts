@@ -1,11 +1,15 @@
 import type { Readable } from 'node:stream';
 import { NonRetryableError, RetryableError } from '../../../engine/destination/errors.ts';
+import { bucketViolations, endpointViolations } from '../../../engine/object_store/config_rules.ts';
 import { withStoreFaults } from '../../../engine/object_store/faults.ts';
 import { openBucket } from '../../../engine/object_store/s3_bucket.ts';
 import { uploadWhole } from '../../../engine/object_store/upload.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { UserError, WrongUsageError } from '../../user_error.ts';
 import type { BackupPlace } from './place.ts';
+import { isWrittenName } from './written_names.ts';
+
+const end_milliseconds = 10_000;
 
 /**
  * A bucket as `s3://bucket/prefix?region=eu-central-1&endpoint=https://...`. Whoever runs the
@@ -41,7 +45,19 @@ export function openS3Place(address: string): BackupPlace {
       }
     },
     remove: (name) => ask(() => store.remove(keyOf(name))),
+    tidy: async () => {
+      // Their parts are paid for, and in no list of files. A store that cannot list them, or lets
+      // nobody do so, keeps no backup from being created.
+      await endUploads(store, prefix).catch(() => {});
+    },
   };
+}
+
+async function endUploads(store: ReturnType<typeof openBucket>, prefix: string): Promise<void> {
+  const uploads = store.openUploads(prefix);
+  for await (const { key, upload_id } of uploads)
+    if (isWrittenName(key.slice(prefix.length)))
+      await store.endUpload(key, upload_id, AbortSignal.timeout(end_milliseconds));
 }
 
 /** By the code of the fault, what is said of the keys of a config, which nobody has here. */
@@ -55,6 +71,10 @@ const sentences: Record<string, string> = {
     'The connection to it broke or took too long. If it comes again, check "endpoint": a port ' +
     'with TLS needs https.',
   host_not_found: 'There is no host of this name.',
+  permission_denied:
+    'The credentials may not do this. A backup needs s3:PutObject, s3:GetObject, ' +
+    's3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and ' +
+    's3:ListBucketMultipartUploads; a restore needs s3:GetObject and s3:ListBucket.',
   tls_not_offered: 'It offers no TLS at this port; check "endpoint", which may begin with http.',
   unexpected_answer: 'What answers there is no store; check "endpoint".',
   wrong_region: 'It is in another region: name it in the address, as ?region=eu-central-1.',
@@ -78,11 +98,30 @@ function readAddress(address: string) {
     throw new WrongUsageError(
       `An address of a bucket takes "region" and "endpoint" behind "?", and no "${unknown}".`,
     );
-  const folder = url.pathname.split('/').filter((part) => part !== '');
-  return {
+  if (url.username !== '' || url.port !== '' || url.hash !== '')
+    throw new WrongUsageError(
+      `"${withoutUser(address)}" has more than a bucket and a prefix: where it is stands behind ` +
+        '"?" as "endpoint", and its keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+    );
+  const place = {
     bucket_name: url.hostname,
-    prefix: folder.map((part) => `${decodeURIComponent(part)}/`).join(''),
     region: url.searchParams.get('region') ?? 'us-east-1',
     endpoint_url: url.searchParams.get('endpoint'),
   };
+  const [wrong] = [
+    ...endpointViolations(place.endpoint_url ?? undefined),
+    ...bucketViolations(place),
+  ];
+  if (wrong !== undefined) throw new WrongUsageError(wrong.detail);
+  const folder = url.pathname.split('/').filter((part) => part !== '');
+  try {
+    return { ...place, prefix: folder.map((part) => `${decodeURIComponent(part)}/`).join('') };
+  } catch {
+    throw new WrongUsageError(`"${address}": write a % of the prefix as %25.`);
+  }
+}
+
+/** Somebody may have written their keys there. */
+function withoutUser(address: string): string {
+  return address.replace(/\/\/[^/?#]*@/, '//');
 }

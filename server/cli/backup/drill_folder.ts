@@ -1,0 +1,51 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, lstatSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findFolderHolder, lockDataFolder } from '../../platform/data_folder.ts';
+import { signal_exit_codes, stopSignal } from '../process/stop_signal.ts';
+
+const prefix = 'sluice-drill-';
+/** So often the folder is removed, and so long it must stay away. */
+const removals_max = 20;
+const removal_ms = 200;
+
+/**
+ * Creates the folder of a drill among the temporary ones. It is removed when this process is told
+ * to stop; one that a killed drill has left is removed now. Nobody looks for a copy of all data
+ * there, with the keys to it.
+ */
+export function openDrillFolder(): string {
+  removeLeft();
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  lockDataFolder(folder);
+  void removeWhenStopped(folder);
+  return folder;
+}
+
+function removeLeft(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const folder = join(tmpdir(), name);
+    if (name.startsWith(prefix) && isLeft(folder)) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** One without a lock may have been created in this moment. */
+function isLeft(folder: string): boolean {
+  return (
+    lstatSync(folder, { throwIfNoEntry: false })?.uid === process.getuid?.() &&
+    existsSync(join(folder, 'server.lock')) &&
+    findFolderHolder(folder) === undefined
+  );
+}
+
+async function removeWhenStopped(folder: string): Promise<void> {
+  const signal = await stopSignal();
+  // What sets up the stores of the copy goes on for a moment, and may create a folder anew. Nothing
+  // else of this process may go on meanwhile.
+  for (let tries = 0; tries < removals_max; tries += 1) {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, removal_ms);
+    if (!existsSync(folder)) break;
+  }
+  process.exit(signal_exit_codes[signal]);
+}
