@@ -98,7 +98,7 @@ test(
     // The fields say which to enter again, until something is entered.
     await page.reload();
     const not_kept = page.getByText('It was typed, and is not kept: enter it again.');
-    await page.getByText('Secrets are not kept: the fields say').waitFor();
+    await page.getByText('Secrets and files are not kept: the fields say').waitFor();
     await not_kept.nth(1).waitFor();
     await checkEverywhere(page, 'secrets_not_kept');
     await page.getByRole('textbox', { name: 'Secret' }).fill('hidden-again');
