@@ -151,6 +151,16 @@ export async function forgetPerson(
     AND user_id = ${user_id}`);
 }
 
+/** The address is somebody's again, by the word of the directory itself. */
+export async function takeAddress(
+  tx: Transaction,
+  { domain_id }: DomainPlace,
+  email: string,
+): Promise<void> {
+  await tx.run(sql`DELETE FROM scim_left_addresses WHERE domain_id = ${domain_id}::uuid
+    AND address_hash = scim_address_hash(${email})`);
+}
+
 /** Is the account a member of another organization, where this directory decides nothing? */
 export async function isElsewhere(
   tx: Transaction,

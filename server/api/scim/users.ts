@@ -17,7 +17,7 @@ import { bySayOf, changePerson, getPerson, inactiveAccount } from './user_change
 import { join, refuseOnlyOwner, taken } from './user_changes.ts';
 import { addressOf, addressSent, readUserChange, userResource } from './user_resource.ts';
 import type { UserChange } from './user_resource.ts';
-import { findPerson, forgetPerson, keepPerson, listPeople } from './user_store.ts';
+import { findPerson, forgetPerson, keepPerson, listPeople, takeAddress } from './user_store.ts';
 import type { PersonRow } from './user_store.ts';
 
 const list = '/scim/v2/:domain_id/Users';
@@ -153,6 +153,7 @@ async function create(place: Place, email: string, sent: UserChange): Promise<Pe
   const level = standing.invite_level ?? 1;
   const deactivated_level = is_active ? null : 1;
   await keepPerson(tx, directory, user_id, { external_id, deactivated_level });
+  await takeAddress(tx, directory, email);
   if (is_active) {
     await join(place, user_id, level);
     if (standing.invite_id !== null) await deleteInvite(tx, standing.invite_id);
