@@ -113,8 +113,10 @@ export async function findPerson(
   lock?: 'lock',
 ): Promise<PersonRow | undefined> {
   if (!isUuid(uuid)) return undefined;
+  // Only whom the directory sees: it neither waits for, nor holds, the accounts of others.
   if (lock !== undefined)
-    await db.row(sql`SELECT 1 FROM users WHERE uuid = ${uuid}::uuid FOR NO KEY UPDATE`);
+    await db.row(sql`SELECT 1 FROM users WHERE id = (SELECT p.user_id FROM ${peopleOf(place)} p
+      WHERE p.uuid = ${uuid}::uuid) FOR NO KEY UPDATE`);
   return db.row<PersonRow>(
     sql`SELECT ${columns(place)} FROM ${peopleOf(place)} p WHERE p.uuid = ${uuid}::uuid`,
   );
