@@ -153,7 +153,8 @@ async function create(place: Place, email: string, sent: UserChange): Promise<Pe
     { organization_id: directory.organization.id, user_id, email },
     deps.clock.now(),
   );
-  const level = standing.invite_level ?? 1;
+  // An owner's invite makes an owner of whoever accepts it; here nobody has.
+  const level = standing.invite_level === 15 ? 8 : (standing.invite_level ?? 1);
   const deactivated_level = is_active ? null : 1;
   await keepPerson(tx, directory, user_id, { external_id, deactivated_level });
   await takeAddress(tx, directory, email);
