@@ -202,7 +202,7 @@ test('who is there already is found and taken over; accounts are let in with car
   );
   const refused = await own.ask('POST', '/Users', { userName: `KNOWN@${at}` });
   assert.deepEqual([refused.status, refused.body.scimType], [409, 'uniqueness']);
-  assert.match(refused.body.detail, /never verified/);
+  assert.match(refused.body.detail, /never verified.*choose a new password/);
   await harness.deps.db.run(
     sql`UPDATE users SET is_email_verified = true WHERE id = ${unverified.id}`,
   );

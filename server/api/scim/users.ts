@@ -201,8 +201,9 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
     throw new ScimRefused(
       409,
       'uniqueness',
-      `There is an account ${email} whose address was never verified, so it may not be this ` +
-        'person’s: let them verify it, or invite them, and then provision them again.',
+      `There is an account ${email} whose address was never verified, so it may be somebody ` +
+        'else’s: let the person choose a new password with “Forgot your password?”, which proves ' +
+        'the address and signs everybody else out, and then provision them again.',
     );
   // What somebody calls themselves elsewhere stays until the directory changes it.
   return { user_id: account.id, uuid: account.uuid, is_new: false };
