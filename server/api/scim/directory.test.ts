@@ -206,7 +206,8 @@ test('a directory goes with its domain, and leaves nothing of a deleted person',
         (SELECT count(*) FROM scim_group_members m JOIN scim_groups g ON g.id = m.group_id
           WHERE g.domain_id = ${own.domain.id}) AS members,
         (SELECT count(*) FROM scim_groups WHERE domain_id = ${own.domain.id}) AS groups,
-        (SELECT count(*) FROM scim_left_addresses WHERE domain_id = ${own.domain.id}) AS addresses`))!;
+        (SELECT count(*) FROM scim_left_addresses
+          WHERE domain_id = ${own.domain.id}) AS addresses`))!;
   await harness.deps.db.run(sql`DELETE FROM users WHERE uuid = ${ada.id}::uuid`);
   assert.deepEqual(await left(), { people: 1, members: 1, groups: 1, addresses: 1 });
   await harness.request('DELETE', own.url.replace('scim/', ''), { key: own.key });

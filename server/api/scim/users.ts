@@ -140,9 +140,9 @@ async function createPerson(deps: Deps, request: FastifyRequest, reply: FastifyR
 }
 
 /**
- * Creates the account where there is none, and makes it a member unless it comes deactivated. Nobody
- * is mailed of it: of the first run over a company each of its people would get as many mails as
- * there are.
+ * Creates the account where there is none, and makes it a member unless it comes deactivated.
+ * Nobody is mailed of it: of the first run over a company each of its people would get as many
+ * mails as there are.
  */
 async function create(place: Place, email: string, sent: UserChange): Promise<PersonRow> {
   const { tx, deps, directory, record } = place;

@@ -123,7 +123,8 @@ function refuse({ vouched: { email, method }, home, account, standing, joins }: 
     throw new SignInRefused(
       'deactivated',
       `Somebody whom the directory of ${home?.domain.domain} knows had the address ${email} ` +
-        'before, so it lets nobody in by itself: let the directory create the person, or invite them.',
+        'before, so it lets nobody in by itself: let the directory create the person, or invite ' +
+        'them.',
     );
   if (account === undefined && (home === undefined || !isExpected))
     throw new SignInRefused(
