@@ -113,6 +113,28 @@ test('who is provisioned signs in by SAML; who is deactivated does not', async (
   assert.deepEqual(await signIn(email), [other.organization.id, home]);
 });
 
+test('nobody comes back by the address that their account had before', async () => {
+  const own = await newDirectory(harness);
+  await world.change(own, own.domain, saml);
+  const at = own.domain.domain;
+  const home = own.organization.id;
+  const [ada, bob] = [await own.provision('ada'), await own.provision('bob')];
+  const set = (id: string, email: string) =>
+    harness.deps.db.run(sql`UPDATE users SET email = ${email} WHERE uuid = ${id}::uuid`);
+  // One moves their account elsewhere before they are taken out, one deletes it afterwards.
+  await set(ada.id, `ada.${at}@private.example`);
+  for (const { id } of [ada, bob]) await setActive(own, id, false);
+  await harness.deps.db.run(sql`DELETE FROM users WHERE uuid = ${bob.id}::uuid`);
+  for (const name of ['ada', 'bob']) assert.equal(await signIn(`${name}@${at}`), undefined, name);
+  // Others are let in by their sign-in, and these by the directory.
+  assert.deepEqual(await signIn(`eve@${at}`), [home]);
+  const again = await own.provision('ada');
+  assert.notEqual(again.id, ada.id);
+  assert.deepEqual(await signIn(`ada@${at}`), [home]);
+  await own.ask('DELETE', `/Users/${again.id}`);
+  assert.deepEqual(await signIn(`ada@${at}`), [home]);
+});
+
 test('an invite brings nobody back whom the directory has deactivated', async () => {
   const own = await newDirectory(harness);
   const { id, userName: email } = await own.provision('ada');
@@ -183,10 +205,12 @@ test('a directory goes with its domain, and leaves nothing of a deleted person',
       SELECT (SELECT count(*) FROM scim_users WHERE domain_id = ${own.domain.id}) AS people,
         (SELECT count(*) FROM scim_group_members m JOIN scim_groups g ON g.id = m.group_id
           WHERE g.domain_id = ${own.domain.id}) AS members,
-        (SELECT count(*) FROM scim_groups WHERE domain_id = ${own.domain.id}) AS groups`))!;
+        (SELECT count(*) FROM scim_groups WHERE domain_id = ${own.domain.id}) AS groups,
+        (SELECT count(*) FROM scim_left_addresses
+          WHERE domain_id = ${own.domain.id}) AS addresses`))!;
   await harness.deps.db.run(sql`DELETE FROM users WHERE uuid = ${ada.id}::uuid`);
-  assert.deepEqual(await left(), { people: 1, members: 1, groups: 1 });
+  assert.deepEqual(await left(), { people: 1, members: 1, groups: 1, addresses: 1 });
   await harness.request('DELETE', own.url.replace('scim/', ''), { key: own.key });
-  assert.deepEqual(await left(), { people: 0, members: 0, groups: 0 });
+  assert.deepEqual(await left(), { people: 0, members: 0, groups: 0, addresses: 0 });
   assert.equal(await own.levelOf(bob['userName']), 1);
 });

@@ -15,6 +15,9 @@ export type GroupChange = {
 };
 
 const name_length_max = 255;
+/** With `places_max`, what a list of all groups with their people is at most: some 20 MB. */
+const groups_max = 1_000;
+const places_max = 200_000;
 
 /** What the operations set in all, in their order. */
 export function readGroupChange(operations: Operation[]): GroupChange {
@@ -38,23 +41,21 @@ function displayNameOf(operation: Operation): string {
 
 function changeMembers(change: GroupChange, { kind, path, value }: Operation): void {
   const { selection } = path;
-  const selected =
-    selection.length === 0
-      ? undefined
-      : selection.map(({ attribute, value: id }) => (attribute === 'value' ? id : undefined));
-  const ids = selected ?? (value === undefined || value === null ? undefined : listOf(value));
-  if (kind === 'replace' && selected === undefined) {
+  const is_selected = selection.length > 0;
+  const is_empty = value === undefined || value === null;
+  if (!is_selected && (kind === 'replace' || (kind === 'remove' && is_empty)))
     Object.assign(change, { is_whole: true, added: new Set(), removed: new Set() });
-    for (const id of uuidsOf(ids ?? [])) change.added.add(id);
-  } else if (kind === 'remove' && ids === undefined)
-    Object.assign(change, { is_whole: true, added: new Set(), removed: new Set() });
-  else
-    for (const id of uuidsOf(ids ?? [])) {
-      const [to, from] =
-        kind === 'remove' ? (['removed', 'added'] as const) : (['added', 'removed'] as const);
-      change[to].add(id);
-      change[from].delete(id);
-    }
+  const ids = is_selected
+    ? selection.map(({ attribute, value: id }) => (attribute === 'value' ? id : undefined))
+    : is_empty
+      ? []
+      : listOf(value);
+  const { added, removed } = change;
+  const [to, from] = kind === 'remove' ? [removed, added] : [added, removed];
+  for (const id of uuidsOf(ids)) {
+    to.add(id);
+    from.delete(id);
+  }
 }
 
 function listOf(value: unknown): unknown[] {
@@ -68,4 +69,15 @@ function uuidsOf(values: readonly unknown[]): string[] {
     if (typeof value === 'string' && isUuid(value)) return value.toLowerCase();
     throw invalidValue('A member of a group is named by the id of a User, as its value.');
   });
+}
+
+/** Throws 400 where a directory has more groups, or more people in them, than one may have. */
+export function refuseTooMany({ groups, places }: { groups: number; places: number }): void {
+  const told = (most: number, what: string) =>
+    invalidValue(
+      `A directory has ${most.toLocaleString('en')} ${what} at most: push only the groups that ` +
+        'decide about levels here.',
+    );
+  if (groups > groups_max) throw told(groups_max, 'groups');
+  if (places > places_max) throw told(places_max, 'members in all of its groups together');
 }

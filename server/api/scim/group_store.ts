@@ -19,14 +19,25 @@ export type DirectoryGroup = {
   members: { value: string; display: string; type: 'User' }[];
 };
 
-const columnsOf = (place: DomainPlace, has_members: boolean) => sql`
-  g.id, g.display_name, g.external_id, g.created_at, g.updated_at, ${
-    has_members
-      ? sql`(SELECT coalesce(json_agg(json_build_object('value', p.uuid, 'display', p.email, 'type',
-          'User') ORDER BY p.user_id), '[]') FROM scim_group_members gm
-          JOIN ${peopleOf(place)} p ON p.user_id = gm.user_id WHERE gm.group_id = g.id)`
-      : sql`'[]'::json`
-  } AS members`;
+/**
+ * The groups of a relation, with their people where these are wanted: all in one join, because one
+ * for each group would read the people of the whole organization as often.
+ */
+function withMembers(place: DomainPlace, page: Sql, has_members: boolean): Sql {
+  const columns = sql`g.id, g.display_name, g.external_id, g.created_at, g.updated_at`;
+  if (!has_members)
+    return sql`SELECT ${columns}, '[]'::json AS members FROM (${page}) g
+      ORDER BY lower(g.display_name)`;
+  return sql`
+    WITH page AS MATERIALIZED (${page}),
+    people AS (
+      SELECT gm.group_id, json_agg(json_build_object('value', p.uuid, 'display', p.email, 'type',
+        'User') ORDER BY p.user_id) AS members
+      FROM page JOIN scim_group_members gm ON gm.group_id = page.id
+        JOIN ${peopleOf(place)} p ON p.user_id = gm.user_id GROUP BY gm.group_id)
+    SELECT ${columns}, coalesce(people.members, '[]') AS members
+    FROM page g LEFT JOIN people ON people.group_id = g.id ORDER BY lower(g.display_name)`;
+}
 
 /** The groups of a page that fit the filter, in the order of their names, and how many do. */
 export async function listGroups(
@@ -39,9 +50,9 @@ export async function listGroups(
   const counted = db.row<{ total: number }>(
     sql`SELECT count(*)::integer AS total FROM scim_groups g WHERE ${fits}`,
   );
-  const listed = db.rows<DirectoryGroup>(sql`SELECT ${columnsOf(place, has_members)}
-    FROM scim_groups g WHERE ${fits} ORDER BY lower(g.display_name)
-    LIMIT ${count} OFFSET ${start - 1}`);
+  const page = sql`SELECT * FROM scim_groups g WHERE ${fits} ORDER BY lower(g.display_name)
+    LIMIT ${count} OFFSET ${start - 1}`;
+  const listed = db.rows<DirectoryGroup>(withMembers(place, page, has_members));
   const [row, groups] = await Promise.all([counted, listed]);
   return { total: row!.total, groups };
 }
@@ -73,8 +84,21 @@ export async function findGroup(
   has_members: boolean,
 ): Promise<DirectoryGroup | undefined> {
   if (!isUuid(id)) return undefined;
-  return db.row<DirectoryGroup>(sql`SELECT ${columnsOf(place, has_members)} FROM scim_groups g
-    WHERE g.domain_id = ${place.domain_id}::uuid AND g.id = ${id}::uuid`);
+  const page = sql`SELECT * FROM scim_groups g WHERE g.domain_id = ${place.domain_id}::uuid
+    AND g.id = ${id}::uuid`;
+  return db.row<DirectoryGroup>(withMembers(place, page, has_members));
+}
+
+/** How many groups the directory has, and how many places its people have in them in all. */
+export async function countGroups(
+  db: Queryable,
+  { domain_id }: DomainPlace,
+): Promise<{ groups: number; places: number }> {
+  const row = await db.row<{ groups: number; places: number }>(sql`
+    SELECT count(*)::integer AS groups, coalesce(sum((SELECT count(*) FROM scim_group_members gm
+      WHERE gm.group_id = g.id)), 0)::integer AS places
+    FROM scim_groups g WHERE g.domain_id = ${domain_id}::uuid`);
+  return row!;
 }
 
 /** Creates a group without members; undefined when the directory has one of this name. */

@@ -7,6 +7,8 @@ import { newDirectory, patchOf } from '../../../test/factories/people/directorie
 import type { Resource, TestDirectory } from '../../../test/factories/people/directories.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import { verifyActivity } from '../../platform/activity/verify.ts';
+import { refuseTooMany } from './group_change.ts';
+import { countGroups } from './group_store.ts';
 
 const harness = shareHarness({ clickhouse: false });
 const group_schema = 'urn:ietf:params:scim:schemas:core:2.0:Group';
@@ -90,6 +92,20 @@ test('members come and go in every form that Okta and Entra send', async () => {
   assert.deepEqual(body.groups, [{ value: id, display: 'Staff', type: 'direct' }]);
   const twice = await own.ask('POST', '/Groups', { displayName: 'STAFF' });
   assert.deepEqual([twice.status, twice.body.scimType], [409, 'uniqueness']);
+  await group(own, 'Empty', []);
+  await group(own, 'zoo', [b]);
+  const listed = await own.ask('GET', '/Groups?startIndex=1&count=100');
+  assert.deepEqual(
+    listed.body.Resources.map(({ displayName, members }: Resource) => [
+      displayName,
+      members.map(({ value }: Resource) => value),
+    ]),
+    [
+      ['Empty', []],
+      ['Staff', [a.id, c.id]],
+      ['zoo', [b.id]],
+    ],
+  );
   for (const status of [204, 404])
     assert.equal((await own.ask('DELETE', `/Groups/${id}`)).status, status);
 });
@@ -209,4 +225,19 @@ test('thousands of members come and go in one request', async () => {
   }>(sql`SELECT count(*) AS count FROM activity
     WHERE chain_id = ${own.organization.id}::uuid AND scope = 'member'`);
   assert.equal(row!.count, 2 * size - 2);
+});
+
+test('a directory has so many groups at most, and so many people in them', async () => {
+  const own = await newDirectory(harness);
+  const { db } = harness.deps;
+  const place = { domain_id: own.domain.id, domain: '', organization: { id: '', name: '' } };
+  await group(own, 'Staff', await people(own, 'ada', 'bob'));
+  await db.run(sql`INSERT INTO scim_groups (id, domain_id, display_name)
+    SELECT gen_random_uuid(), ${own.domain.id}::uuid, 'g' || n FROM generate_series(1, 999) AS n`);
+  const more = await own.ask('POST', '/Groups', { displayName: 'More' });
+  assert.match(`${more.status} ${more.body.detail}`, /^400 A directory has 1,000 groups at most/);
+  const counts = await countGroups(db, place);
+  assert.deepEqual(counts, { groups: 1_000, places: 2 });
+  refuseTooMany({ ...counts, places: 200_000 });
+  assert.throws(() => refuseTooMany({ ...counts, places: 200_001 }), /has 200,000 members in all/);
 });

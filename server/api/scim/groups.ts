@@ -7,10 +7,10 @@ import type { Entry } from '../../platform/http/write.ts';
 import { baseUrl, change } from './calling.ts';
 import type { Place } from './calling.ts';
 import { scimDoor } from './door.ts';
-import { readGroupChange } from './group_change.ts';
+import { readGroupChange, refuseTooMany } from './group_change.ts';
 import type { GroupChange } from './group_change.ts';
-import { addMembers, deleteGroup, findGroup, insertGroup, listGroups } from './group_store.ts';
-import { listStrangers, removeMembers, updateGroup } from './group_store.ts';
+import { addMembers, countGroups, deleteGroup, findGroup, insertGroup } from './group_store.ts';
+import { listGroups, listStrangers, removeMembers, updateGroup } from './group_store.ts';
 import type { DirectoryGroup } from './group_store.ts';
 import { hasLevels, settleAndTell } from './levels.ts';
 import { isLeftOut, listAnswer, readListQuery, shownOf } from './list_query.ts';
@@ -101,6 +101,7 @@ async function create(place: Place, sent: GroupChange): Promise<DirectoryGroup> 
   const id = await insertGroup(tx, directory, { display_name, external_id });
   if (id === undefined) throw nameTaken(display_name);
   const members = await changeMembers(place, id, sent);
+  refuseTooMany(await countGroups(tx, directory));
   await settle(place, false);
   const group = await getNamed(place, !isLeftOut(request.query, 'members'), id);
   const changes = [...changesOf(undefined, factsOf(group)), ...members];
@@ -115,7 +116,10 @@ async function changeGroup(place: Place, sent: GroupChange): Promise<undefined> 
   const facts = { display_name, external_id };
   if (!(await updateGroup(tx, directory, before.id, facts))) throw nameTaken(display_name);
   const members = await changeMembers(place, before.id, sent);
-  if (members.length > 0) await settle(place, false);
+  if (members.length > 0) {
+    refuseTooMany(await countGroups(tx, directory));
+    await settle(place, false);
+  }
   record(entryOf(place, 'updated', before, [...changesOf(factsOf(before), facts), ...members]));
 }
 

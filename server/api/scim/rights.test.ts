@@ -50,6 +50,12 @@ test('a token opens the directory of its verified domain, and nothing else', asy
     ['DELETE', undefined],
   ] as const)
     assert.equal((await other.ask(method, `/Users/${ada.id}`, body)).status, 404, method);
+  // It does not even wait for the account of somebody whom it does not see.
+  await harness.deps.db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM users WHERE uuid = ${ada.id}::uuid FOR NO KEY UPDATE`);
+    const answer = await other.ask('PATCH', `/Users/${ada.id}`, set({ active: false }));
+    assert.equal(answer.status, 404);
+  });
 
   await lapse(own);
   for (const [method, path] of [

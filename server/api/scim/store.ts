@@ -124,6 +124,17 @@ export function isBarred(organization_id: Sql, user_id: Sql): Sql {
       AND home.organization_id = ${organization_id} AND home.state = 'verified')`;
 }
 
+/**
+ * Whether the address is one that somebody in the hands of a directory of the organization had
+ * before. No sign-in makes a member of it: it would be a second account of the same person.
+ */
+export function isLeft(organization_id: Sql, email: string): Sql {
+  return sql`EXISTS (SELECT 1 FROM scim_left_addresses past
+    JOIN domains home ON home.id = past.domain_id
+    WHERE home.organization_id = ${organization_id} AND home.state = 'verified'
+      AND past.address_hash = scim_address_hash(${email}))`;
+}
+
 /** What somebody reads who would let in again whom the directory has deactivated. */
 export const deactivated_detail =
   'The directory of the organization has deactivated this person: they come back once they are ' +

@@ -1,7 +1,6 @@
 import { changesOf } from '../../platform/activity/changes.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { deleteMember, hasOtherOwner, insertMember } from '../members/store.ts';
-import type { Level } from '../members/schema.ts';
 import { findUserByEmail, updateUser } from '../users/store.ts';
 import type { Place } from './calling.ts';
 import { settleLevels } from './levels.ts';
@@ -148,18 +147,12 @@ async function deactivate(place: Place, person: PersonRow): Promise<void> {
   await deleteMember(tx, directory.organization.id, person.user_id);
 }
 
-async function activate(place: Place, person: PersonRow): Promise<void> {
-  if (!person.is_account_active) throw inactiveAccount(person.email);
-  await keepPerson(place.tx, place.directory, person.user_id, { deactivated_level: null });
-  if (person.member_id === null) await join(place, person.user_id, person.deactivated_level ?? 1);
-}
-
-/**
- * Makes the person a member. Nobody is mailed of it: of the first run over a company each of its
- * people would get as many mails as there are.
- */
-export async function join({ tx, directory }: Place, user_id: number, level: Level): Promise<void> {
-  await insertMember(tx, directory.organization.id, user_id, level);
+async function activate({ tx, directory }: Place, person: PersonRow): Promise<void> {
+  const { user_id, email, member_id, deactivated_level } = person;
+  if (!person.is_account_active) throw inactiveAccount(email);
+  await keepPerson(tx, directory, user_id, { deactivated_level: null });
+  if (member_id === null)
+    await insertMember(tx, directory.organization.id, user_id, deactivated_level ?? 1);
 }
 
 /** 409: the operator of the server has closed the account. */

@@ -113,8 +113,10 @@ export async function findPerson(
   lock?: 'lock',
 ): Promise<PersonRow | undefined> {
   if (!isUuid(uuid)) return undefined;
+  // Only whom the directory sees: it neither waits for, nor holds, the accounts of others.
   if (lock !== undefined)
-    await db.row(sql`SELECT 1 FROM users WHERE uuid = ${uuid}::uuid FOR NO KEY UPDATE`);
+    await db.row(sql`SELECT 1 FROM users WHERE id = (SELECT p.user_id FROM ${peopleOf(place)} p
+      WHERE p.uuid = ${uuid}::uuid) FOR NO KEY UPDATE`);
   return db.row<PersonRow>(
     sql`SELECT ${columns(place)} FROM ${peopleOf(place)} p WHERE p.uuid = ${uuid}::uuid`,
   );
@@ -149,6 +151,16 @@ export async function forgetPerson(
     WHERE g.id = gm.group_id AND g.domain_id = ${domain_id}::uuid AND gm.user_id = ${user_id}`);
   await tx.run(sql`DELETE FROM scim_users WHERE domain_id = ${domain_id}::uuid
     AND user_id = ${user_id}`);
+}
+
+/** The address is somebody's again, by the word of the directory itself. */
+export async function takeAddress(
+  tx: Transaction,
+  { domain_id }: DomainPlace,
+  email: string,
+): Promise<void> {
+  await tx.run(sql`DELETE FROM scim_left_addresses WHERE domain_id = ${domain_id}::uuid
+    AND address_hash = scim_address_hash(${email})`);
 }
 
 /** Is the account a member of another organization, where this directory decides nothing? */

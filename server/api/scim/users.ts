@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import { deleteInvite } from '../invites/store.ts';
-import { deleteMember } from '../members/store.ts';
+import { deleteMember, insertMember } from '../members/store.ts';
 import { getStanding } from '../single_sign_on/store.ts';
 import { findIdentityById, findUserByEmail, insertUser, updateUser } from '../users/store.ts';
 import { change } from './calling.ts';
@@ -14,10 +14,10 @@ import { listAnswer, readListQuery, shownOf } from './list_query.ts';
 import { ScimRefused, invalidValue, scim_type, unknown } from './refusal.ts';
 import { objectBody, operationsOfPatch, operationsOfResource } from './sent.ts';
 import { bySayOf, changePerson, getPerson, inactiveAccount } from './user_changes.ts';
-import { join, refuseOnlyOwner, taken } from './user_changes.ts';
+import { refuseOnlyOwner, taken } from './user_changes.ts';
 import { addressOf, addressSent, readUserChange, userResource } from './user_resource.ts';
 import type { UserChange } from './user_resource.ts';
-import { findPerson, forgetPerson, keepPerson, listPeople } from './user_store.ts';
+import { findPerson, forgetPerson, keepPerson, listPeople, takeAddress } from './user_store.ts';
 import type { PersonRow } from './user_store.ts';
 
 const list = '/scim/v2/:domain_id/Users';
@@ -139,27 +139,31 @@ async function createPerson(deps: Deps, request: FastifyRequest, reply: FastifyR
   }
 }
 
-/** Creates the account where there is none, and makes it a member unless it comes deactivated. */
+/**
+ * Creates the account where there is none, and makes it a member unless it comes deactivated.
+ * Nobody is mailed of it: of the first run over a company each of its people would get as many
+ * mails as there are.
+ */
 async function create(place: Place, email: string, sent: UserChange): Promise<PersonRow> {
   const { tx, deps, directory, record } = place;
   const { is_active = true, external_id = null } = sent;
-  const account = await findAccount(place, email, sent);
-  const { user_id } = account;
+  const { user_id, uuid, is_new } = await findAccount(place, email, sent);
   const standing = await getStanding(
     tx,
     { organization_id: directory.organization.id, user_id, email },
     deps.clock.now(),
   );
-  const level = standing.invite_level ?? 1;
+  // An owner's invite makes an owner of whoever accepts it; here nobody has.
+  const level = standing.invite_level === 15 ? 8 : (standing.invite_level ?? 1);
   const deactivated_level = is_active ? null : 1;
   await keepPerson(tx, directory, user_id, { external_id, deactivated_level });
+  await takeAddress(tx, directory, email);
   if (is_active) {
-    await join(place, user_id, level);
+    await insertMember(tx, directory.organization.id, user_id, level);
     if (standing.invite_id !== null) await deleteInvite(tx, standing.invite_id);
   }
   await settleLevels(tx, directory, false, user_id);
-  const person = await getPerson(place, account.uuid);
-  const { is_new } = account;
+  const person = await getPerson(place, uuid);
   const invite_id = is_active ? standing.invite_id : null;
   const facts = { level: person.level, invite_id, external_id, has_new_account: is_new };
   record({
@@ -186,7 +190,7 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
     const fields = { email, password_hash: null, first_name, last_name };
     const { id, uuid } = await insertUser(tx, fields);
     await updateUser(tx, id, { is_email_verified: true });
-    return { user_id: id, uuid, email, first_name, last_name, is_new: true };
+    return { user_id: id, uuid, is_new: true };
   }
   const seen = await findPerson(tx, directory, known.uuid, 'lock');
   if (seen !== undefined) throw alreadyThere(seen);
@@ -197,13 +201,12 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
     throw new ScimRefused(
       409,
       'uniqueness',
-      `There is an account ${email} whose address was never verified, so it may not be this ` +
-        'person’s: let them verify it, or invite them, and then provision them again.',
+      `There is an account ${email} whose address was never verified, so it may be somebody ` +
+        'else’s: let the person choose a new password with “Forgot your password?”, which proves ' +
+        'the address and signs everybody else out, and then provision them again.',
     );
-  const { id: user_id, uuid } = account;
   // What somebody calls themselves elsewhere stays until the directory changes it.
-  const names = { first_name: account.first_name, last_name: account.last_name };
-  return { user_id, uuid, email: account.email, ...names, is_new: false };
+  return { user_id: account.id, uuid: account.uuid, is_new: false };
 }
 
 function alreadyThere({ email, uuid, member_id }: PersonRow): ScimRefused {

@@ -93,7 +93,7 @@ async function look(
   const joins =
     !standing.is_member &&
     !standing.is_deactivated &&
-    (standing.invite_id !== null || letsIn(home, vouched.method));
+    (standing.invite_id !== null || (!standing.is_left && letsIn(home, vouched.method)));
   return { vouched, home, account, standing, joins };
 }
 
@@ -118,6 +118,13 @@ function refuse({ vouched: { email, method }, home, account, standing, joins }: 
     throw new SignInRefused(
       'sso_enforced',
       `The domain of ${email} asks for sign-ins through ${enforced}.`,
+    );
+  if (!isExpected && standing.is_left)
+    throw new SignInRefused(
+      'deactivated',
+      `Somebody whom the directory of ${home?.domain.domain} knows had the address ${email} ` +
+        'before, so it lets nobody in by itself: let the directory create the person, or invite ' +
+        'them.',
     );
   if (account === undefined && (home === undefined || !isExpected))
     throw new SignInRefused(

@@ -9,7 +9,7 @@ import { findVerifiedDomain } from '../domains/store.ts';
 import type { VerifiedDomain } from '../domains/store.ts';
 import { isExpired } from '../invites/store.ts';
 import type { Level } from '../members/schema.ts';
-import { isBarred } from '../scim/store.ts';
+import { isBarred, isLeft } from '../scim/store.ts';
 import type { Outcome, Received } from './outcome.ts';
 
 /** A sign-in has to come to its end within this time: 10 minutes. */
@@ -184,14 +184,16 @@ export async function holdHome(
 
 /**
  * How a person stands: the open invite to the organization, membership there, whether its directory
- * has deactivated them, and whether they are a member of, or invited to, any organization. An
- * invite counts not while they are deactivated.
+ * has deactivated them, whether the address is one that somebody in its hands has left, and whether
+ * they are a member of, or invited to, any organization. An invite counts not while they are
+ * deactivated.
  */
 export type Standing = {
   invite_id: string | null;
   invite_level: Level | null;
   is_member: boolean;
   is_deactivated: boolean;
+  is_left: boolean;
   is_awaited: boolean;
 };
 
@@ -222,6 +224,7 @@ export async function getStanding(
     SELECT here.id AS invite_id, here.level AS invite_level, EXISTS (SELECT 1 FROM memberships
       WHERE organization_id = ${organization_id}::uuid) AS is_member,
       ${isBarred(sql`${organization_id}::uuid`, user)} AS is_deactivated,
+      ${isLeft(sql`${organization_id}::uuid`, email)} AS is_left,
       EXISTS (SELECT 1 FROM memberships UNION ALL SELECT 1 FROM open) AS is_awaited
     FROM (SELECT 1) AS asked LEFT JOIN open here
       ON here.organization_id = ${organization_id}::uuid`);
