@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { storedEvents, storedPeople } from '../../../test/factories/events/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { PostHog } from 'posthog-node';
 import { node_clients } from '../../../test/sdks/node_clients.ts';
 
-let harness: Harness;
 let address: string;
-before(async () => {
-  harness = await openHarness();
-  address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+const harness = aroundTests(openHarness, async (opened) => {
+  address = await opened.app.listen({ host: '127.0.0.1', port: 0 });
 });
-after(() => harness.close());
 
 /** How many requests a path has answered with the status. */
 async function answered(path: string, status = 200): Promise<number> {
