@@ -51,11 +51,10 @@ test('a client that hears of 413 halves its batches, and all of it is stored', a
   await client.shutdown();
   assert.ok((await answered('/batch/', 413)) > 0);
   // Their names alone: the rest is 23 MB.
-  const found = await harness.deps.clickhouse.query({
+  const found = await harness.deps.clickhouse.rows<{ event: string }>({
     query: 'SELECT event FROM events WHERE team_id = {team_id:Int64}',
     query_params: { team_id: project.id },
-    format: 'JSONEachRow',
   });
-  const stored = (await found.json<{ event: string }>()).map(({ event }) => event);
+  const stored = found.map(({ event }) => event);
   assert.deepEqual(stored.sort(), numbers.map((number) => `large ${number}`).sort());
 });

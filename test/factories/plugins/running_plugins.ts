@@ -145,14 +145,12 @@ export async function storedEvents(
 ): Promise<
   { uuid: string; event: string; distinct_id: string; properties: string; timestamp: string }[]
 > {
-  const found = await harness.deps.clickhouse.query({
+  return harness.deps.clickhouse.rows({
     query:
       'SELECT uuid, event, distinct_id, properties, timestamp FROM events WHERE team_id = ' +
       '{team_id:Int64} ORDER BY inserted_at, uuid',
     query_params: { team_id },
-    format: 'JSONEachRow',
   });
-  return found.json();
 }
 
 /**
