@@ -70,6 +70,12 @@ const viaSession = (setting: Setting, method: string, path: string, body?: unkno
     ...(body === undefined ? {} : { body }),
   });
 const viaDatabase = async (statement: Sql) => assert.equal(await harness.deps.db.run(statement), 1);
+const ofMember = ({ home }: Setting) =>
+  sql`user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`;
+const lowerLevel = (setting: Setting) =>
+  viaDatabase(sql`UPDATE members SET level = 1 WHERE ${ofMember(setting)}`);
+const removeOwner = (setting: Setting) =>
+  viaDatabase(sql`DELETE FROM members WHERE ${ofMember(setting)}`);
 
 /** What happens, what is asked before and after it, and the status after it (2xx before). */
 type Case = {
@@ -136,41 +142,25 @@ const cases: Case[] = [
   },
   {
     what: "its owner's level falls below what the change needs",
-    happens: ({ home }) =>
-      viaDatabase(
-        sql`UPDATE members SET level = 1 WHERE user_id = ${home.user.id}
-          AND organization_id = ${home.organization.id}::uuid`,
-      ),
+    happens: lowerLevel,
     asked: rename,
     status: 403,
   },
   {
     what: "its owner's level falls, in a project",
-    happens: ({ home }) =>
-      viaDatabase(
-        sql`UPDATE members SET level = 1 WHERE user_id = ${home.user.id}
-          AND organization_id = ${home.organization.id}::uuid`,
-      ),
+    happens: lowerLevel,
     asked: renameProject,
     status: 403,
   },
   {
     what: 'its owner is removed from the organization',
-    happens: ({ home }) =>
-      viaDatabase(
-        sql`DELETE FROM members WHERE user_id = ${home.user.id}
-          AND organization_id = ${home.organization.id}::uuid`,
-      ),
+    happens: removeOwner,
     asked: readProject,
     status: 404,
   },
   {
     what: 'its owner is removed from the one organization that it is limited to',
-    happens: ({ home }) =>
-      viaDatabase(
-        sql`DELETE FROM members WHERE user_id = ${home.user.id}
-          AND organization_id = ${home.organization.id}::uuid`,
-      ),
+    happens: removeOwner,
     asked: rename,
     status: 404,
     fields: (home) => ({ scoped_organizations: [home.organization.id] }),
