@@ -1,5 +1,6 @@
-import { randomUUID, verify } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type http from 'node:http';
+import { isGrant } from '../google_grant.ts';
 import type { Outbound } from '../../../server/platform/outbound/outbound.ts';
 import { BigQueryJobs, JobTaken } from './jobs.ts';
 import { JobFailure } from './tables.ts';
@@ -169,26 +170,12 @@ async function answer(store: Store, asked: Asked): Promise<Answer> {
 }
 
 function grant(store: Store, form: URLSearchParams): Answer {
-  const [header = '', claims = '', signature = ''] = (form.get('assertion') ?? '').split('.');
-  const isSigned = verify(
-    'RSA-SHA256',
-    Buffer.from(`${header}.${claims}`),
-    store.public_key,
-    Buffer.from(signature, 'base64url'),
-  );
-  const { iss, aud, exp, scope } = JSON.parse(
-    Buffer.from(claims, 'base64url').toString() || '{}',
-  ) as Record<string, unknown>;
-  const isRight =
-    iss === store.account.client_email &&
-    aud === token_uri &&
-    Number(exp) * 1000 > Date.now() &&
-    String(scope).endsWith('/auth/bigquery');
-  if (
-    form.get('grant_type') !== 'urn:ietf:params:oauth:grant-type:jwt-bearer' ||
-    !isSigned ||
-    !isRight
-  )
+  const account = {
+    public_key: store.public_key,
+    client_email: store.account.client_email,
+    token_url: token_uri,
+  };
+  if (!isGrant(form, account, /\/auth\/bigquery$/))
     throw new Refused(400, 'invalid_grant', 'Invalid JWT Signature.');
   const access_token = `token-${randomUUID()}`;
   store.tokens.add(access_token);
