@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenLocally } from '../servers/loopback.ts';
 
 /**
  * What happens to a request: the connection is cut before it is passed on, in the middle of its
@@ -51,16 +51,13 @@ export async function openFaultProxy(address: string, next: () => Fault): Promis
     if (has_events) happened.push(fault);
     await answer(address, { request, response, body }, fault);
   }
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, close } = await listenLocally(server);
   return {
-    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: `http://127.0.0.1:${port}`,
     happened,
     close: async () => {
       while (under_way.size > 0) await Promise.all(under_way);
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
+      await close();
     },
   };
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { once } from 'node:events';
+import { listenLocally } from '../../servers/loopback.ts';
 import type { Answer, Harness, TestOrganization } from '../../harness.ts';
 import { emptyRecord, platformInMemory } from './plugin_sandbox.ts';
 import { packageFiles, writtenPlugin } from './plugins.ts';
@@ -38,18 +37,13 @@ export async function openPluginTarget(): Promise<PluginTarget> {
   const server = createServer(
     (request, response) => void serve(request, response).catch(() => response.destroy()),
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, close } = await listenLocally(server);
   const target: PluginTarget = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     taken: [],
     answer: () => undefined,
     before_answer: async () => {},
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
   return target;
 }
