@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { listenLocally } from '../servers/loopback.ts';
 
 /**
@@ -45,7 +46,7 @@ export async function openFaultProxy(address: string, next: () => Fault): Promis
     void handled.then(() => under_way.delete(handled));
   });
   async function handle(request: http.IncomingMessage, response: http.ServerResponse) {
-    const body = await bodyOf(request);
+    const body = await buffer(request);
     const has_events = request.method === 'POST' && !without_events.test(request.url!);
     const fault = !has_events ? 'none' : isBeacon(request) ? 'delay' : next();
     if (has_events) happened.push(fault);
@@ -104,11 +105,5 @@ async function passOn(address: string, { request, body }: Exchange, cut?: number
   else passed.write(body.subarray(0, cut), () => passed.destroy());
   const [answered] = (await once(passed, 'response')) as [http.IncomingMessage];
   const { connection: _kept, 'transfer-encoding': _sent, ...others } = answered.headers;
-  return { status: answered.statusCode!, headers: others, bytes: await bodyOf(answered) };
-}
-
-async function bodyOf(message: http.IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of message) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
+  return { status: answered.statusCode!, headers: others, bytes: await buffer(answered) };
 }

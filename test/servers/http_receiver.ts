@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import { pipeline } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { listenLocally } from './loopback.ts';
 
@@ -104,10 +105,8 @@ function* endless(): Generator<string> {
 }
 
 async function receive(request: IncomingMessage): Promise<Received> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
   const decompress = decompressors[request.headers['content-encoding'] ?? ''];
-  const bytes = Buffer.concat(chunks);
+  const bytes = await buffer(request);
   return {
     path: request.url ?? '/',
     headers: request.headers,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 import { listenLocally } from '../../servers/loopback.ts';
 import type { Answer, Harness, TestOrganization } from '../../harness.ts';
 import { emptyRecord, platformInMemory } from './plugin_sandbox.ts';
@@ -25,9 +26,7 @@ export type PluginTarget = {
 /** Opens an endpoint that takes everything. */
 export async function openPluginTarget(): Promise<PluginTarget> {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const text = Buffer.concat(parts).toString();
+    const text = await textOf(request);
     const body: unknown = text === '' ? null : JSON.parse(text);
     await target.before_answer(body);
     const status = target.answer(body, request.url ?? '/') ?? 200;

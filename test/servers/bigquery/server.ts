@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type http from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { isGrant } from '../google_grant.ts';
 import type { Outbound } from '../../../server/platform/outbound/outbound.ts';
 import { BigQueryJobs, JobTaken } from './jobs.ts';
@@ -92,12 +93,10 @@ async function handle(
   response: http.ServerResponse,
 ): Promise<void> {
   try {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
     const { status, body, headers } = await answer(store, {
       request,
       url: new URL(request.url ?? '/', 'http://host'),
-      body: Buffer.concat(chunks),
+      body: await buffer(request),
     });
     const lost = store.lost.findIndex((pattern) =>
       pattern.test(`${request.method} ${request.url}`),

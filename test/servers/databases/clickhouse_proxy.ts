@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import { pipeline } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
 import { createZstdDecompress } from 'node:zlib';
 import { listenLocally } from '../loopback.ts';
 
@@ -86,10 +87,4 @@ export async function openClickHouseProxy(
       agent.destroy();
     },
   };
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type http from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { isGrant } from '../google_grant.ts';
 import { openFaultyServer } from '../faulty_server.ts';
 import type { FaultyServer } from '../faulty_server.ts';
@@ -65,9 +66,7 @@ async function handle(
   response: http.ServerResponse,
 ): Promise<void> {
   try {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { status, type, body, headers } = answer(store, request, Buffer.concat(chunks));
+    const { status, type, body, headers } = answer(store, request, await buffer(request));
     response
       .writeHead(status, { ...(type === undefined ? {} : { 'content-type': type }), ...headers })
       .end(body);
