@@ -32,6 +32,7 @@ import type { PlantedSecrets } from './watchers/planted.ts';
 import { watchChanges } from './watchers/recorded.ts';
 import type { RecordedChanges } from './watchers/recorded.ts';
 import { openTestStores } from './harness_stores.ts';
+import type { StoreUrls } from './harness_stores.ts';
 import { withoutDisk } from './without_disk.ts';
 
 export type { Member, TestOrganization };
@@ -49,6 +50,8 @@ export type Answer = {
 export type Harness = {
   deps: Deps;
   app: FastifyInstance;
+  /** Where its stores are, for a process of a test's own. */
+  stores: StoreUrls;
   /**
    * Sends one request through the whole server. Fails the test when the answer is a 500, or is not
    * documented with this status and shape.
@@ -190,7 +193,7 @@ async function openServer(options: HarnessOptions): Promise<Opened> {
       await stores.close();
     }
   };
-  return { deps, app, hiddenRoutes, faultsOf, planted, recorded, lookBack, close };
+  return { deps, app, stores, hiddenRoutes, faultsOf, planted, recorded, lookBack, close };
 }
 
 /** What a test file has of the server that is open for it. */
@@ -201,6 +204,9 @@ function harnessOf(parts: () => Opened, close: () => Promise<void>): Harness {
     },
     get app() {
       return parts().app;
+    },
+    get stores() {
+      return parts().stores;
     },
     hiddenRoutes: () => parts().hiddenRoutes(),
     request: (method, path, sent) => send(parts(), method, path, sent),
@@ -227,10 +233,7 @@ async function closeAll(parts: { close(): Promise<unknown> }[]): Promise<void> {
   await Promise.all(parts.map((part) => part.close()));
 }
 
-type Opened = {
-  deps: Deps;
-  app: FastifyInstance;
-  hiddenRoutes: Harness['hiddenRoutes'];
+type Opened = Pick<Harness, 'deps' | 'app' | 'stores' | 'hiddenRoutes'> & {
   faultsOf: () => string[];
   planted: PlantedSecrets;
   recorded: RecordedChanges;

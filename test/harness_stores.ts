@@ -15,8 +15,11 @@ const migrations = fileURLToPath(new URL('../migrations', import.meta.url));
 /** Where nothing listens: for test files that say they do without ClickHouse. */
 const no_clickhouse_url = 'http://127.0.0.1:9/none';
 
+/** The URLs of both stores of a server. */
+export type StoreUrls = { database_url: string; clickhouse_url: string };
+
 /** A migrated database in each store that belongs to one test file. `close` removes them. */
-export type TestStores = { database_url: string; clickhouse_url: string; close(): Promise<void> };
+export type TestStores = StoreUrls & { close(): Promise<void> };
 
 /**
  * Opens the stores of one test file: a fresh database in those of `SLUICE_TEST_DATABASE_URL` and

@@ -121,14 +121,12 @@ async function contentsOf(
   const contents: Record<string, PlaceContents> = {};
   for (const place of places) contents[place.name] = await place.read(needle);
   for (const table of ['events', 'persons'] as const) {
-    const result = await deployment.clickhouse.query({
+    const [row] = await deployment.clickhouse.rows<PlaceContents>({
       query: `SELECT toUInt32(countIf(NOT is_named)) AS rows, toUInt32(countIf(is_named)) AS named,
           toString(sumIf(hash, NOT is_named)) AS others
         FROM (SELECT cityHash64(*) AS hash,
           position(concat(distinct_id, properties), '${needle}') > 0 AS is_named FROM ${table})`,
-      format: 'JSONEachRow',
     });
-    const [row] = await result.json<PlaceContents>();
     contents[`the store's ${table}`] = row!;
   }
   return contents;
@@ -216,13 +214,10 @@ async function search(
   text: string,
 ): Promise<string[]> {
   // What the exported table's server keeps for a while of rows that were rewritten is its own.
-  const result = await clickhouse.query({
+  const result = await clickhouse.rows<{ path: string }>({
     query: `SELECT arrayJoin(data_paths) AS path FROM system.tables WHERE database = 'warehouse'`,
-    format: 'JSONEachRow',
   });
-  const theirs = (await result.json<{ path: string }>()).map(
-    ({ path }) => path.split('/').findLast((part) => part !== '') ?? '',
-  );
+  const theirs = result.map(({ path }) => path.split('/').findLast((part) => part !== '') ?? '');
   await db.text('VACUUM');
   await db.text('CHECKPOINT');
   const faults: string[] = [];

@@ -89,13 +89,10 @@ async function findTables({ warehouse }: Deployment): Promise<Leftovers> {
 }
 
 async function findQueries({ clickhouse }: Deployment): Promise<Leftovers> {
-  const answer = await clickhouse.query({
+  const answer = await clickhouse.rows<{ query: string }>({
     query:
       'SELECT substring(query, 1, 80) AS query FROM system.processes WHERE elapsed > 5 AND ' +
       "query NOT LIKE '%system.processes%'",
-    format: 'JSONEachRow',
   });
-  return {
-    'queries of dead workers': (await answer.json<{ query: string }>()).map(({ query }) => query),
-  };
+  return { 'queries of dead workers': answer.map(({ query }) => query) };
 }

@@ -5,26 +5,17 @@ import {
   StorageSharedKeyCredential,
   generateBlobSASQueryParameters,
 } from '@azure/storage-blob';
+import { destinationDeps } from './destination_deps.ts';
 import { betweenFiles } from '../between_files.ts';
 import { openAzureServer } from '../servers/object_stores/azure_server.ts';
 import type { AzureServer } from '../servers/object_stores/azure_server.ts';
-import { silentLog } from '../../server/platform/log.ts';
-import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { AzureBlobConfig } from '../../server/engine/destinations/azureblob/config.ts';
 
 /** The container of the tests. */
 export const container_name = 'test-container';
 
-/** The guard; closed after the tests of the files that import it. */
-export const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-
 /** What the server gives to the destination. */
-export const deps = {
-  log: silentLog(),
-  outbound,
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
+export const deps = destinationDeps();
 
 /** Azurite. */
 export let server: AzureServer;
@@ -65,7 +56,7 @@ export const openAroundTests = betweenFiles(
     base = { container_name, prefix: '', account_name, account_key, endpoint_url };
   },
   async () => {
-    await outbound.close();
+    await deps.outbound.close();
     await server.close();
   },
 );

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before } from 'node:test';
+import { destinationDeps } from './destination_deps.ts';
 import {
   freshDelivery as contractDelivery,
   uuid_only,
@@ -15,7 +16,6 @@ import type { NonRetryableError, RetryableError } from '../../server/engine/dest
 import type { BigQueryConfig } from '../../server/engine/destinations/bigquery/config.ts';
 import { selectFor } from '../../server/engine/formats/select.ts';
 import type { Column } from '../../server/engine/models/column.ts';
-import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import { openBigQueryServer } from '../servers/bigquery/server.ts';
@@ -45,10 +45,7 @@ export function openAroundTests(): void {
     clickhouse = openClickHouseBytes();
     uuids = await fileOf(uuid_only, "values('uuid String', 'one', 'two')");
     deps = {
-      log: silentLog(),
-      outbound: server.reroute(outbound),
-      export_dir: '/nowhere',
-      signal: new AbortController().signal,
+      ...destinationDeps(server.reroute(outbound)),
       encodeRow: clickhouse.encodeRow,
     };
   });

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { zstdCompressSync } from 'node:zlib';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient } from '@clickhouse/client';
+import { destinationDeps } from './destination_deps.ts';
 import { betweenFiles } from '../between_files.ts';
 import { openClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
 import type { ClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
@@ -13,20 +14,12 @@ import { uuidDelivery } from '../servers/databases/postgres_destination.ts';
 import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
 import type { EmbeddedStore } from '../../server/platform/embedded/supervise.ts';
 import { silentLog } from '../../server/platform/log.ts';
-import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import { RetryableError } from '../../server/engine/destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../server/engine/destination/destination.ts';
 import type { ClickHouseConfig } from '../../server/engine/destinations/clickhouse/config.ts';
 
-const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-
 /** What the server gives to the destination. */
-export const deps = {
-  log: silentLog(),
-  outbound,
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
+export const deps = destinationDeps();
 
 let folder: string;
 
@@ -132,7 +125,7 @@ export const openAroundTests = betweenFiles(
     await client.close();
     await proxy.close();
     await store.stop();
-    await outbound.close();
+    await deps.outbound.close();
     await rm(folder, { recursive: true, force: true });
   },
 );

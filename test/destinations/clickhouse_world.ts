@@ -4,23 +4,15 @@ import type { ClickHouseClient } from '@clickhouse/client';
 import { betweenFiles } from '../between_files.ts';
 import { openClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
 import type { ClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
+import { destinationDeps } from './destination_deps.ts';
 import type { Config } from './destination_world.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
-import { silentLog } from '../../server/platform/log.ts';
-import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import { identifier } from '../../server/engine/formats/expression.ts';
 import type { ClickHouseConfig } from '../../server/engine/destinations/clickhouse/config.ts';
 
-const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-
 /** What the server gives to the destination. */
-export const deps = {
-  log: silentLog(),
-  outbound,
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
+export const deps = destinationDeps();
 
 let stores: TestStores;
 
@@ -97,7 +89,7 @@ export const openAroundTests = betweenFiles(
     page.close();
     await secure.close();
     await plain.close();
-    await outbound.close();
+    await deps.outbound.close();
     await stores.close();
   },
 );

@@ -1,7 +1,7 @@
+import { destinationDeps } from './destination_deps.ts';
 import { betweenFiles } from '../between_files.ts';
 import { openGcsServer } from '../servers/object_stores/gcs_server.ts';
 import type { GcsServer } from '../servers/object_stores/gcs_server.ts';
-import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { DestinationDeps } from '../../server/engine/destination/destination.ts';
 import type { GcsConfig } from '../../server/engine/destinations/gcs/config.ts';
@@ -34,12 +34,7 @@ export const accountWith = (changes: object) =>
 export const openAroundTests = betweenFiles(
   async () => {
     server = await openGcsServer([bucket_name]);
-    deps = {
-      log: silentLog(),
-      outbound: server.reroute(outbound),
-      export_dir: '/nowhere',
-      signal: new AbortController().signal,
-    };
+    deps = destinationDeps(server.reroute(outbound));
     const { service_account_json, endpoint: endpoint_url } = server;
     base = { bucket_name, prefix: '', service_account_json, endpoint_url };
   },

@@ -1,19 +1,11 @@
+import { destinationDeps } from './destination_deps.ts';
 import { betweenFiles } from '../between_files.ts';
 import { openHttpReceiver } from '../servers/http_receiver.ts';
 import type { HttpReceiver } from '../servers/http_receiver.ts';
-import { silentLog } from '../../server/platform/log.ts';
-import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { HttpConfig } from '../../server/engine/destinations/http/config.ts';
 
-const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-
 /** What the server gives to the destination. */
-export const deps = {
-  log: silentLog(),
-  outbound,
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
+export const deps = destinationDeps();
 
 /** The token that the guarded paths of the receiver ask for. */
 export const token = 'token-for-"tests"';
@@ -51,6 +43,6 @@ export const openAroundTests = betweenFiles(
   async () => {
     await receiver.close();
     await secure.close();
-    await outbound.close();
+    await deps.outbound.close();
   },
 );

@@ -1,25 +1,17 @@
 import { describe, test } from 'node:test';
 import type { Connection, RowDataPacket } from 'mysql2/promise';
+import { destinationDeps } from './destination_deps.ts';
 import type { Config } from './destination_world.ts';
 import { betweenFiles } from '../between_files.ts';
 import { mariaDbMissing, openMariaDb } from '../servers/databases/mariadb_server.ts';
 import type { MariaDbServer } from '../servers/databases/mariadb_server.ts';
 import { openMySqlProxy } from '../servers/databases/mysql_proxy.ts';
 import type { MySqlProxy } from '../servers/databases/mysql_proxy.ts';
-import { silentLog } from '../../server/platform/log.ts';
-import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import { quoted } from '../../server/engine/destinations/mysql/config.ts';
 import type { MySqlConfig } from '../../server/engine/destinations/mysql/config.ts';
 
-const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-
 /** What the server gives to the destination. */
-export const deps = {
-  log: silentLog(),
-  outbound,
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
+export const deps = destinationDeps();
 
 let server: MariaDbServer;
 
@@ -53,7 +45,7 @@ const openServer = betweenFiles(
     await secure.close();
     await plain.close();
     await server.close();
-    await outbound.close();
+    await deps.outbound.close();
   },
 );
 

@@ -1,9 +1,8 @@
 import type { RowDataPacket } from 'mysql2/promise';
+import { destinationDeps } from './destination_deps.ts';
 import type { Sink } from '../../server/engine/destination/destination.ts';
 import type { MySqlConfig } from '../../server/engine/destinations/mysql/config.ts';
 import { mysql } from '../../server/engine/destinations/mysql/mysql.ts';
-import { silentLog } from '../../server/platform/log.ts';
-import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { DeliveryOrders, KillPlace } from '../processes/killed_delivery.ts';
 import { openMariaDb } from '../servers/databases/mariadb_server.ts';
 import type { MariaDbServer } from '../servers/databases/mariadb_server.ts';
@@ -16,13 +15,7 @@ export type MySqlOrders = DeliveryOrders & { config: MySqlConfig };
 
 /** A MariaDB that deliveries of whole numbers go to, for the tests of one file. */
 export class MySqlWorld {
-  readonly outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-  readonly deps = {
-    log: silentLog(),
-    outbound: this.outbound,
-    export_dir: '/nowhere',
-    signal: new AbortController().signal,
-  };
+  readonly deps = destinationDeps();
   server!: MariaDbServer;
   proxy!: MySqlProxy;
   private places = 0;
@@ -36,7 +29,7 @@ export class MySqlWorld {
   async stop(): Promise<void> {
     await this.proxy.close();
     await this.server.close();
-    await this.outbound.close();
+    await this.deps.outbound.close();
   }
 
   async rows<Row>(statement: string): Promise<Row[]> {

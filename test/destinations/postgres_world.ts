@@ -1,23 +1,15 @@
 import pg from 'pg';
+import { destinationDeps } from './destination_deps.ts';
 import type { Config } from './destination_world.ts';
 import { betweenFiles } from '../between_files.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { openPostgresProxy } from '../servers/databases/postgres_proxy.ts';
 import type { PostgresProxy } from '../servers/databases/postgres_proxy.ts';
-import { silentLog } from '../../server/platform/log.ts';
-import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { PostgresConfig } from '../../server/engine/destinations/postgres/config.ts';
 
-const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-
 /** What the server gives to the destination. */
-export const deps = {
-  log: silentLog(),
-  outbound,
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
+export const deps = destinationDeps();
 
 let stores: TestStores;
 
@@ -73,7 +65,7 @@ export const openAroundTests = betweenFiles(
     await pool.end();
     await secure.close();
     await plain.close();
-    await outbound.close();
+    await deps.outbound.close();
     await stores.close();
   },
 );

@@ -11,8 +11,7 @@ import type { Delivery } from '../../server/engine/destination/destination.ts';
 import type { RedshiftConfig } from '../../server/engine/destinations/redshift/config.ts';
 import { redshift } from '../../server/engine/destinations/redshift/redshift.ts';
 import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
-import { silentLog } from '../../server/platform/log.ts';
-import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import { destinationDeps } from './destination_deps.ts';
 import type { Config, DestinationUnderTest } from './destination_world.ts';
 import type { DeliveryOrders } from '../processes/killed_delivery.ts';
 import { openTestStores } from '../harness_stores.ts';
@@ -34,13 +33,7 @@ export const deliveryOf = (changes: Partial<Delivery> = {}): Delivery =>
  * What passes for a Redshift cluster, in one mode; with COPY its bucket too.
  */
 export class RedshiftWorld {
-  readonly outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-  readonly deps = {
-    log: silentLog(),
-    outbound: this.outbound,
-    export_dir: '/nowhere',
-    signal: new AbortController().signal,
-  };
+  readonly deps = destinationDeps();
   readonly mode: 'INSERT' | 'COPY';
   pool!: pg.Pool;
   server!: RedshiftServer;
@@ -104,7 +97,7 @@ export class RedshiftWorld {
     await this.pool.end();
     await this.server.close();
     if (this.mode === 'COPY') await this.bucket.close();
-    await this.outbound.close();
+    await this.deps.outbound.close();
     await this.stores.close();
   }
 
@@ -145,9 +138,12 @@ export class RedshiftWorld {
       endpoint_url: endpoint,
     };
     const keys = this.bucket.openUploads(bucket_name).filter((key) => key.startsWith(`${prefix}/`));
-    for await (const key of openBucket(place, this.outbound, this.deps.signal).list(`${prefix}/`, {
-      direct: false,
-    }))
+    for await (const key of openBucket(place, this.deps.outbound, this.deps.signal).list(
+      `${prefix}/`,
+      {
+        direct: false,
+      },
+    ))
       keys.push(key);
     return keys;
   }

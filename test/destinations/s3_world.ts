@@ -1,26 +1,17 @@
 import { Readable } from 'node:stream';
+import { destinationDeps } from './destination_deps.ts';
 import type { Config } from './destination_world.ts';
 import { betweenFiles } from '../between_files.ts';
 import { openS3Server } from '../servers/object_stores/s3_server.ts';
 import type { S3Server } from '../servers/object_stores/s3_server.ts';
-import { silentLog } from '../../server/platform/log.ts';
-import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
 import type { S3Config } from '../../server/engine/destinations/s3/config.ts';
 
 /** The bucket of the tests. */
 export const bucket_name = 'test-bucket';
 
-/** The guard; closed after the tests of the files that import it. */
-export const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
-
 /** What the server gives to the destination. */
-export const deps = {
-  log: silentLog(),
-  outbound,
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
+export const deps = destinationDeps();
 
 /** The store; opened before the tests of the files that import it, and closed after them. */
 export let server: S3Server;
@@ -29,7 +20,8 @@ export let server: S3Server;
 export let base: S3Config;
 
 /** The bucket as the destination opens it. */
-export const bucketOf = (config: Config) => openBucket(config as S3Config, outbound, deps.signal);
+export const bucketOf = (config: Config) =>
+  openBucket(config as S3Config, deps.outbound, deps.signal);
 
 /** The folder that is one place alone. */
 export const topOf = (config: Config) => String(config['prefix']).split('/')[0] ?? '';
@@ -65,7 +57,7 @@ export const openAroundTests = betweenFiles(
     };
   },
   async () => {
-    await outbound.close();
+    await deps.outbound.close();
     await server.close();
   },
 );

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { beforeEach } from 'node:test';
 import tls from 'node:tls';
 import pg from 'pg';
+import { destinationDeps } from './destination_deps.ts';
 import { betweenFiles } from '../between_files.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
@@ -10,7 +11,6 @@ import { proxyCertificate } from '../servers/databases/postgres_proxy.ts';
 import { openSnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeFault as Fault } from '../servers/snowflake/state.ts';
-import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import type { Delivery, Sink, SliceOutcome } from '../../server/engine/destination/destination.ts';
@@ -51,9 +51,7 @@ export const open = (
   changes: Partial<SnowflakeConfig> = {},
 ): Promise<Sink> =>
   snowflake.open({ ...config, ...changes }, given, {
-    log: silentLog(),
-    outbound,
-    export_dir: '/nowhere',
+    ...destinationDeps(outbound),
     signal,
   });
 

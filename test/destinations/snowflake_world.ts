@@ -4,21 +4,19 @@ import tls from 'node:tls';
 import pg from 'pg';
 import { betweenFiles } from '../between_files.ts';
 import { tablesIn } from '../factories/batch_exports/deliveries.ts';
+import { destinationDeps } from './destination_deps.ts';
 import type { Config } from './destination_world.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { proxyCertificate } from '../servers/databases/postgres_proxy.ts';
 import { openSnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeServer } from '../servers/snowflake/server.ts';
-import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
-import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import type { DestinationDeps } from '../../server/engine/destination/destination.ts';
 import { quoted } from '../../server/engine/sql_tables/layout.ts';
 import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake/config.ts';
 
 let stores: TestStores;
-let outbound: Outbound;
 
 /**
  * What the server gives to the destination; opened before the tests of the files that import it,
@@ -75,13 +73,7 @@ export async function leftovers(config: Config): Promise<string[]> {
 /** Opens what this file exports; for files that need it, one after the other. */
 export const openAroundTests = betweenFiles(
   async () => {
-    outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
-    deps = {
-      log: silentLog(),
-      outbound,
-      export_dir: '/nowhere',
-      signal: new AbortController().signal,
-    };
+    deps = destinationDeps(openOutbound({ allow: ['127.0.0.0/8', '::1'] }));
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
     stores = await openTestStores({ clickhouse: false });
     pool = new pg.Pool({
@@ -99,7 +91,7 @@ export const openAroundTests = betweenFiles(
     await server.close();
     plain.close();
     await pool.end();
-    await outbound.close();
+    await deps.outbound.close();
     await stores.close();
   },
 );

@@ -7,16 +7,13 @@ import { openClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import { withDatabase } from '../harness_stores.ts';
-import type { TestStores } from '../harness_stores.ts';
+import type { StoreUrls } from '../harness_stores.ts';
 
 /** The secret key of the harness. */
 const secret_key = 'a secret that only tests have, 32 or more';
 
 /** A passphrase that tests back up under. */
 export const passphrase = 'one that only tests have';
-
-/** The URLs of both stores of a server. */
-export type StoreUrls = { database_url: string; clickhouse_url: string };
 
 /** Commands on these stores, with a data folder of their own; what they say is kept. */
 export function commandOn(
@@ -39,7 +36,7 @@ export function commandOn(
 }
 
 /** Empty databases beside those of a test, to restore into, and a folder. */
-export async function openEmptyStores(stores: TestStores, name: string) {
+export async function openEmptyStores(stores: StoreUrls, name: string) {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-restored-'));
   const db = openDatabase(stores.database_url, {
     connections_max: 1,

@@ -1,8 +1,11 @@
 import { after, before } from 'node:test';
+import { sendDueNotices } from '../../server/engine/notices/send.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openMail } from '../../server/platform/mail/mail.ts';
+import type { Mail } from '../../server/platform/mail/mail.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness } from '../harness.ts';
+import { openWebhook } from './notices.ts';
 import { openHttpReceiver } from '../servers/http_receiver.ts';
 import type { HttpReceiver } from '../servers/http_receiver.ts';
 import { openMailServer } from '../servers/mail_server.ts';
@@ -35,3 +38,13 @@ export function openAroundTests(now: () => number): void {
     await Promise.all([relay.close(), receiver.close()]);
   });
 }
+
+/** Sends what is due, as a worker does. */
+export const send = (
+  options: Parameters<typeof sendDueNotices>[1] = {},
+  mail: Mail = harness.deps.mail,
+) => sendDueNotices({ ...harness.deps, mail, public_url: harness.deps.config.public_url }, options);
+
+/** An organization whose export has a webhook at `receiver`. */
+export const withWebhook = (fields: Record<string, unknown> = {}) =>
+  openWebhook(harness, receiver, fields);

@@ -4,7 +4,7 @@ import { openGcsServer } from '../servers/object_stores/gcs_server.ts';
 import { openS3Server } from '../servers/object_stores/s3_server.ts';
 import type { FaultCase, OpenFaults } from './matrix.ts';
 import { azurePlaces, bucket_name, gcsPlaces, s3Places } from './object_places.ts';
-import { answered, awayWhenCancelled, configured, hanging, silent } from './object_ways.ts';
+import { answering, awayWhenCancelled, configured, hanging, silent } from './object_ways.ts';
 import type { Store } from './object_ways.ts';
 
 /** Faults of stores of objects, on stand-ins that are closed with `close`. */
@@ -32,6 +32,7 @@ export async function openObjectFaults(): Promise<OpenFaults> {
 }
 
 function s3Faults(store: Store): FaultCase[] {
+  const writing = answering(store, /^(PUT|POST) /);
   return [
     configured(store, 'the wrong secret', 'authentication_failed', {
       aws_secret_access_key: 'wrong',
@@ -46,28 +47,16 @@ function s3Faults(store: Store): FaultCase[] {
     configured(store, 'the metadata service of a cloud', 'outbound_refused', {
       endpoint_url: 'http://169.254.169.254',
     }),
-    answered(
-      store,
-      'a policy denies writing',
-      /^(PUT|POST) /,
-      403,
-      'AccessDenied',
-      'permission_denied',
-      'Failed',
-    ),
-    answered(
-      store,
+    writing('a policy denies writing', 403, 'AccessDenied', 'permission_denied', 'Failed'),
+    writing(
       'the bucket is in another region',
-      /^(PUT|POST) /,
       400,
       'AuthorizationHeaderMalformed',
       'wrong_region',
       'Failed',
     ),
-    answered(
-      store,
+    writing(
       'the key of the encryption is gone',
-      /^(PUT|POST) /,
       400,
       'KMS.NotFoundException',
       'kms_key_unusable',
@@ -81,38 +70,13 @@ function s3Faults(store: Store): FaultCase[] {
 
 /** What passes by itself, so that the run is tried again; and a part that came damaged. */
 function s3Passing(store: Store): FaultCase[] {
+  const writing = answering(store, /^(PUT|POST) /);
   return [
-    answered(
-      store,
-      '500 three times',
-      /^(PUT|POST) /,
-      500,
-      'InternalError',
-      'store_fault',
-      'tried again',
-    ),
-    answered(
-      store,
-      'it asks to slow down three times',
-      /^(PUT|POST) /,
-      503,
-      'SlowDown',
-      'throttled',
-      'tried again',
-    ),
-    answered(
-      store,
-      'a part is not what was sent',
-      /^(PUT|POST) /,
-      400,
-      'BadDigest',
-      'request_refused',
-      'Failed',
-    ),
-    answered(
-      store,
+    writing('500 three times', 500, 'InternalError', 'store_fault', 'tried again'),
+    writing('it asks to slow down three times', 503, 'SlowDown', 'throttled', 'tried again'),
+    writing('a part is not what was sent', 400, 'BadDigest', 'request_refused', 'Failed'),
+    answering(store, /^POST .*uploadId/)(
       'the upload is gone when it is to be shown',
-      /^POST .*uploadId/,
       404,
       'NoSuchUpload',
       'slice_lost',
@@ -122,6 +86,7 @@ function s3Passing(store: Store): FaultCase[] {
 }
 
 function azureFaults(store: Store): FaultCase[] {
+  const writing = answering(store, /comp=block&/);
   return [
     configured(store, 'the wrong key', 'authentication_failed', {
       account_key: Buffer.from('wrong').toString('base64'),
@@ -129,52 +94,27 @@ function azureFaults(store: Store): FaultCase[] {
     configured(store, 'no such container', 'bucket_missing', {
       container_name: 'no-such-container',
     }),
-    answered(
-      store,
+    writing(
       'a policy denies writing',
-      /comp=block&/,
       403,
       'AuthorizationPermissionMismatch',
       'permission_denied',
       'Failed',
     ),
-    answered(
-      store,
-      'it is busy three times',
-      /comp=block&/,
-      503,
-      'ServerBusy',
-      'throttled',
-      'tried again',
-    ),
+    writing('it is busy three times', 503, 'ServerBusy', 'throttled', 'tried again'),
     silent(store, /comp=block&/),
   ];
 }
 
 function gcsFaults(store: Store): FaultCase[] {
+  const writing = answering(store, /^(PUT|POST) /);
   return [
     configured(store, 'no such bucket', 'bucket_missing', { bucket_name: 'no-such-bucket' }),
     configured(store, 'the metadata service of a cloud', 'outbound_refused', {
       endpoint_url: 'http://169.254.169.254/',
     }),
-    answered(
-      store,
-      'the account may not write',
-      /^(PUT|POST) /,
-      403,
-      'AccessDenied',
-      'permission_denied',
-      'Failed',
-    ),
-    answered(
-      store,
-      '503 three times',
-      /^(PUT|POST) /,
-      503,
-      'ServiceUnavailable',
-      'store_fault',
-      'tried again',
-    ),
+    writing('the account may not write', 403, 'AccessDenied', 'permission_denied', 'Failed'),
+    writing('503 three times', 503, 'ServiceUnavailable', 'store_fault', 'tried again'),
     silent(store, /^(PUT|POST) /),
   ];
 }

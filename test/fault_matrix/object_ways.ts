@@ -31,29 +31,26 @@ export function configured(
   return { destination, fault, code, ending: 'Failed', prepare };
 }
 
-/** The requests below the export's own prefix are answered so, as often as the client tries. */
-export function answered(
-  { destination, server, place }: Store,
-  fault: string,
-  request: RegExp,
-  status: number,
-  name: string,
-  code: string,
-  ending: Ending,
-): FaultCase {
-  const prepare = async (): Promise<Scene> => {
-    const scene = place();
-    const times = ending === 'tried again' && status !== 404 ? tries : 1;
-    const pattern = below(request, scene);
-    return {
-      ...scene,
-      strike: async () =>
-        Array(times)
-          .fill(0)
-          .forEach(() => server.failNext(pattern, status, name)),
+/**
+ * Faults in which the requests below the export's own prefix are answered so, as often as the
+ * client tries.
+ */
+export function answering({ destination, server, place }: Store, request: RegExp) {
+  return (fault: string, status: number, name: string, code: string, ending: Ending): FaultCase => {
+    const prepare = async (): Promise<Scene> => {
+      const scene = place();
+      const times = ending === 'tried again' && status !== 404 ? tries : 1;
+      const pattern = below(request, scene);
+      return {
+        ...scene,
+        strike: async () =>
+          Array(times)
+            .fill(0)
+            .forEach(() => server.failNext(pattern, status, name)),
+      };
     };
+    return { destination, fault, code, ending, prepare };
   };
-  return { destination, fault, code, ending, prepare };
 }
 
 /** The store never answers, and the run is cancelled. */

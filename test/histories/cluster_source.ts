@@ -27,13 +27,12 @@ export function openClusterSource(clickhouse: ClickHouse): Source {
             event: 'timestamp',
             inserted: 'inserted_at',
           });
-          const answer = await clickhouse.query({
+          const answer = await clickhouse.rows<{ uuid: string }>({
             query: `SELECT toString(uuid) AS uuid FROM events
               WHERE team_id = {team_id:Int64} AND (${condition})`,
             query_params: { team_id },
-            format: 'JSONEachRow',
           });
-          return (await answer.json<{ uuid: string }>()).map(({ uuid }) => uuid);
+          return answer.map(({ uuid }) => uuid);
         }),
       ),
     look: (runs) => untilAnswered(() => probe(clickhouse, runs)),
@@ -69,12 +68,11 @@ async function add(
   while (!(await settleBatch(clickhouse, team_id, left).catch(() => false)));
   const found = await untilAnswered(() =>
     caughtUp(clickhouse, ['events'], async () => {
-      const answer = await clickhouse.query({
+      const answer = await clickhouse.rows<{ rows: string }>({
         query: 'SELECT count() AS rows FROM events WHERE uuid IN {uuids:Array(UUID)}',
         query_params: { uuids: events.map(({ uuid }) => uuid) },
-        format: 'JSONEachRow',
       });
-      return Number((await answer.json<{ rows: string }>())[0]?.rows);
+      return Number(answer[0]?.rows);
     }),
   );
   return found > 0;

@@ -148,13 +148,12 @@ function sorted(rows: Map<string, { person_id: string; properties: string | null
 }
 
 async function insertionsOf(clickhouse: ClickHouse, team_id: number): Promise<{ at: number }[]> {
-  const found = await clickhouse.query({
+  const found = await clickhouse.rows<{ at: number | string }>({
     query: `SELECT toUnixTimestamp64Milli(inserted_at) AS at FROM events
       WHERE team_id = {team_id:Int64} ORDER BY inserted_at`,
     query_params: { team_id },
-    format: 'JSONEachRow',
   });
-  return (await found.json<{ at: number | string }>()).map(({ at }) => ({ at: Number(at) }));
+  return found.map(({ at }) => ({ at: Number(at) }));
 }
 
 /** What an export delivers for a range of insertion times. */
@@ -168,13 +167,12 @@ async function delivered(
   const { relation, columns, order } = models[name];
   const sides = { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: to };
   const { text, parameters } = relation(team_id, [sides], every_event);
-  const found = await clickhouse.query({
+  const found = await clickhouse.rows<DeliveredRow>({
     query: `SELECT ${columns.files.map((one) => `${one.expression} AS ${one.name}_`).join(', ')}
       FROM ${text} ORDER BY ${order}`,
     query_params: parameters,
-    format: 'JSONEachRow',
   });
-  return (await found.json<DeliveredRow>()).map((row) =>
+  return found.map((row) =>
     Object.fromEntries(Object.entries(row).map(([key, value]) => [key.slice(0, -1), value])),
   );
 }

@@ -1,26 +1,22 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
+import { aroundTests } from '../around_tests.ts';
 import { model_names } from '../../server/engine/models/model.ts';
 import { isoInstant, systemClock } from '../../server/platform/clock.ts';
 import { newExport, projectBase } from '../factories/batch_exports/batch_exports.ts';
 import { inDepth, is_deep } from '../depth.ts';
 import { openDeliveringHarness, until } from '../factories/batch_exports/delivering_harness.ts';
-import type { DeliveringHarness } from '../factories/batch_exports/delivering_harness.ts';
 import type { TestOrganization } from '../harness.ts';
 import { Model, compare } from './check.ts';
 import { eventsOf } from './sequences.ts';
 import { Warehouse } from './warehouse.ts';
 import type { DeliveredRow } from './warehouse.ts';
 
-let delivering: DeliveringHarness;
-before(async () => {
-  delivering = await openDeliveringHarness();
-});
-after(() => delivering.close());
+const delivering = aroundTests(openDeliveringHarness);
 
 const hour_ms = 3_600_000;
 

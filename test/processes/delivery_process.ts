@@ -9,8 +9,7 @@ import type {
   DestinationDefinition,
   SliceOutcome,
 } from '../../server/engine/destination/destination.ts';
-import { silentLog } from '../../server/platform/log.ts';
-import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import { destinationDeps } from '../destinations/destination_deps.ts';
 import type { DeliveryOrders } from './killed_delivery.ts';
 
 const all = JSON.parse(process.argv[2] ?? '') as DeliveryOrders[];
@@ -23,12 +22,7 @@ const { [name]: definition } = (await import(
   `../../server/engine/destinations/${name}/${name}.ts`
 )) as Record<string, DestinationDefinition>;
 if (definition?.type !== type) throw new Error(`There is no destination ${type}.`);
-const deps = {
-  log: silentLog(),
-  outbound: openOutbound({ allow: ['127.0.0.0/8'] }),
-  export_dir: '/nowhere',
-  signal: new AbortController().signal,
-};
+const deps = destinationDeps();
 
 /** Delivers, and says by `isThere` that it is in its place. */
 async function deliver(orders: DeliveryOrders, isThere: () => void): Promise<void> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { listenLocally } from '../servers/loopback.ts';
 
 /**
  * What happens to a request: the connection is cut before it is passed on, in the middle of its
@@ -45,22 +46,19 @@ export async function openFaultProxy(address: string, next: () => Fault): Promis
     void handled.then(() => under_way.delete(handled));
   });
   async function handle(request: http.IncomingMessage, response: http.ServerResponse) {
-    const body = await bodyOf(request);
+    const body = await buffer(request);
     const has_events = request.method === 'POST' && !without_events.test(request.url!);
     const fault = !has_events ? 'none' : isBeacon(request) ? 'delay' : next();
     if (has_events) happened.push(fault);
     await answer(address, { request, response, body }, fault);
   }
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, close } = await listenLocally(server);
   return {
-    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: `http://127.0.0.1:${port}`,
     happened,
     close: async () => {
       while (under_way.size > 0) await Promise.all(under_way);
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
+      await close();
     },
   };
 }
@@ -107,11 +105,5 @@ async function passOn(address: string, { request, body }: Exchange, cut?: number
   else passed.write(body.subarray(0, cut), () => passed.destroy());
   const [answered] = (await once(passed, 'response')) as [http.IncomingMessage];
   const { connection: _kept, 'transfer-encoding': _sent, ...others } = answered.headers;
-  return { status: answered.statusCode!, headers: others, bytes: await bodyOf(answered) };
-}
-
-async function bodyOf(message: http.IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of message) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
+  return { status: answered.statusCode!, headers: others, bytes: await buffer(answered) };
 }

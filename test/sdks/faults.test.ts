@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../around_tests.ts';
 import { openDeliveringHarness } from '../factories/batch_exports/delivering_harness.ts';
-import type { DeliveringHarness } from '../factories/batch_exports/delivering_harness.ts';
 import { is_deep } from '../depth.ts';
 import { faults } from './fault_proxy.ts';
 import type { Fault } from './fault_proxy.ts';
 import { node_clients } from './node_clients.ts';
 import { sendThroughFaults } from './through_faults.ts';
 
-let harness: DeliveringHarness;
 let address: string;
-before(async () => {
-  harness = await openDeliveringHarness();
-  address = await harness.harness.app.listen({ host: '127.0.0.1', port: 0 });
+const harness = aroundTests(openDeliveringHarness, async (opened) => {
+  address = await opened.harness.app.listen({ host: '127.0.0.1', port: 0 });
 });
-after(() => harness.close());
 
 /**
  * What happens to the first request of each of `node_clients`. Of one vendor's several clients the

@@ -176,12 +176,10 @@ async function keepSending(
 }
 
 async function storedTexts(clickhouse: ClickHouse): Promise<Map<string, number>> {
-  const found = await clickhouse.query({
+  const rows = await clickhouse.rows<{ sent: string; times: number }>({
     query:
       "SELECT JSONExtractString(properties, 'sent') AS sent, toUInt32(count()) AS times " +
       'FROM events GROUP BY sent',
-    format: 'JSONEachRow',
   });
-  const rows = await found.json<{ sent: string; times: number }>();
   return new Map(rows.map(({ sent, times }) => [sent, times]));
 }

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenLocally } from './loopback.ts';
 
 /** A server on 127.0.0.1 whose answers can be taken over, one request at a time. */
 export type FaultyServer = {
@@ -39,11 +38,10 @@ export async function openFaultyServer(handle: Handler, refuse: Refusal): Promis
     const [fault] = index === -1 ? [] : faults.splice(index, 1);
     (fault?.handle ?? handle)(request, response);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, close } = await listenLocally(server);
   const next = (pattern: RegExp, fault: Handler) => void faults.push({ pattern, handle: fault });
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: `http://127.0.0.1:${port}`,
     requests,
     failNext: (pattern, status, code) =>
       next(pattern, (request, response) => {
@@ -57,10 +55,6 @@ export async function openFaultyServer(handle: Handler, refuse: Refusal): Promis
       }),
     dropNext: (pattern) =>
       next(pattern, (request) => void request.once('readable', () => request.destroy())),
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
 }

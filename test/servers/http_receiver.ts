@@ -1,11 +1,11 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
 import { pipeline } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { listenLocally } from './loopback.ts';
 
 /** A request that came in whole; `body` is unpacked. */
 export type Received = { path: string; headers: IncomingHttpHeaders; body: string };
@@ -57,7 +57,6 @@ export async function openHttpReceiver(options: {
   const requests: Received[] = [];
   const rows = new Map<string, string[]>();
   const known = new Set<string>();
-  const sockets = new Set<Socket>();
   let answers: Answer[] = [];
   let listener = () => {};
   const takeRows = ({ path, headers, body }: Received): void => {
@@ -90,24 +89,14 @@ export async function openHttpReceiver(options: {
     void take(request, response).catch(() => response.destroy());
   const server =
     options.tls === true ? https.createServer({ cert, key }, handler) : http.createServer(handler);
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listenLocally(server);
   return {
     url: `${options.tls === true ? 'https' : 'http'}://127.0.0.1:${port}`,
     requests,
     taken: (path) => rows.get(path) ?? [],
     plan: (...planned) => (answers = planned),
     onRequest: (called) => (listener = called),
-    close: async () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
 }
 
@@ -116,10 +105,8 @@ function* endless(): Generator<string> {
 }
 
 async function receive(request: IncomingMessage): Promise<Received> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
   const decompress = decompressors[request.headers['content-encoding'] ?? ''];
-  const bytes = Buffer.concat(chunks);
+  const bytes = await buffer(request);
   return {
     path: request.url ?? '/',
     headers: request.headers,

@@ -1,5 +1,13 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo, Server, Socket } from 'node:net';
+
+/** A server of a test that listens on a free port of 127.0.0.1. */
+export type LocalServer = {
+  port: number;
+  /** Ends all connections at once, as a broken network does. */
+  cut(): void;
+  close(): Promise<void>;
+};
 
 /** The address of a server that listens on 127.0.0.1. */
 export function urlOf(server: Server): string {
@@ -7,7 +15,29 @@ export function urlOf(server: Server): string {
 }
 
 /** Has the server listen on a free port of 127.0.0.1. */
-export async function listen(server: Server): Promise<Server> {
+export async function listen<Listening extends Server>(server: Listening): Promise<Listening> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return server;
+}
+
+/** Has it listen there, and knows its connections, so that it closes whoever holds one. */
+export async function listenLocally(server: Server): Promise<LocalServer> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const { port } = (await listen(server)).address() as AddressInfo;
+  return {
+    port,
+    cut,
+    close: async () => {
+      cut();
+      server.close();
+      await once(server, 'close');
+    },
+  };
 }

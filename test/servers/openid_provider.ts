@@ -1,9 +1,8 @@
 import { createHash, createHmac, randomUUID, sign } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listenLocally } from './loopback.ts';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import { own_keys, other_keys } from '../factories/people/rsa_keys.ts';
 
@@ -73,9 +72,8 @@ export async function openOpenidProvider(): Promise<OpenidTestProvider> {
   const server = createServer(
     (request, response) => void answer(provider, grants, request, response),
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port, close } = await listenLocally(server);
+  const own = `http://127.0.0.1:${port}`;
   const grants = new Map<string, Grant>();
   const locate = (url: string) => {
     const { hostname, pathname, search } = new URL(url);
@@ -92,11 +90,7 @@ export async function openOpenidProvider(): Promise<OpenidTestProvider> {
     }),
     visit: async (url) =>
       (await fetch(locate(url), { redirect: 'manual' })).headers.get('location') ?? '',
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
   return provider;
 }

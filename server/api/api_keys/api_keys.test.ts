@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness } from '../../../test/harness.ts';
+import type { Answer } from '../../../test/harness.ts';
 import {
   createKey,
   newPerson,
@@ -13,11 +14,9 @@ import { isWellFormedApiKey } from '../../platform/http/caller/api_key.ts';
 const day_ms = 86_400_000;
 
 const now = Date.parse('2030-01-01T00:00:00Z');
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
-});
-after(() => harness.close());
+const harness = aroundTests(() =>
+  openHarness({ clickhouse: false, deps: { clock: { now: () => now } } }),
+);
 
 const at = (ms: number) => new Date(ms).toISOString();
 const statusOf = async (key: string, path = '/api/projects/') =>

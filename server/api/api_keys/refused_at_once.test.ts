@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
 const list = '/api/personal_api_keys/';
 
 let now = Date.parse('2030-01-01T00:00:00Z');
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
-});
-after(() => harness.close());
+const harness = aroundTests(() =>
+  openHarness({ clickhouse: false, deps: { clock: { now: () => now } } }),
+);
 
 /**
  * A person with a signed-in browser and a key that is created in it: an owner of `home`, and of a
@@ -71,6 +70,12 @@ const viaSession = (setting: Setting, method: string, path: string, body?: unkno
     ...(body === undefined ? {} : { body }),
   });
 const viaDatabase = async (statement: Sql) => assert.equal(await harness.deps.db.run(statement), 1);
+const ofMember = ({ home }: Setting) =>
+  sql`user_id = ${home.user.id} AND organization_id = ${home.organization.id}::uuid`;
+const lowerLevel = (setting: Setting) =>
+  viaDatabase(sql`UPDATE members SET level = 1 WHERE ${ofMember(setting)}`);
+const removeOwner = (setting: Setting) =>
+  viaDatabase(sql`DELETE FROM members WHERE ${ofMember(setting)}`);
 
 /** What happens, what is asked before and after it, and the status after it (2xx before). */
 type Case = {
@@ -137,41 +142,25 @@ const cases: Case[] = [
   },
   {
     what: "its owner's level falls below what the change needs",
-    happens: ({ home }) =>
-      viaDatabase(
-        sql`UPDATE members SET level = 1 WHERE user_id = ${home.user.id}
-          AND organization_id = ${home.organization.id}::uuid`,
-      ),
+    happens: lowerLevel,
     asked: rename,
     status: 403,
   },
   {
     what: "its owner's level falls, in a project",
-    happens: ({ home }) =>
-      viaDatabase(
-        sql`UPDATE members SET level = 1 WHERE user_id = ${home.user.id}
-          AND organization_id = ${home.organization.id}::uuid`,
-      ),
+    happens: lowerLevel,
     asked: renameProject,
     status: 403,
   },
   {
     what: 'its owner is removed from the organization',
-    happens: ({ home }) =>
-      viaDatabase(
-        sql`DELETE FROM members WHERE user_id = ${home.user.id}
-          AND organization_id = ${home.organization.id}::uuid`,
-      ),
+    happens: removeOwner,
     asked: readProject,
     status: 404,
   },
   {
     what: 'its owner is removed from the one organization that it is limited to',
-    happens: ({ home }) =>
-      viaDatabase(
-        sql`DELETE FROM members WHERE user_id = ${home.user.id}
-          AND organization_id = ${home.organization.id}::uuid`,
-      ),
+    happens: removeOwner,
     asked: rename,
     status: 404,
     fields: (home) => ({ scoped_organizations: [home.organization.id] }),

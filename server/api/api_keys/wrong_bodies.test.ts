@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness } from '../../../test/harness.ts';
+import type { Answer } from '../../../test/harness.ts';
 import {
   createKey,
   newPerson,
@@ -9,11 +10,9 @@ import {
 } from '../../../test/factories/people/signed_in.ts';
 
 const now = Date.parse('2030-01-01T00:00:00Z');
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
-});
-after(() => harness.close());
+const harness = aroundTests(() =>
+  openHarness({ clickhouse: false, deps: { clock: { now: () => now } } }),
+);
 
 const at = (ms: number) => new Date(ms).toISOString();
 const faultsOf = ({ body }: Answer) =>

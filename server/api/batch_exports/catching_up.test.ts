@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import type { Harness } from '../../../test/harness.ts';
-import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 import {
   all_events,
   eventsIn,
@@ -14,13 +14,10 @@ import {
 } from '../../../test/factories/batch_exports/delivering_harness.ts';
 
 const hour_ms = 3_600_000;
-let delivering: DeliveringHarness;
 let harness: Harness;
-before(async () => {
-  delivering = await openDeliveringHarness();
-  harness = delivering.harness;
+const delivering = aroundTests(openDeliveringHarness, async (opened) => {
+  harness = opened.harness;
 });
-after(() => delivering.close());
 
 test('unpausing with backfill makes up for every interval that was missed', async () => {
   await delivering.startOnce();

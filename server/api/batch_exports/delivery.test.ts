@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Harness } from '../../../test/harness.ts';
 import { planDueExports } from '../../engine/runs/plan_due_exports.ts';
 import { readReceipt } from '../../engine/runs/receipt.ts';
-import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 import {
   all_events,
   eventsIn,
@@ -15,13 +15,10 @@ import {
   withEvents,
 } from '../../../test/factories/batch_exports/delivering_harness.ts';
 
-let delivering: DeliveringHarness;
 let harness: Harness;
-before(async () => {
-  delivering = await openDeliveringHarness();
-  harness = delivering.harness;
+const delivering = aroundTests(openDeliveringHarness, async (opened) => {
+  harness = opened.harness;
 });
-after(() => delivering.close());
 
 test('a run cancelled before a worker takes it is Cancelled, and a retry delivers it', async () => {
   const { created, get, send } = await withEvents(harness, 'cancelled');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import {
   attrsOf,
   insertRunRow,
@@ -15,22 +16,19 @@ import {
   toldOf,
 } from '../../../test/factories/batch_exports/ended_runs.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { NonRetryableError } from '../../engine/destination/errors.ts';
 import { judgeFreshness } from '../../engine/health/freshness.ts';
 import { listComparableRows } from '../../engine/health/store.ts';
 
 const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00Z');
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({
+const harness = aroundTests(() =>
+  openHarness({
     clickhouse: false,
     config: { pause_after_failures: 3 },
     deps: { clock: { now: () => now } },
-  });
-});
-after(() => harness.close());
+  }),
+);
 
 async function withExport(body: Record<string, unknown> = {}) {
   const home = await harness.newOrganization();

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { pino } from 'pino';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import {
   attrsOf,
   insertRunRow,
@@ -11,7 +12,6 @@ import {
   projectBase,
 } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { loadConfig } from '../../engine/destination/stored_config.ts';
 import type { StoredConfig } from '../../engine/destination/stored_config.ts';
 
@@ -19,16 +19,12 @@ const password = 'pl4nted-s3cret-word';
 const config = { user: 'writer', password, host: 'db.example.com', database: 'warehouse' };
 const destination = { type: 'Postgres', config };
 
-let harness: Harness;
 let logged = '';
-before(async () => {
-  const log = pino(
-    { level: 'trace' },
-    new Writable({ write: (chunk, _encoding, done) => done(void (logged += String(chunk))) }),
-  );
-  harness = await openHarness({ clickhouse: false, deps: { log } });
-});
-after(() => harness.close());
+const log = pino(
+  { level: 'trace' },
+  new Writable({ write: (chunk, _encoding, done) => done(void (logged += String(chunk))) }),
+);
+const harness = aroundTests(() => openHarness({ clickhouse: false, deps: { log } }));
 
 const fullConfig = async (id: string) =>
   loadConfig(

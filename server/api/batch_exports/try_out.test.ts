@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { columnsOf, openSourceQuery } from '../../engine/source/source_query.ts';
 import { streamSliceOnce } from '../../engine/source/recent_slices.ts';
-import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import {
   first_hour_at,
   insertEvents,
@@ -18,13 +18,10 @@ import {
 } from '../../../test/factories/batch_exports/delivering_harness.ts';
 
 const hour_ms = 3_600_000;
-let delivering: DeliveringHarness;
 let harness: Harness;
-before(async () => {
-  delivering = await openDeliveringHarness();
-  harness = delivering.harness;
+const delivering = aroundTests(openDeliveringHarness, async (opened) => {
+  harness = opened.harness;
 });
-after(() => delivering.close());
 
 test('a destination is tested and previewed, before and after the export is created', async () => {
   const { home, created, send } = await withEvents(harness, 'tested', { paused: true });

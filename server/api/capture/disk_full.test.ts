@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { openDiskRoom } from '../../platform/disk/disk_room.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openMetrics } from '../../platform/metrics.ts';
@@ -25,11 +25,7 @@ const disk = openDiskRoom(
   { log: silentLog(), metrics },
 );
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ deps: { disk, metrics } });
-});
-after(() => harness.close());
+const harness = aroundTests(() => openHarness({ deps: { disk, metrics } }));
 
 async function stateWith(free: number, used = 0): Promise<string> {
   Object.assign(measured, { free, used });

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { storedEvents, storedPeople } from '../../../test/factories/events/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { PostHog } from 'posthog-node';
 import { node_clients } from '../../../test/sdks/node_clients.ts';
 
-let harness: Harness;
 let address: string;
-before(async () => {
-  harness = await openHarness();
-  address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+const harness = aroundTests(openHarness, async (opened) => {
+  address = await opened.app.listen({ host: '127.0.0.1', port: 0 });
 });
-after(() => harness.close());
 
 /** How many requests a path has answered with the status. */
 async function answered(path: string, status = 200): Promise<number> {
@@ -54,11 +51,10 @@ test('a client that hears of 413 halves its batches, and all of it is stored', a
   await client.shutdown();
   assert.ok((await answered('/batch/', 413)) > 0);
   // Their names alone: the rest is 23 MB.
-  const found = await harness.deps.clickhouse.query({
+  const found = await harness.deps.clickhouse.rows<{ event: string }>({
     query: 'SELECT event FROM events WHERE team_id = {team_id:Int64}',
     query_params: { team_id: project.id },
-    format: 'JSONEachRow',
   });
-  const stored = (await found.json<{ event: string }>()).map(({ event }) => event);
+  const stored = found.map(({ event }) => event);
   assert.deepEqual(stored.sort(), numbers.map((number) => `large ${number}`).sort());
 });

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { openConfigurations } from '../../../test/factories/configurations.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 
-let harness: Harness;
 let now_ms = Date.parse('2026-05-01T12:00:00Z');
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now_ms } } });
-});
-after(() => harness.close());
+const harness = aroundTests(() =>
+  openHarness({ clickhouse: false, deps: { clock: { now: () => now_ms } } }),
+);
 
 const named = (name: string) => ({ projects: { web: { name } } });
 

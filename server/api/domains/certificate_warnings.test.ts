@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { openDomainWorld, proofNameOf, proofOf } from '../../../test/factories/people/domains.ts';
-import type { DomainWorld } from '../../../test/factories/people/domains.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { warnOfCertificates } from './certificate_warnings.ts';
 import type { DomainRow } from './schema.ts';
@@ -16,11 +16,7 @@ const acme = certificate('saml_acme');
 const acme_ends_at = '2126-10-28T10:16:42.000000Z';
 const provider = { saml_entity_id: 'urn:acme', saml_acs_url: 'https://idp.acme.test/sso' };
 
-let world: DomainWorld;
-before(async () => {
-  world = await openDomainWorld();
-});
-after(() => world.close());
+const world = aroundTests(openDomainWorld);
 
 async function verifiedWith(
   home: TestOrganization,

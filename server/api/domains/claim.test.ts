@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import {
   domainsPath,
   openDomainWorld,
   proofNameOf,
   proofOf,
 } from '../../../test/factories/people/domains.ts';
-import type { DomainWorld } from '../../../test/factories/people/domains.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import type { DomainRow } from './schema.ts';
 
-let world: DomainWorld;
-before(async () => {
-  world = await openDomainWorld();
-});
-after(() => world.close());
+const world = aroundTests(openDomainWorld);
 
 const claim = (home: TestOrganization, domain: string) =>
   world.harness.request('POST', domainsPath(home), { key: home.key, body: { domain } });

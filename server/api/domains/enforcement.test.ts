@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { openDomainWorld, proofNameOf, proofOf } from '../../../test/factories/people/domains.ts';
-import type { DomainWorld } from '../../../test/factories/people/domains.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { readConfig } from '../../config/config.ts';
 import type { DomainRow } from './schema.ts';
 import { findVerifiedDomain } from './store.ts';
 
-let world: DomainWorld;
-before(async () => {
-  world = await openDomainWorld();
-});
-after(() => world.close());
+const world = aroundTests(openDomainWorld);
 
 const acme = readFileSync(
   new URL('../../../test/certificates/saml_acme.crt', import.meta.url),

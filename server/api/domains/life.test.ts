@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { is_deep } from '../../../test/depth.ts';
 import type { DnsBehaviour } from '../../../test/servers/dns_server.ts';
 import {
@@ -9,7 +10,6 @@ import {
   proofNameOf,
   proofOf,
 } from '../../../test/factories/people/domains.ts';
-import type { DomainWorld } from '../../../test/factories/people/domains.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { recheckDomains } from './proof/recheck.ts';
@@ -19,13 +19,9 @@ import { findVerifiedDomain } from './store.ts';
 const hour_ms = 3_600_000;
 const day_ms = 24 * hour_ms;
 
-let world: DomainWorld;
-before(async () => {
-  world = await openDomainWorld({ time_limit_ms: 300 });
-});
+const world = aroundTests(() => openDomainWorld({ time_limit_ms: 300 }));
 // Those of the tests before would be due as well.
 beforeEach(() => world.harness.deps.db.run(sql`DELETE FROM domains`));
-after(() => world.close());
 
 const wire = isoInstant;
 const answer = (domain: DomainRow, behaviour: DnsBehaviour) =>

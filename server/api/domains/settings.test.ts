@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../../../test/around_tests.ts';
 import {
   domainsPath,
   openDomainWorld,
   proofNameOf,
   proofOf,
 } from '../../../test/factories/people/domains.ts';
-import type { DomainWorld } from '../../../test/factories/people/domains.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
 import { readConfig } from '../../config/config.ts';
 import type { DomainRow } from './schema.ts';
 
-let world: DomainWorld;
-before(async () => {
-  world = await openDomainWorld();
-});
-after(() => world.close());
+const world = aroundTests(openDomainWorld);
 
 const certificate = (name: string) =>
   readFileSync(new URL(`../../../test/certificates/${name}.crt`, import.meta.url), 'utf8');

@@ -20,12 +20,10 @@ const post = (body: unknown, headers: Record<string, string> = {}, query = '') =
 const nothing = { taken: 0, duplicates: 0, refused: 0, rejected: 0, errors: [] };
 
 async function rows<Row>(owner: TestOrganization, where = ''): Promise<Row[]> {
-  const found = await harness.deps.clickhouse.query({
+  return harness.deps.clickhouse.rows<Row>({
     query: `SELECT * FROM events WHERE team_id = {team_id:Int64} ${where} ORDER BY event`,
     query_params: { team_id: owner.project.id },
-    format: 'JSONEachRow',
   });
-  return found.json<Row>();
 }
 
 test('a list, a single event and lines are stored as they were sent', async () => {

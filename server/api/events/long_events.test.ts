@@ -38,14 +38,12 @@ for (const [way, type, body] of [
       rejected: 0,
       errors: [],
     });
-    const found = await harness.deps.clickhouse.query({
+    const rows = await harness.deps.clickhouse.rows<{ [column: string]: string }>({
       query:
         'SELECT event, distinct_id, properties, elements_chain, person_properties FROM events ' +
         'WHERE team_id = {team_id:Int64}',
       query_params: { team_id: owner.project.id },
-      format: 'JSONEachRow',
     });
-    const rows = await found.json<{ [column: string]: string }>();
     const byName = new Map(rows.map((row) => [row['event'], row]));
     assert.equal(rows.length, events.length);
     for (const { event, distinct_id, properties } of events) {

@@ -29,12 +29,11 @@ test('numbers are stored as they were sent, by every way in, on events and perso
     ['events', 'person_properties', `{${nested}}`],
     ['persons', 'properties', `{${nested}}`],
   ] as const) {
-    const found = await harness.deps.clickhouse.query({
+    const found = await harness.deps.clickhouse.rows<{ text: string }>({
       query: `SELECT ${column} AS text FROM ${table} WHERE team_id = {team_id:Int64}`,
       query_params: { team_id: owner.project.id },
-      format: 'JSONEachRow',
     });
-    const texts = (await found.json<{ text: string }>()).map((row) => row.text);
+    const texts = found.map((row) => row.text);
     assert.deepEqual(texts, [text, text, text]);
   }
 });
@@ -50,13 +49,11 @@ test('a query reads a property the same however its number was written', async (
     ['1e+21', '1e21'],
   ];
   const texts = pairs.flat().map((number) => `'{"n":${number}}'`);
-  const found = await harness.deps.clickhouse.query({
+  const read = await harness.deps.clickhouse.rows<unknown>({
     query: `SELECT ${extractText(readableJson('document'), ["'n'"])} AS text,
       JSONExtractInt(document, 'n') AS whole, JSONExtractFloat(document, 'n') AS number
       FROM (SELECT arrayJoin([${texts.join(', ')}]) AS document)`,
-    format: 'JSONEachRow',
   });
-  const read = await found.json<unknown>();
   assert.equal(read.length, texts.length);
   for (const [at, pair] of pairs.entries())
     assert.deepEqual(read[2 * at], read[2 * at + 1], pair.join(' and '));

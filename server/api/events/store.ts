@@ -52,10 +52,9 @@ function ask<Row>(
   question: { query: string; query_params: Record<string, unknown> },
 ): Promise<Row[]> {
   return whileWaiting((abort_signal) =>
-    caughtUpForAnswer(clickhouse, ['events'], async () => {
-      const answer = await clickhouse.query({ ...question, abort_signal, format: 'JSONEachRow' });
-      return answer.json<Row>();
-    }),
+    caughtUpForAnswer(clickhouse, ['events'], () =>
+      clickhouse.rows<Row>({ ...question, abort_signal }),
+    ),
   );
 }
 

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { storedEvents } from '../../../test/factories/events/stored_events.ts';
 import { openTestClock } from '../../../test/factories/people/people.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 
 const clock = openTestClock();
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ deps: { clock } });
-});
-after(() => harness.close());
+const harness = aroundTests(() => openHarness({ deps: { clock } }));
 
 const urlOf = ({ project }: TestOrganization) => `/api/projects/${project.id}/`;
 const list = async (home: TestOrganization, query = '') => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness } from '../../../test/harness.ts';
+import type { Answer } from '../../../test/harness.ts';
 import type { InviteLink } from '../../../test/factories/people/invites.ts';
 import {
   acceptInvite,
@@ -15,15 +16,13 @@ import {
 
 const hour_ms = 3_600_000;
 const password = 'violet kettle harbour 92';
-let harness: Harness;
 let passed_ms = 0;
-before(async () => {
-  harness = await openHarness({
+const harness = aroundTests(() =>
+  openHarness({
     clickhouse: false,
     deps: { clock: { now: () => Date.now() + passed_ms } },
-  });
-});
-after(() => harness.close());
+  }),
+);
 
 const cookieOf = (answer: Answer) => ({ cookie: answer.headers['set-cookie']!.split(';')[0]! });
 

@@ -1,25 +1,22 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { agentOf } from '../../../test/factories/agents.ts';
 import type { Agent } from '../../../test/factories/agents.ts';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 
 const password = 'pl4nted-password';
 const postgres = { user: 'u', password, host: 'h', database: 'd' };
 
-let harness: Harness;
 let home: TestOrganization;
 let agent: Agent;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-});
+const harness = aroundTests(() => openHarness({ clickhouse: false }));
 beforeEach(async () => {
   home = await harness.newOrganization();
   agent = await agentOf(harness, home.key);
 });
-after(() => harness.close());
 
 /** What stands, as the agent is shown it. */
 async function standing(of = agent): Promise<any> {

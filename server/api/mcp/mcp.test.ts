@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { agentOf, protocol_modes } from '../../../test/factories/agents.ts';
 import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import type { TestOrganization } from '../../../test/harness.ts';
 import { listed } from './agent_server.ts';
 import { tools } from './tools.ts';
 
-let harness: Harness;
 let home: TestOrganization;
-before(async () => {
-  harness = await openHarness();
-  home = await harness.newOrganization({ name: 'Home' });
+const harness = aroundTests(openHarness, async (opened) => {
+  home = await opened.newOrganization({ name: 'Home' });
 });
-after(() => harness.close());
 
 const hourly = async (name: string) => (await newExport(harness, home, { name })).id as string;
 const namesFor = async (scopes: string[]) => {

@@ -1,24 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { openWebhook } from '../../../test/factories/notices.ts';
 import { endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
-import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
 import { sendDueNotices } from '../../engine/notices/send.ts';
 
 let now = Date.parse('2026-01-01T00:00:00Z');
-let harness: Harness;
-let receiver: HttpReceiver;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
-  receiver = await openHttpReceiver({});
-});
-after(async () => {
-  await receiver.close();
-  await harness.close();
-});
+const harness = aroundTests(() =>
+  openHarness({ clickhouse: false, deps: { clock: { now: () => now } } }),
+);
+const receiver = aroundTests(() => openHttpReceiver({}));
 
 const deliver = () => sendDueNotices({ ...harness.deps, public_url: 'http://127.0.0.1:8000' });
 

@@ -3,16 +3,16 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { completed, endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
-import { deliveriesOf, openWebhook, webhook_secret } from '../../../test/factories/notices.ts';
-import { sendDueNotices } from '../../engine/notices/send.ts';
+import { deliveriesOf, webhook_secret } from '../../../test/factories/notices.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openMail } from '../../platform/mail/mail.ts';
-import type { Mail } from '../../platform/mail/mail.ts';
 import {
   harness,
   openAroundTests,
   receiver,
   relay,
+  send,
+  withWebhook,
 } from '../../../test/factories/notices_around_tests.ts';
 
 let now = Date.parse('2026-01-01T00:00:00Z');
@@ -20,14 +20,11 @@ openAroundTests(() => now);
 const secret = webhook_secret;
 
 /** Sends what is due, mails through the given relay. */
-const send = (mail: Mail) =>
-  sendDueNotices({ ...harness.deps, mail, public_url: harness.deps.config.public_url });
-
 test(
   'targets choose events and exports, and one that is switched off gets nothing, also of what ' +
     'waits',
   async () => {
-    const { exported, create, target, received, change } = await openWebhook(harness, receiver);
+    const { exported, create, target, received, change } = await withWebhook();
     const other = { type: 'webhook', url: `${receiver.url}/other`, secret };
     await create({ ...other, events: ['recovered'] });
     await create({ ...other, enabled: false });
@@ -36,7 +33,7 @@ test(
     await endedRun(harness, exported.id, failed);
     assert.equal((await deliveriesOf(harness, exported.id)).length, 1);
     await change({ enabled: false });
-    await send(harness.deps.mail);
+    await send();
     assert.deepEqual(
       [received().length, receiver.requests.filter(({ path }) => path === '/other').length],
       [0, 0],
@@ -58,14 +55,14 @@ async function newExportBeside(team_id: number): Promise<{ id: string }> {
 }
 
 test('mails go to the targets, and without any target to the administrators', async () => {
-  const { home, exported, create } = await openWebhook(harness, receiver, { enabled: false });
+  const { home, exported, create } = await withWebhook({ enabled: false });
   await create({ type: 'email', address: 'ops@example.com' });
   relay.setFault('reject_recipient');
   await endedRun(harness, exported.id, failed);
-  await send(harness.deps.mail);
+  await send();
   relay.setFault(undefined);
   now += 6_000;
-  assert.equal(await send(harness.deps.mail), 1);
+  assert.equal(await send(), 1);
   const mail = await relay.waitFor('ops@example.com');
   assert.equal(mail.content.subject, 'The export Lake is failing');
   assert.ok(
@@ -78,7 +75,7 @@ test('mails go to the targets, and without any target to the administrators', as
   const member = await harness.newMember(bare.organization.id, 1);
   const { id } = await newExport(harness, bare, { name: 'Two\r\nlines' });
   await endedRun(harness, id, failed);
-  assert.equal(await send(harness.deps.mail), 2);
+  assert.equal(await send(), 2);
   for (const { user } of [bare, administrator])
     assert.equal(
       (await relay.waitFor(user.email)).content.subject,
@@ -93,7 +90,7 @@ test('mails go to the targets, and without any target to the administrators', as
     clock: harness.deps.clock,
   });
   await endedRun(harness, exported.id, completed);
-  assert.equal(await send(unset), 1);
+  assert.equal(await send({}, unset), 1);
   assert.deepEqual((await deliveriesOf(harness, exported.id)).at(-1), {
     outcome: 'given_up',
     attempts: 1,

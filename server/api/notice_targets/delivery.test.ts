@@ -9,27 +9,21 @@ import type { Answer } from '../../../test/servers/http_receiver.ts';
 import {
   claimOne,
   deliveriesOf,
-  openWebhook,
   webhook_key,
   webhook_secret,
 } from '../../../test/factories/notices.ts';
 import { settleDelivery } from '../../engine/notices/settle_delivery.ts';
-import { sendDueNotices } from '../../engine/notices/send.ts';
 import {
   harness,
   openAroundTests,
   receiver,
+  send,
+  withWebhook,
 } from '../../../test/factories/notices_around_tests.ts';
 
 const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00.000000Z');
 openAroundTests(() => now);
-
-const send = (options: { answer_ms?: number; signal?: AbortSignal; look_ms?: number } = {}) =>
-  sendDueNotices({ ...harness.deps, public_url: harness.deps.config.public_url }, options);
-
-const withWebhook = (fields: Record<string, unknown> = {}) =>
-  openWebhook(harness, receiver, fields);
 
 test('a webhook gets each change once, signed, however many processes send', async () => {
   const { home, exported, received, state } = await withWebhook();

@@ -4,30 +4,20 @@ import { setImmediate } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { completed, endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
-import {
-  claimOne,
-  deliveriesOf,
-  openWebhook,
-  webhook_secret,
-} from '../../../test/factories/notices.ts';
+import { claimOne, deliveriesOf, webhook_secret } from '../../../test/factories/notices.ts';
 import { settleDelivery } from '../../engine/notices/settle_delivery.ts';
-import { sendDueNotices } from '../../engine/notices/send.ts';
 import { sweepNotices } from '../../engine/notices/sweep.ts';
 import {
   harness,
   openAroundTests,
   receiver,
+  send,
+  withWebhook,
 } from '../../../test/factories/notices_around_tests.ts';
 
 const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00.000000Z');
 openAroundTests(() => now);
-
-const send = (options: { answer_ms?: number; signal?: AbortSignal; look_ms?: number } = {}) =>
-  sendDueNotices({ ...harness.deps, public_url: harness.deps.config.public_url }, options);
-
-const withWebhook = (fields: Record<string, unknown> = {}) =>
-  openWebhook(harness, receiver, fields);
 
 test(
   'a receiver that answers 410 has its target switched off with the reason, until somebody ' +

@@ -1,23 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { attrsOf } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import { openHttpReceiver } from '../../../test/servers/http_receiver.ts';
-import type { HttpReceiver } from '../../../test/servers/http_receiver.ts';
 import { openWebhook, webhook_secret } from '../../../test/factories/notices.ts';
 
-let harness: Harness;
-let receiver: HttpReceiver;
-let listener: HttpReceiver;
-before(async () => {
-  [receiver, listener] = await Promise.all([openHttpReceiver({}), openHttpReceiver({})]);
-  harness = await openHarness({ clickhouse: false });
-});
-after(async () => {
-  await harness.close();
-  await Promise.all([receiver.close(), listener.close()]);
-});
+const harness = aroundTests(() => openHarness({ clickhouse: false }));
+const receiver = aroundTests(() => openHttpReceiver({}));
+const listener = aroundTests(() => openHttpReceiver({}));
 
 test(
   'another address asks for the secret again; the listener there hears nothing that the stored ' +

@@ -4,16 +4,16 @@ import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
-import { openWebhook, webhook_secret } from '../../../test/factories/notices.ts';
+import { webhook_secret } from '../../../test/factories/notices.ts';
 import { notice_events } from '../../engine/notices/notice.ts';
 import { claimDueDeliveries } from '../../engine/notices/claim.ts';
-import { sendDueNotices } from '../../engine/notices/send.ts';
 import { sealPlainUrls } from '../../engine/notices/webhook_url.ts';
-import type { Mail } from '../../platform/mail/mail.ts';
 import {
   harness,
   openAroundTests,
   receiver,
+  send,
+  withWebhook,
 } from '../../../test/factories/notices_around_tests.ts';
 
 let now = Date.parse('2026-01-01T00:00:00Z');
@@ -25,9 +25,6 @@ const organizationList = (home: TestOrganization) =>
 const secret = webhook_secret;
 
 /** Sends what is due, mails through the given relay. */
-const send = (mail: Mail) =>
-  sendDueNotices({ ...harness.deps, mail, public_url: harness.deps.config.public_url });
-
 test('targets are created, in both lists, changed, deleted; a secret shows once', async () => {
   const home = await harness.newOrganization({ level: 1 });
   const exported = await newExport(harness, home);
@@ -138,10 +135,7 @@ test(
   'nobody is shown the path and query of an address, which are kept sealed; what was shown may ' +
     'be sent back',
   async () => {
-    const { home, exported, change, state, received, target, url } = await openWebhook(
-      harness,
-      receiver,
-    );
+    const { home, exported, change, state, received, target, url } = await withWebhook();
     const token = 'a-token-that-nobody-may-see-c0de';
     const shown = `${receiver.url}/********c0de`;
     const answers = [
@@ -160,7 +154,7 @@ test(
     ] as const)
       assert.equal((await change(body)).status, status);
     await endedRun(harness, exported.id, failed);
-    assert.equal(await send(harness.deps.mail), 1);
+    assert.equal(await send(), 1);
     assert.equal(receiver.requests.at(-1)!.path, `/token/?t=${token}`);
     const activity = await harness.request(
       'GET',
@@ -193,10 +187,7 @@ test(
   'a project has four attempts under way at most, over all who claim, and projects are served ' +
     'in turn',
   async () => {
-    const [many, one] = [
-      await openWebhook(harness, receiver),
-      await openWebhook(harness, receiver),
-    ];
+    const [many, one] = [await withWebhook(), await withWebhook()];
     for (let count = 0; count < 5; count += 1)
       await many.create({ type: 'webhook', url: `${receiver.url}/more`, secret });
     await endedRun(harness, many.exported.id, failed);

@@ -184,5 +184,3 @@ function entryOf(
     changes: changesOf(before, after, not_its_own),
   };
 }
-
-/** Deleted between the look at the membership and now. */

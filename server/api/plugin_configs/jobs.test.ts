@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
+import type { Answer, TestOrganization } from '../../../test/harness.ts';
 import { setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';
 import {
   enabledPlugin,
@@ -31,19 +32,11 @@ const publicJobs = {
   'Not in the code': {},
 };
 
-let harness: Harness;
 let home: TestOrganization;
 let url: string;
 let id: number;
-let target: Awaited<ReturnType<typeof openPluginTarget>>;
-before(async () => {
-  harness = await openHarness();
-  target = await openPluginTarget();
-});
-after(async () => {
-  await target.close();
-  await harness.close();
-});
+const harness = aroundTests(openHarness);
+const target = aroundTests(openPluginTarget);
 beforeEach(async () => {
   home = await harness.newOrganization();
   const created = await enabledPlugin(harness, home, 'pipeline_destinations', code, {

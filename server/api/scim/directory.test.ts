@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { newDirectory, patchOf } from '../../../test/factories/people/directories.ts';
 import type { TestDirectory } from '../../../test/factories/people/directories.ts';
 import { openDomainWorld } from '../../../test/factories/people/domains.ts';
-import type { DomainWorld } from '../../../test/factories/people/domains.ts';
 import {
   accountAt,
   beginSaml,
@@ -15,13 +15,10 @@ import {
 import type { Harness } from '../../../test/harness.ts';
 import { testIdentityProvider } from '../../../test/saml/identity_provider.ts';
 
-let world: DomainWorld;
 let harness: Harness;
-before(async () => {
-  world = await openDomainWorld();
-  harness = world.harness;
+const world = aroundTests(openDomainWorld, async (opened) => {
+  harness = opened.harness;
 });
-after(() => world.close());
 
 const provider = testIdentityProvider('acme');
 const saml = {

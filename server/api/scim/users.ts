@@ -5,7 +5,7 @@ import { isDatabaseError } from '../../platform/postgres/database.ts';
 import { deleteInvite } from '../invites/store.ts';
 import { deleteMember, insertMember } from '../members/store.ts';
 import { getStanding } from '../single_sign_on/store.ts';
-import { findIdentityById, findUserByEmail, insertUser, updateUser } from '../users/store.ts';
+import { findIdentityById, findUserByEmail, insertUser } from '../users/store.ts';
 import { change } from './calling.ts';
 import type { Place } from './calling.ts';
 import { scimDoor } from './door.ts';
@@ -187,9 +187,8 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
   const { first_name = '', last_name = '' } = sent;
   const known = await findUserByEmail(tx, email);
   if (known === undefined) {
-    const fields = { email, password_hash: null, first_name, last_name };
-    const { id, uuid } = await insertUser(tx, fields);
-    await updateUser(tx, id, { is_email_verified: true });
+    const proven = { email, is_email_verified: true, password_hash: null, first_name, last_name };
+    const { id, uuid } = await insertUser(tx, proven);
     return { user_id: id, uuid, is_new: true };
   }
   const seen = await findPerson(tx, directory, known.uuid, 'lock');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Harness } from '../../../test/harness.ts';
 import {
   activitiesOf,
   forgetAllAttempts,
@@ -17,11 +17,7 @@ import {
 const clock = openTestClock();
 const list = '/api/sessions/';
 const [minute_ms, day_ms] = [60_000, 24 * 3_600_000];
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock } });
-});
-after(() => harness.close());
+const harness = aroundTests(() => openHarness({ clickhouse: false, deps: { clock } }));
 beforeEach(() => forgetAllAttempts(harness));
 
 const isSignedIn = async (browser: ReturnType<typeof openBrowser>) =>

@@ -1,16 +1,16 @@
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
-import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
+import { appendActivity } from '../../platform/activity/chain.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { write } from '../../platform/http/write.ts';
+import { actorOf, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { deleteInvite } from '../invites/store.ts';
 import { joinOrganization } from '../members/store.ts';
 import { beginningEntry, startSession } from '../sessions/store.ts';
 import type { Browser } from '../sessions/store.ts';
-import { findIdentityById, findUserByEmail, insertUser, updateUser } from '../users/store.ts';
+import { findIdentityById, findUserByEmail, insertUser } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
 import { SignInRefused } from './refusal.ts';
 import { getStanding, holdHome, keepIdentity, limitSession } from './store.ts';
@@ -171,9 +171,10 @@ async function signUp(
   tx: Transaction,
   { email, first_name = '', last_name = '' }: Vouched,
 ): Promise<Person> {
-  const { id, uuid } = await insertUser(tx, { email, password_hash: null, first_name, last_name });
-  await updateUser(tx, id, { is_email_verified: true });
-  return { id, uuid, email, first_name, last_name };
+  const fields = { email, first_name, last_name };
+  const proven = { ...fields, password_hash: null, is_email_verified: true };
+  const { id, uuid } = await insertUser(tx, proven);
+  return { id, uuid, ...fields };
 }
 
 /**
@@ -204,15 +205,7 @@ async function join(
     method: vouched.method,
     domain: domain.domain,
   });
-  const { ip, id: request_id } = browser.request;
-  const actor = {
-    ...server_actor,
-    user_id: id,
-    user_uuid: uuid,
-    user_email: email,
-    ip,
-    request_id,
-  };
+  const actor = actorOf(browser.request, { user_id: id, user_uuid: uuid, email });
   const joined = { activity: 'joined', scope: 'member', item_id: uuid, item_name: email, changes };
   await appendActivity(tx, deps.secrets, { organization_id: organization.id }, actor, joined);
 }

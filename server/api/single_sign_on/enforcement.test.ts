@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { letIn } from '../../cli/user.ts';
 import { UserError } from '../../cli/user_error.ts';
+import { aroundTests } from '../../../test/around_tests.ts';
 import { newPerson, password, trySignIn } from '../../../test/factories/people/people.ts';
 import {
   accountAt,
@@ -12,16 +13,12 @@ import {
   openSingleSignOn,
   signInBySaml,
 } from '../../../test/factories/people/single_sign_on.ts';
-import type { Home, SingleSignOnWorld } from '../../../test/factories/people/single_sign_on.ts';
+import type { Home } from '../../../test/factories/people/single_sign_on.ts';
 
-let world: SingleSignOnWorld;
-before(async () => {
-  const { id, secret } = { id: 'client', secret: 'secret-of-nobody' };
-  world = await openSingleSignOn({
-    config: { google_client_id: id, google_client_secret: secret },
-  });
-});
-after(() => world.close());
+const { id, secret } = { id: 'client', secret: 'secret-of-nobody' };
+const world = aroundTests(() =>
+  openSingleSignOn({ config: { google_client_id: id, google_client_secret: secret } }),
+);
 
 const address = 'grace@acme.example';
 async function member(home: Home, level: number, email = address) {

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../../../test/around_tests.ts';
 import {
   assertRefused,
   openNavigator,
   openSingleSignOn,
   signInBySaml,
 } from '../../../test/factories/people/single_sign_on.ts';
-import type { SingleSignOnWorld } from '../../../test/factories/people/single_sign_on.ts';
 
-let world: SingleSignOnWorld;
-before(async () => {
-  world = await openSingleSignOn();
-});
-after(() => world.close());
+const world = aroundTests(openSingleSignOn);
 
 test('an invite whose sender was removed lets nobody in through the provider either', async () => {
   const home = await world.newHome();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../test/around_tests.ts';
 import {
   readLoginUrl,
   readTestCertificate,
@@ -15,17 +16,9 @@ import {
   respond,
   sessionOf,
 } from '../../../test/factories/people/single_sign_on.ts';
-import type {
-  Home,
-  Navigator,
-  SingleSignOnWorld,
-} from '../../../test/factories/people/single_sign_on.ts';
+import type { Home, Navigator } from '../../../test/factories/people/single_sign_on.ts';
 
-let world: SingleSignOnWorld;
-before(async () => {
-  world = await openSingleSignOn();
-});
-after(() => world.close());
+const world = aroundTests(openSingleSignOn);
 
 const ask = (home: Home, key = home.key, body?: unknown) =>
   world.harness.request(

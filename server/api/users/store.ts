@@ -62,12 +62,20 @@ export function userJson(alias: 'u'): Sql {
  */
 export async function insertUser(
   tx: Transaction,
-  fields: { email: string; password_hash: string | null; first_name?: string; last_name?: string },
+  fields: {
+    email: string;
+    password_hash: string | null;
+    first_name?: string;
+    last_name?: string;
+    is_email_verified?: boolean;
+  },
 ): Promise<UserRow> {
+  const { email, password_hash, first_name = '', last_name = '', is_email_verified } = fields;
   const [row] = await tx.rows<UserRow>(sql`
-    INSERT INTO users (uuid, distinct_id, email, password_hash, first_name, last_name)
-    VALUES (${uuidv7()}, ${uuidv4()}, ${withPlainDomain(fields.email)}, ${fields.password_hash},
-      ${fields.first_name ?? ''}, ${fields.last_name ?? ''})
+    INSERT INTO users (uuid, distinct_id, email, password_hash, first_name, last_name,
+      is_email_verified)
+    VALUES (${uuidv7()}, ${uuidv4()}, ${withPlainDomain(email)}, ${password_hash}, ${first_name},
+      ${last_name}, ${is_email_verified ?? false})
     RETURNING id, uuid, email, is_active, password_hash`);
   return row!;
 }

@@ -99,58 +99,24 @@ function idOf(chain: Chain): string {
   return 'organization_id' in chain ? chain.organization_id : chain.user_uuid;
 }
 
-/**
- * Appends one entry to its chain, in the transaction of the change. Guarantee: numbers have no gaps
- * and follow the order of commits, because the chain's head is locked until the transaction ends;
- * so this comes last in a transaction. `place` is that of `lockChain`, where it was asked for
- * before.
- */
-export async function appendActivity(
+/** Appends one entry to its chain, as `appendActivities` does. */
+export function appendActivity(
   tx: Transaction,
   secrets: Secrets,
   chain: Chain,
   actor: Actor,
   activity: Activity,
-  place: Promise<NextPlace> = lockChain(tx, secrets, chain),
+  place?: Promise<NextPlace>,
 ): Promise<void> {
-  const organization_id = 'organization_id' in chain ? chain.organization_id : null;
-  const chain_id = idOf(chain);
-  const { number, previous_hash, previous_seal, created_at } = await place;
-  const { item_id, item_name, scope } = activity;
-  const row = {
-    ...actor,
-    id: uuidv7(),
-    chain_id,
-    number,
-    organization_id,
-    activity: activity.activity,
-    scope,
-    item_id,
-    item_name,
-    changes: JSON.stringify(activity.changes),
-    created_at,
-    previous_hash,
-  };
-  // The seal goes in as it was found: a head that somebody put back spoils every entry that is
-  // written onto it.
-  const hash = hashOf(secrets, row, previous_seal);
-  tx.lastly(sql`
-    WITH entry AS (
-      INSERT INTO activity (id, chain_id, number, organization_id, activity, scope, item_id,
-        item_name, changes, user_id, user_uuid, user_email, key_id, key_mask,
-        session_id, ip, request_id, created_at, previous_hash, hash)
-      VALUES (${row.id}, ${chain_id}::uuid, ${number}, ${organization_id}::uuid, ${row.activity},
-        ${scope}, ${item_id}, ${item_name}, ${row.changes}::json,
-        ${row.user_id}, ${row.user_uuid}::uuid, ${row.user_email}, ${row.key_id}::uuid,
-          ${row.key_mask}, ${row.session_id}::uuid, ${row.ip}, ${row.request_id},
-        ${created_at}::timestamptz, ${previous_hash}, ${hash}))
-    UPDATE activity_heads SET hash = ${hash}, seal = ${sealOf(secrets, { chain_id, number, hash })}
-      WHERE chain_id = ${chain_id}::uuid`);
+  return appendActivities(tx, secrets, chain, actor, [activity], place);
 }
 
 /**
- * Appends several entries of one actor in their order, in one statement: a change of a group can
- * give thousands of people another level.
+ * Appends entries of one actor to their chain, in their order and in one statement, in the
+ * transaction of the change: a change of a group can give thousands of people another level.
+ * Guarantee: numbers have no gaps and follow the order of commits, because the chain's head is
+ * locked until the transaction ends; so this comes last in a transaction. `asked` is what
+ * `lockChain` gave for as many entries, where it was called before.
  */
 export async function appendActivities(
   tx: Transaction,
@@ -158,10 +124,10 @@ export async function appendActivities(
   chain: Chain,
   actor: Actor,
   activities: readonly Activity[],
+  asked: Promise<NextPlace> = lockChain(tx, secrets, chain, activities.length),
 ): Promise<void> {
-  if (activities.length === 0) return;
   const chain_id = idOf(chain);
-  const place = await lockChain(tx, secrets, chain, activities.length);
+  const place = await asked;
   const organization_id = 'organization_id' in chain ? chain.organization_id : null;
   let [last, seal] = [place.previous_hash, place.previous_seal];
   const rows = activities.map(({ changes, ...activity }, index) => {
@@ -169,6 +135,8 @@ export async function appendActivities(
     const { created_at, number: first } = place;
     const said = { changes: JSON.stringify(changes), created_at, previous_hash: last };
     const row = { ...common, ...said, id: uuidv7(), number: first + index };
+    // The seal goes in as it was found: a head that somebody put back spoils every entry that is
+    // written onto it.
     last = hashOf(secrets, row, seal);
     seal = sealOf(secrets, { chain_id, number: row.number, hash: last });
     return { ...row, hash: last };

@@ -5,12 +5,9 @@ import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import { startWorker } from '../../../server/engine/workers/worker.ts';
 import type { Worker } from '../../../server/engine/workers/worker.ts';
-import { openClickHouse } from '../../../server/platform/clickhouse/client.ts';
-import { openDatabase } from '../../../server/platform/postgres/database.ts';
 import { pauseAfter } from '../../eventually.ts';
 import { openHarness } from '../../harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../harness.ts';
-import { openTestStores } from '../../harness_stores.ts';
 import { newExport, projectBase } from './batch_exports.ts';
 
 const hour_ms = 3_600_000;
@@ -29,23 +26,12 @@ export type DeliveringHarness = Awaited<ReturnType<typeof openDeliveringHarness>
 /** Opens a delivering harness; its worker starts with `startOnce`. */
 export async function openDeliveringHarness() {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-exports-'));
-  const stores = await openTestStores({ clickhouse: true });
-  const harness = await openHarness({
-    clickhouse: false,
-    config: { export_dir: folder, settle_seconds: 1 },
-    deps: {
-      db: openDatabase(stores.database_url, {
-        connections_max: 8,
-        application_name: 'sluice-test',
-      }),
-      clickhouse: openClickHouse(stores.clickhouse_url, { application: 'sluice-test' }),
-    },
-  });
+  const harness = await openHarness({ config: { export_dir: folder, settle_seconds: 1 } });
   let worker: Worker | undefined;
   return {
     harness,
     folder,
-    stores,
+    stores: harness.stores,
     startOnce: async () => {
       worker ??= await startWorker(harness.deps.engine, {
         runs_max: 2,
@@ -57,7 +43,6 @@ export async function openDeliveringHarness() {
     close: async () => {
       await worker?.stop();
       await harness.close();
-      await stores.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -3,10 +3,10 @@ import type { PostgresConfig } from '../../../server/engine/destinations/postgre
 import { openTestStores } from '../../harness_stores.ts';
 import { openPostgresProxy } from '../../servers/databases/postgres_proxy.ts';
 
-/** A database to deliver to, behind a proxy with TLS, and a pool that looks at it. */
-export type ProxiedPostgres = Awaited<ReturnType<typeof openProxiedPostgres>>;
-
-/** Opens a database of its own; `config` is that of a destination which writes to a table of it. */
+/**
+ * Opens a database of its own to deliver to, behind a proxy with TLS, and a pool that looks at it;
+ * `config` is that of a destination which writes to a table of it.
+ */
 export async function openProxiedPostgres() {
   const target = await openTestStores({ clickhouse: false });
   const url = new URL(target.database_url.replace('@/', '@host/'));

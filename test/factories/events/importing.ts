@@ -40,14 +40,12 @@ export async function openImporting() {
       return path;
     },
     rows: async (owner: TestOrganization): Promise<ImportedRow[]> => {
-      const found = await harness.deps.clickhouse.query({
+      return harness.deps.clickhouse.rows<ImportedRow>({
         query:
           'SELECT event, distinct_id, timestamp, properties, uuid FROM events WHERE team_id = ' +
           '{team_id:Int64} ORDER BY timestamp, toUInt128(uuid)',
         query_params: { team_id: owner.project.id },
-        format: 'JSONEachRow',
       });
-      return found.json<ImportedRow>();
     },
     close: async () => {
       await rm(folder, { recursive: true, force: true });

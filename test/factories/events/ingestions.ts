@@ -37,12 +37,7 @@ export async function store(ingestion: Ingestion, teamId: number, events: Incomi
 
 /** The rows of a query about a project. */
 export async function select<Row>(query: string, teamId: number): Promise<Row[]> {
-  const found = await harness.deps.clickhouse.query({
-    query,
-    query_params: { team_id: teamId },
-    format: 'JSONEachRow',
-  });
-  return found.json<Row>();
+  return harness.deps.clickhouse.rows<Row>({ query, query_params: { team_id: teamId } });
 }
 
 /** How many rows and uuids a project has. */

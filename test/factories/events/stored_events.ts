@@ -15,13 +15,11 @@ export async function storedEvents(
   { clickhouse }: Pick<Deps, 'clickhouse'>,
   team_id: number,
 ): Promise<StoredEvent[]> {
-  const found = await clickhouse.query({
+  return clickhouse.rows<StoredEvent>({
     query: `SELECT uuid, event, distinct_id, toString(timestamp) AS timestamp, properties,
       person_properties FROM events WHERE team_id = {team_id:Int64} ORDER BY timestamp, uuid`,
     query_params: { team_id },
-    format: 'JSONEachRow',
   });
-  return found.json<StoredEvent>();
 }
 
 /** The distinct ids of each person of a project of whom anything is known. */
@@ -29,13 +27,12 @@ export async function storedPeople(
   { clickhouse }: Pick<Deps, 'clickhouse'>,
   team_id: number,
 ): Promise<string[][]> {
-  const found = await clickhouse.query({
+  const found = await clickhouse.rows<{ ids: string[] }>({
     query: `SELECT arraySort(groupArray(distinct_id)) AS ids FROM (
         SELECT distinct_id, person_id FROM person_distinct_ids WHERE team_id = {team_id:Int64}
         ORDER BY distinct_id, version DESC LIMIT 1 BY distinct_id)
       GROUP BY person_id ORDER BY ids`,
     query_params: { team_id },
-    format: 'JSONEachRow',
   });
-  return (await found.json<{ ids: string[] }>()).map(({ ids }) => ids);
+  return found.map(({ ids }) => ids);
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { once } from 'node:events';
+import { text as textOf } from 'node:stream/consumers';
+import { listenLocally } from '../../servers/loopback.ts';
 import type { Answer, Harness, TestOrganization } from '../../harness.ts';
 import { emptyRecord, platformInMemory } from './plugin_sandbox.ts';
 import { packageFiles, writtenPlugin } from './plugins.ts';
@@ -26,9 +26,7 @@ export type PluginTarget = {
 /** Opens an endpoint that takes everything. */
 export async function openPluginTarget(): Promise<PluginTarget> {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
-    const text = Buffer.concat(parts).toString();
+    const text = await textOf(request);
     const body: unknown = text === '' ? null : JSON.parse(text);
     await target.before_answer(body);
     const status = target.answer(body, request.url ?? '/') ?? 200;
@@ -38,18 +36,13 @@ export async function openPluginTarget(): Promise<PluginTarget> {
   const server = createServer(
     (request, response) => void serve(request, response).catch(() => response.destroy()),
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, close } = await listenLocally(server);
   const target: PluginTarget = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     taken: [],
     answer: () => undefined,
     before_answer: async () => {},
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close,
   };
   return target;
 }
@@ -145,14 +138,12 @@ export async function storedEvents(
 ): Promise<
   { uuid: string; event: string; distinct_id: string; properties: string; timestamp: string }[]
 > {
-  const found = await harness.deps.clickhouse.query({
+  return harness.deps.clickhouse.rows({
     query:
       'SELECT uuid, event, distinct_id, properties, timestamp FROM events WHERE team_id = ' +
       '{team_id:Int64} ORDER BY inserted_at, uuid',
     query_params: { team_id },
-    format: 'JSONEachRow',
   });
-  return found.json();
 }
 
 /**

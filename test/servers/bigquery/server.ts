@@ -1,5 +1,7 @@
-import { randomUUID, verify } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type http from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { isGrant } from '../google_grant.ts';
 import type { Outbound } from '../../../server/platform/outbound/outbound.ts';
 import { BigQueryJobs, JobTaken } from './jobs.ts';
 import { JobFailure } from './tables.ts';
@@ -91,12 +93,10 @@ async function handle(
   response: http.ServerResponse,
 ): Promise<void> {
   try {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
     const { status, body, headers } = await answer(store, {
       request,
       url: new URL(request.url ?? '/', 'http://host'),
-      body: Buffer.concat(chunks),
+      body: await buffer(request),
     });
     const lost = store.lost.findIndex((pattern) =>
       pattern.test(`${request.method} ${request.url}`),
@@ -169,26 +169,12 @@ async function answer(store: Store, asked: Asked): Promise<Answer> {
 }
 
 function grant(store: Store, form: URLSearchParams): Answer {
-  const [header = '', claims = '', signature = ''] = (form.get('assertion') ?? '').split('.');
-  const isSigned = verify(
-    'RSA-SHA256',
-    Buffer.from(`${header}.${claims}`),
-    store.public_key,
-    Buffer.from(signature, 'base64url'),
-  );
-  const { iss, aud, exp, scope } = JSON.parse(
-    Buffer.from(claims, 'base64url').toString() || '{}',
-  ) as Record<string, unknown>;
-  const isRight =
-    iss === store.account.client_email &&
-    aud === token_uri &&
-    Number(exp) * 1000 > Date.now() &&
-    String(scope).endsWith('/auth/bigquery');
-  if (
-    form.get('grant_type') !== 'urn:ietf:params:oauth:grant-type:jwt-bearer' ||
-    !isSigned ||
-    !isRight
-  )
+  const account = {
+    public_key: store.public_key,
+    client_email: store.account.client_email,
+    token_url: token_uri,
+  };
+  if (!isGrant(form, account, /\/auth\/bigquery$/))
     throw new Refused(400, 'invalid_grant', 'Invalid JWT Signature.');
   const access_token = `token-${randomUUID()}`;
   store.tokens.add(access_token);

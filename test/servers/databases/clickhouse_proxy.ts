@@ -1,11 +1,11 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
 import { pipeline } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
 import { createZstdDecompress } from 'node:zlib';
+import { listenLocally } from '../loopback.ts';
 
 /**
  * An HTTP door to a ClickHouse, with TLS or without, that takes zstd as a real server does and
@@ -76,37 +76,15 @@ export async function openClickHouseProxy(
   const server = options.tls
     ? https.createServer({ cert, key }, listener)
     : http.createServer(listener);
-  const cut = cutOf(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, cut, close } = await listenLocally(server);
   return {
-    url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
     cut,
     hold: () => (isHeld = true),
     watch: (before) => (watcher = before),
     close: async () => {
-      cut();
-      server.close();
-      await once(server, 'close');
+      await close();
       agent.destroy();
     },
   };
-}
-
-/** Breaks all connections of the server that are open at this moment. */
-function cutOf(server: http.Server): () => void {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
-  return () => {
-    for (const socket of sockets) socket.destroy();
-  };
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import net from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { listenLocally } from '../loopback.ts';
 
 /**
  * A TCP door to a MySQL server whose connections can be cut; without `tls` it hides that the server
@@ -27,7 +26,6 @@ export async function openMySqlProxy(
   serverPort: number,
   options: { tls: boolean },
 ): Promise<MySqlProxy> {
-  const sockets = new Set<net.Socket>();
   let isHeld = false;
   const server = net.createServer((client) => {
     const upstream = net.connect(serverPort, '127.0.0.1');
@@ -42,29 +40,14 @@ export async function openMySqlProxy(
       [client, upstream],
       [upstream, client],
     ] as const) {
-      sockets.add(one);
-      one.on('close', () => {
-        sockets.delete(one);
-        other.destroy();
-      });
+      one.on('close', () => other.destroy());
       one.on('error', () => other.destroy());
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
   return {
-    port: (server.address() as AddressInfo).port,
-    cut,
+    ...(await listenLocally(server)),
     hold: () => (isHeld = true),
     release: () => (isHeld = false),
-    close: async () => {
-      cut();
-      server.close();
-      await once(server, 'close');
-    },
   };
 }
 

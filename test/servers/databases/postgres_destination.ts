@@ -6,9 +6,8 @@ import type {
   DestinationDeps,
   SliceOutcome,
 } from '../../../server/engine/destination/destination.ts';
-import { silentLog } from '../../../server/platform/log.ts';
-import { openOutbound } from '../../../server/platform/outbound/outbound.ts';
 import { openTestStores } from '../../harness_stores.ts';
+import { destinationDeps } from '../../destinations/destination_deps.ts';
 import { openPostgresProxy } from './postgres_proxy.ts';
 import type { PostgresProxy } from './postgres_proxy.ts';
 
@@ -27,7 +26,7 @@ export type PostgresServer = {
 /** Starts the server and everything that a sink needs to reach it. */
 export async function openPostgresServer(): Promise<PostgresServer> {
   const stores = await openTestStores({ clickhouse: false });
-  const outbound = openOutbound({ allow: ['127.0.0.0/8'] });
+  const deps = destinationDeps();
   const pool = new pg.Pool({ connectionString: stores.database_url, max: 2 });
   pool.on('error', () => undefined);
   const url = new URL(stores.database_url.replace('@/', '@host/'));
@@ -38,12 +37,7 @@ export async function openPostgresServer(): Promise<PostgresServer> {
   return {
     pool,
     proxy,
-    deps: {
-      log: silentLog(),
-      outbound,
-      export_dir: '/nowhere',
-      signal: new AbortController().signal,
-    },
+    deps,
     socket_path,
     freshConfig: async (changes = {}) => {
       const schema = `place_${(schemas += 1)}`;
@@ -63,7 +57,7 @@ export async function openPostgresServer(): Promise<PostgresServer> {
     close: async () => {
       await pool.end();
       await proxy.close();
-      await outbound.close();
+      await deps.outbound.close();
       await stores.close();
     },
   };

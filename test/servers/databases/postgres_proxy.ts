@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
-import type { AddressInfo } from 'node:net';
 import tls from 'node:tls';
+import { listenLocally } from '../loopback.ts';
 
 /**
  * A TCP door to a PostgreSQL that listens on a Unix socket only, with TLS or without, whose
@@ -38,11 +37,8 @@ export async function openPostgresProxy(
   socketPath: string,
   options: { tls: boolean },
 ): Promise<PostgresProxy> {
-  const sockets = new Set<net.Socket>();
   const held = new AbortController();
   const server = net.createServer((client) => {
-    sockets.add(client);
-    client.on('close', () => sockets.delete(client));
     client.on('error', () => client.destroy());
     client.once('data', (first) => {
       const isSslRequest = first.length === 8 && first.readUInt32BE(4) === ssl_request;
@@ -58,20 +54,9 @@ export async function openPostgresProxy(
       join(secure, socketPath, held.signal);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
   return {
-    port: (server.address() as AddressInfo).port,
-    cut,
+    ...(await listenLocally(server)),
     hold: () => held.abort(),
-    close: async () => {
-      cut();
-      server.close();
-      await once(server, 'close');
-    },
   };
 }
 

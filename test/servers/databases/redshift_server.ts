@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import net from 'node:net';
-import type { AddressInfo } from 'node:net';
 import tls from 'node:tls';
 import { gunzipSync } from 'node:zlib';
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import pg from 'pg';
+import { listenLocally } from '../loopback.ts';
 import { proxyCertificate, proxyKey } from './postgres_proxy.ts';
 import type { S3Server } from '../object_stores/s3_server.ts';
 
@@ -50,12 +49,10 @@ export async function openRedshiftServer(
   socketPath: string,
   store?: S3Server,
 ): Promise<RedshiftServer> {
-  const sockets = new Set<net.Socket>();
   const statements: string[] = [];
   const clients = new Clients(store);
   const server = net.createServer((socket) => {
-    sockets.add(socket.setNoDelay(true));
-    socket.on('close', () => sockets.delete(socket));
+    socket.setNoDelay(true);
     socket.on('error', () => socket.destroy());
     socket.once('data', (first) => {
       if (first.length !== 8 || first.readUInt32BE(4) !== ssl_request) return void socket.destroy();
@@ -69,21 +66,15 @@ export async function openRedshiftServer(
       join(client, socketPath, clients, statements);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
+  const { port, cut, close } = await listenLocally(server);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     iam_role,
     statements,
     cut,
     close: async () => {
-      cut();
-      server.close();
       clients.close();
-      await once(server, 'close');
+      await close();
     },
   };
 }

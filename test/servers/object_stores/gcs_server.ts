@@ -1,5 +1,7 @@
-import { randomUUID, verify } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type http from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { isGrant } from '../google_grant.ts';
 import { openFaultyServer } from '../faulty_server.ts';
 import type { FaultyServer } from '../faulty_server.ts';
 import type { Outbound } from '../../../server/platform/outbound/outbound.ts';
@@ -64,9 +66,7 @@ async function handle(
   response: http.ServerResponse,
 ): Promise<void> {
   try {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { status, type, body, headers } = answer(store, request, Buffer.concat(chunks));
+    const { status, type, body, headers } = answer(store, request, await buffer(request));
     response
       .writeHead(status, { ...(type === undefined ? {} : { 'content-type': type }), ...headers })
       .end(body);
@@ -118,27 +118,8 @@ function answer(store: Store, request: http.IncomingMessage, body: Buffer): Answ
 }
 
 function grant(store: Store, form: URLSearchParams): Answer {
-  const [header = '', claims = '', signature = ''] = (form.get('assertion') ?? '').split('.');
-  const isSigned = verify(
-    'RSA-SHA256',
-    Buffer.from(`${header}.${claims}`),
-    store.public_key,
-    Buffer.from(signature, 'base64url'),
-  );
-  const { iss, aud, exp, scope } = JSON.parse(
-    Buffer.from(claims, 'base64url').toString() || '{}',
-  ) as Record<string, unknown>;
-  const isRight =
-    iss === store.client_email &&
-    aud === token_url &&
-    Number(exp) * 1000 > Date.now() &&
-    String(scope).includes('/auth/');
-  if (
-    form.get('grant_type') !== 'urn:ietf:params:oauth:grant-type:jwt-bearer' ||
-    !isSigned ||
-    !isRight
-  )
-    throw new Refused(400, 'invalid_grant');
+  const account = { public_key: store.public_key, client_email: store.client_email, token_url };
+  if (!isGrant(form, account, /\/auth\//)) throw new Refused(400, 'invalid_grant');
   const access_token = `token-${randomUUID()}`;
   store.tokens.add(access_token);
   return {

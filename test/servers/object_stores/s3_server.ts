@@ -1,11 +1,11 @@
 import { createHash, createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { listenLocally } from '../loopback.ts';
 
 /** A store that speaks S3, on 127.0.0.1. */
 export type S3Server = {
@@ -89,10 +89,9 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
         .end(answer.body);
     forward(request, response, port);
   });
-  front.listen(0, '127.0.0.1');
-  await once(front, 'listening');
+  const { port: front_port, close } = await listenLocally(front);
   return {
-    endpoint: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
+    endpoint: `http://127.0.0.1:${front_port}`,
     access_key,
     secret_key,
     requests,
@@ -102,8 +101,7 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
     dropNext: (pattern) => void failures.push({ pattern, status: dropped, code: '' }),
     openUploads: (bucket) => uploadsOf(directory, bucket).map((upload) => upload.key),
     close: async () => {
-      front.closeAllConnections();
-      front.close();
+      await close();
       await rver.close();
       rmSync(directory, { recursive: true, force: true });
     },

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type http from 'node:http';
 import https from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import pg from 'pg';
+import { listenLocally } from '../loopback.ts';
 import { SnowflakeRefusal, installDialect } from './dialect.ts';
 import type { SnowflakeAnswer } from './session.ts';
 import type { StorageKind } from './storage.ts';
@@ -54,8 +53,12 @@ export async function openSnowflakeServer(database_url: string): Promise<Snowfla
   const admin = new pg.Client({ connectionString: database_url });
   await admin.connect();
   await installDialect(admin).finally(() => admin.end());
-  const server = await listen();
-  const host = `localhost:${(server.address() as AddressInfo).port}`;
+  const server = https.createServer({
+    cert: readFileSync(new URL('localhost.crt', certificates)),
+    key: readFileSync(new URL('localhost.key', certificates)),
+  });
+  const { port, close } = await listenLocally(server);
+  const host = `localhost:${port}`;
   const account = { ...known, database_url, storage: openSnowflakeStorage(host) };
   const world: World = {
     user,
@@ -98,22 +101,10 @@ export async function openSnowflakeServer(database_url: string): Promise<Snowfla
     sessions: () => world.tokens.size,
     endSessions,
     close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
+      await close();
       await endSessions();
     },
   };
-}
-
-async function listen(): Promise<https.Server> {
-  const server = https.createServer({
-    cert: readFileSync(new URL('localhost.crt', certificates)),
-    key: readFileSync(new URL('localhost.key', certificates)),
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
 }
 
 async function handle(

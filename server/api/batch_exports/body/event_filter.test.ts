@@ -1,26 +1,23 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import { attrsOf, projectBase } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
 import { readReceipt } from '../../../engine/runs/receipt.ts';
 
-let exporting: QueryHarness;
 let home: TestOrganization;
 
-before(async () => {
-  exporting = await openQueryHarness();
-  home = await exporting.harness.newOrganization();
+const exporting = aroundTests(openQueryHarness, async (opened) => {
+  home = await opened.harness.newOrganization();
   const names = ['$pageview', 'sign up', 'Sign up', "o'brien\\", 'größe'];
-  await exporting.insert(
+  await opened.insert(
     home,
     names.map((event, index) => ({ event, at: `2026-01-01T00:${10 + index}:00Z` })),
     [{ distinct_id: 'd', at: '2026-01-01T00:00:00Z', version: 1 }],
   );
 });
-after(() => exporting.close());
 
 const to = (prefix: string, config: object = {}) => ({
   destination: { type: 'File', config: { prefix, ...config } },

@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { FastifyRequest } from 'fastify';
-import type { Actor } from '../../../platform/activity/chain.ts';
 import { counted } from '../../../platform/counted.ts';
 import { invalid, invalidMany } from '../../../platform/http/errors.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
+import { actorOf } from '../../../platform/http/write.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { instantViolations } from '../body/instants.ts';
 import { isOfRuns, items_max } from './schema.ts';
@@ -27,7 +27,8 @@ export async function createBulkAction(
     place: request.access,
     action: wanted.action,
     options: { backfill: wanted.backfill ?? false },
-    actor: actorOf(request),
+    // The entries of the work are not of this request, so its id stays out.
+    actor: { ...actorOf(request, undefined), request_id: null },
   };
   await insertBulkAction(tx, created);
   const total = await insertItems(tx, created, wanted, items_max);
@@ -75,21 +76,6 @@ function violationsOf({ action, ids, filter, backfill }: NewBulkAction): Violati
   for (const one of instantViolations({ after: filter?.after, before: filter?.before }))
     violations.push({ ...one, attr: `filter__${one.attr}` });
   return violations;
-}
-
-/** Who asked. The entries of the work are not of this request, so its id stays out. */
-function actorOf({ caller, ip }: FastifyRequest): Actor {
-  const { user_id, user_uuid, email, key_id, key_mask, session_id } = caller;
-  return {
-    user_id,
-    user_uuid,
-    user_email: email,
-    key_id,
-    key_mask,
-    session_id,
-    ip,
-    request_id: null,
-  };
 }
 
 /** The action as it is on the wire. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import { newExport } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import {
   first_hour_at,
@@ -9,14 +10,9 @@ import {
   until,
   withEvents,
 } from '../../../../test/factories/batch_exports/delivering_harness.ts';
-import type { DeliveringHarness } from '../../../../test/factories/batch_exports/delivering_harness.ts';
 import type { FoundExport, FoundRecord } from './schema.ts';
 
-let delivering: DeliveringHarness;
-before(async () => {
-  delivering = await openDeliveringHarness();
-});
-after(() => delivering.close());
+const delivering = aroundTests(openDeliveringHarness);
 
 test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
   const { harness } = delivering;

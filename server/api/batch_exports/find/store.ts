@@ -86,12 +86,11 @@ async function ask(
   model: StoredRecord['model'],
   question: { query: string; query_params: Record<string, unknown> },
 ): Promise<StoredRecord[]> {
-  const result = await clickhouse.query({
+  const result = await clickhouse.rows<Row>({
     ...question,
     clickhouse_settings: { max_execution_time: look_seconds_max },
-    format: 'JSONEachRow',
   });
-  return (await result.json<Row>()).map(({ person_version, happened_us, inserted_us, ...row }) => ({
+  return result.map(({ person_version, happened_us, inserted_us, ...row }) => ({
     ...row,
     model,
     person_version: person_version === null ? null : Number(person_version),
@@ -193,13 +192,12 @@ export async function hasLaterVersion(
   inserted_to: number | null,
 ): Promise<boolean> {
   if (model === 'events' || inserted_to === null) return false;
-  const result = await clickhouse.query({
+  const result = await clickhouse.rows({
     query: `SELECT 1 FROM ${model} WHERE team_id = {team_id:Int64}
       AND distinct_id = {distinct_id:String} AND ${version_of[model]} > {version:Int64}
       AND inserted_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC') LIMIT 1`,
     query_params: { team_id, distinct_id, version: person_version, to: inserted_to },
     clickhouse_settings: { max_execution_time: look_seconds_max },
-    format: 'JSONEachRow',
   });
-  return (await result.json()).length > 0;
+  return result.length > 0;
 }

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import {
   newExport,
   organizationBase,
   projectBase,
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import type { TestOrganization } from '../../../../test/harness.ts';
 
 const now = Date.parse('2026-03-10T12:00:00.000000Z');
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, deps: { clock: { now: () => now } } });
-});
-after(() => harness.close());
+const harness = aroundTests(() =>
+  openHarness({ clickhouse: false, deps: { clock: { now: () => now } } }),
+);
 
 /** A run that was planned a minute after the end of its interval and began a minute later. */
 type RunWanted = {

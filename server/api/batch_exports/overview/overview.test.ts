@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import {
   insertRunRow,
   newExport,
@@ -14,15 +15,13 @@ import {
 } from '../../../../test/factories/batch_exports/ended_runs.ts';
 import { is_deep } from '../../../../test/depth.ts';
 import { openHarness } from '../../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import type { TestOrganization } from '../../../../test/harness.ts';
 import type { ExportOverview } from './schema.ts';
 import { listOverview } from './store.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, config: { settle_seconds: 15 } });
-});
-after(() => harness.close());
+const harness = aroundTests(() =>
+  openHarness({ clickhouse: false, config: { settle_seconds: 15 } }),
+);
 
 const get = async (home: TestOrganization, query = '') => {
   const answer = await harness.request(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import {
   newExport,
   noop_export,
@@ -8,15 +9,11 @@ import {
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { withEngine } from '../../../with_engine.ts';
 import { openHarness } from '../../../../test/harness.ts';
-import type { Harness, TestOrganization } from '../../../../test/harness.ts';
+import type { TestOrganization } from '../../../../test/harness.ts';
 import { buildApp } from '../../../app.ts';
 import { openClickHouse } from '../../../platform/clickhouse/client.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness();
-});
-after(() => harness.close());
+const harness = aroundTests(openHarness);
 
 const query = "SELECT uuid, event AS kind, concat(event, 'x') AS y FROM events WHERE event = 'a'";
 const other_query = 'SELECT count() AS n FROM events';

@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import { is_deep } from '../../../../test/depth.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import {
   deliver,
   linesOf,
   toFolder,
 } from '../../../../test/factories/batch_exports/query_deliveries.ts';
 
-let exporting: QueryHarness;
-before(async () => {
-  exporting = await openQueryHarness();
-});
-after(() => exporting.close());
+const exporting = aroundTests(openQueryHarness);
 
 /** What is missing or all at the first time, in turn, then all; with --deep both at the first. */
 function modesOf(number: number, time: number): string[] {

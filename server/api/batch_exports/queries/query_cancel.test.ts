@@ -30,14 +30,13 @@ before(async () => {
 after(() => exporting.close());
 
 async function countRunning(label: string): Promise<number> {
-  const result = await exporting.harness.deps.clickhouse.query({
+  const result = await exporting.harness.deps.clickhouse.rows({
     query:
       'SELECT 1 FROM system.processes WHERE position(query, {label:String}) > 0 AND ' +
       "position(query, 'system.processes') = 0",
     query_params: { label },
-    format: 'JSONEachRow',
   });
-  return (await result.json()).length;
+  return result.length;
 }
 
 const endless = {

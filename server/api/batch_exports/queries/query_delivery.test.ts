@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { parquetReadObjects } from 'hyparquet';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import { is_deep } from '../../../../test/depth.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import {
   deliver,
   six_events,
@@ -11,11 +11,7 @@ import {
   toFolder,
 } from '../../../../test/factories/batch_exports/query_deliveries.ts';
 
-let exporting: QueryHarness;
-before(async () => {
-  exporting = await openQueryHarness();
-});
-after(() => exporting.close());
+const exporting = aroundTests(openQueryHarness);
 
 const own_columns =
   'SELECT event AS kind, properties.price::Float64 AS price, properties.n::Int64 + 1 AS next, ' +

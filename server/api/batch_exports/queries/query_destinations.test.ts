@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { parquetMetadata } from 'hyparquet';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import { openBigQueryServer } from '../../../../test/servers/bigquery/server.ts';
 import { assertChanged } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import { openS3Server } from '../../../../test/servers/object_stores/s3_server.ts';
-import type { S3Server } from '../../../../test/servers/object_stores/s3_server.ts';
 import { bigquery } from '../../../engine/destinations/bigquery/bigquery.ts';
 import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
 import { destinationDeps } from '../../../engine/engine.ts';
@@ -18,22 +17,11 @@ import { columnsOf } from '../../../engine/source/source_query.ts';
 import { sampleRow } from '../../../engine/sql_tables/sample_row.ts';
 import { statuses } from '../../../../test/factories/batch_exports/query_deliveries.ts';
 import { openProxiedPostgres } from '../../../../test/factories/batch_exports/proxied_postgres.ts';
-import type { ProxiedPostgres } from '../../../../test/factories/batch_exports/proxied_postgres.ts';
 
 const bucket_name = 'test-bucket';
-let exporting: QueryHarness;
-let server: S3Server;
-let postgres: ProxiedPostgres;
-before(async () => {
-  exporting = await openQueryHarness();
-  server = await openS3Server([bucket_name]);
-  postgres = await openProxiedPostgres();
-});
-after(async () => {
-  await postgres.close();
-  await server.close();
-  await exporting.close();
-});
+const exporting = aroundTests(openQueryHarness);
+const server = aroundTests(() => openS3Server([bucket_name]));
+const postgres = aroundTests(openProxiedPostgres);
 
 function s3Config(prefix: string, more: object = {}) {
   const keys = { aws_access_key_id: server.access_key, aws_secret_access_key: server.secret_key };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { parquetReadObjects } from 'hyparquet';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import {
   deliver,
   linesOf,
@@ -10,11 +10,7 @@ import {
   toFolder,
 } from '../../../../test/factories/batch_exports/query_deliveries.ts';
 
-let exporting: QueryHarness;
-before(async () => {
-  exporting = await openQueryHarness();
-});
-after(() => exporting.close());
+const exporting = aroundTests(openQueryHarness);
 
 test('names that mean something to the store or to a format are only names', async () => {
   const names = [

@@ -1,26 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
-import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import { verifyExports } from '../../../cli/verify/verify.ts';
 import { RetryableError } from '../../../engine/destination/errors.ts';
 import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
 import { destinationDeps } from '../../../engine/engine.ts';
 import { statuses } from '../../../../test/factories/batch_exports/query_deliveries.ts';
 import { openProxiedPostgres } from '../../../../test/factories/batch_exports/proxied_postgres.ts';
-import type { ProxiedPostgres } from '../../../../test/factories/batch_exports/proxied_postgres.ts';
 
-let exporting: QueryHarness;
-let postgres: ProxiedPostgres;
-before(async () => {
-  exporting = await openQueryHarness();
-  postgres = await openProxiedPostgres();
-});
-after(async () => {
-  await postgres.close();
-  await exporting.close();
-});
+const exporting = aroundTests(openQueryHarness);
+const postgres = aroundTests(openProxiedPostgres);
 
 const four_events = Array.from({ length: 4 }, (_, n) => ({
   event: `e${n}`,

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import { newExport, projectBase } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../../test/harness.ts';
-import type { Harness } from '../../../../test/harness.ts';
 
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, config: { settle_seconds: 15 } });
-});
-after(() => harness.close());
+const harness = aroundTests(() =>
+  openHarness({ clickhouse: false, config: { settle_seconds: 15 } }),
+);
 
 test('an export and its runs say which run is next, when, and why there is none', async () => {
   const home = await harness.newOrganization();

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import {
   insertRunRow,
   newExport,
   projectBase,
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../../test/harness.ts';
-import type { Harness } from '../../../../test/harness.ts';
 import { subtract, toStored } from '../../../engine/ledger/rectangles.ts';
 import type { Rectangle } from '../../../engine/ledger/rectangles.ts';
 import type { SlotRange } from './schema.ts';
@@ -15,11 +15,9 @@ import { inOneLook } from './store.ts';
 
 const hour_ms = 3_600_000;
 const day_start = Date.parse('2026-01-01T00:00:00Z');
-let harness: Harness;
-before(async () => {
-  harness = await openHarness({ clickhouse: false, config: { settle_seconds: 15 } });
-});
-after(() => harness.close());
+const harness = aroundTests(() =>
+  openHarness({ clickhouse: false, config: { settle_seconds: 15 } }),
+);
 
 const at = (hours: number) => new Date(day_start + hours * hour_ms).toISOString();
 const slotArea = (hour: number, to = hour + 1): Rectangle => ({

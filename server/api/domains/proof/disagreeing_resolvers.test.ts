@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { ShownAnswer } from './answers.ts';
 import type { DnsBehaviour, DnsRecord } from '../../../../test/servers/dns_server.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import {
   openDomainWorld,
   proofNameOf,
   proofOf,
 } from '../../../../test/factories/people/domains.ts';
-import type { DomainWorld } from '../../../../test/factories/people/domains.ts';
 
-let world: DomainWorld;
-let several: DomainWorld;
-before(async () => {
-  world = await openDomainWorld({ time_limit_ms: 2_000 });
-  several = await openDomainWorld({ resolvers: 3, time_limit_ms: 2_000 });
-});
-after(async () => {
-  await world.close();
-  await several.close();
-});
+const several = aroundTests(() => openDomainWorld({ resolvers: 3 }));
 
 const txt = (...strings: (string | Buffer)[]): DnsRecord => ({ type: 'TXT', strings });
 

@@ -1,28 +1,25 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { pino } from 'pino';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import {
   openDomainWorld,
   proofNameOf,
   proofOf,
 } from '../../../../test/factories/people/domains.ts';
-import type { DomainWorld } from '../../../../test/factories/people/domains.ts';
 import type { Deps } from '../../../deps.ts';
 import { challengeName } from './challenge.ts';
 import { claimDueDomain } from './proof_store.ts';
 import { recheckDomains } from './recheck.ts';
 import type { DomainRow } from '../schema.ts';
 
-let world: DomainWorld;
 let deps: Deps;
-before(async () => {
-  world = await openDomainWorld();
-  ({ deps } = world.harness);
+const world = aroundTests(openDomainWorld, async (opened) => {
+  ({ deps } = opened.harness);
 });
 beforeEach(() => deps.db.run(sql`DELETE FROM domains`));
-after(() => world.close());
 
 /** Claims domains whose first look-up is due now. */
 async function dueDomains(count: number): Promise<DomainRow[]> {

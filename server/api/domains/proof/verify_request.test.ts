@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import {
   openDomainWorld,
   proofNameOf,
   proofOf,
 } from '../../../../test/factories/people/domains.ts';
-import type { DomainWorld } from '../../../../test/factories/people/domains.ts';
 
-let world: DomainWorld;
-let several: DomainWorld;
-before(async () => {
-  world = await openDomainWorld({ time_limit_ms: 2_000 });
-  several = await openDomainWorld({ resolvers: 3, time_limit_ms: 2_000 });
-});
-after(async () => {
-  await world.close();
-  await several.close();
-});
+const world = aroundTests(openDomainWorld);
 
 test('nothing has to be sent, what is sent must be an object; DNS is not asked then', async () => {
   const home = await world.harness.newOrganization();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import { newPerson } from '../../../../test/factories/people/people.ts';
 import { accountAt, assertRefused } from '../../../../test/factories/people/single_sign_on.ts';
 import type { OpenidProvider } from '../../../platform/openid_providers.ts';
@@ -11,14 +12,11 @@ import {
 } from '../../../../test/factories/people/openid_sign_on.ts';
 import type { OpenidSignOn } from '../../../../test/factories/people/openid_sign_on.ts';
 
-let signing: OpenidSignOn;
 let world: OpenidSignOn['world'];
 let provider: OpenidSignOn['provider'];
-before(async () => {
-  signing = await openOpenidSignOn();
-  ({ world, provider } = signing);
+const signing = aroundTests(openOpenidSignOn, async (opened) => {
+  ({ world, provider } = opened);
 });
-after(() => signing.close());
 beforeEach(() => {
   provider.fault = undefined;
   provider.person = persons['google-oauth2'];

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
 import type { OpenidFault, OpenidTestProvider } from '../../../../test/servers/openid_provider.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import {
   accountAt,
   assertRefused,
@@ -16,14 +17,11 @@ import {
 } from '../../../../test/factories/people/openid_sign_on.ts';
 import type { OpenidSignOn } from '../../../../test/factories/people/openid_sign_on.ts';
 
-let signing: OpenidSignOn;
 let world: OpenidSignOn['world'];
 let provider: OpenidSignOn['provider'];
-before(async () => {
-  signing = await openOpenidSignOn();
-  ({ world, provider } = signing);
+const signing = aroundTests(openOpenidSignOn, async (opened) => {
+  ({ world, provider } = opened);
 });
-after(() => signing.close());
 beforeEach(() => {
   provider.fault = undefined;
   provider.person = persons['google-oauth2'];

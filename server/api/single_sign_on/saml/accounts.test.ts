@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { aroundTests } from '../../../../test/around_tests.ts';
 import { newPerson } from '../../../../test/factories/people/people.ts';
 import {
   accountAt,
@@ -11,13 +12,9 @@ import {
   sessionOf,
   signInBySaml,
 } from '../../../../test/factories/people/single_sign_on.ts';
-import type { Home, SingleSignOnWorld } from '../../../../test/factories/people/single_sign_on.ts';
+import type { Home } from '../../../../test/factories/people/single_sign_on.ts';
 
-let world: SingleSignOnWorld;
-before(async () => {
-  world = await openSingleSignOn();
-});
-after(() => world.close());
+const world = aroundTests(openSingleSignOn);
 
 const email = 'ada@acme.example';
 const membersOf = async (home: Home) =>

@@ -10,7 +10,6 @@ import { openContainer } from './container.ts';
 import {
   openAroundTests,
   container_name,
-  outbound,
   deps,
   server,
   reader,
@@ -175,7 +174,7 @@ test(
   'leftovers of attempts that nobody knows of are discarded, what is seen and what is kept is ' +
     'not',
   async () => {
-    const store = await openContainer({ ...base }, outbound, deps.signal);
+    const store = await openContainer({ ...base }, deps.outbound, deps.signal);
     const stage = async (key: string, mark: string) => {
       await store.startUpload(key, { mark, content_type: 'text/csv' });
       return store.uploadPart(key, mark, 1, Buffer.from('x'), deps.signal);

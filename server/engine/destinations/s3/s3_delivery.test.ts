@@ -14,7 +14,6 @@ import { s3 } from './s3.ts';
 import {
   openAroundTests,
   bucket_name,
-  outbound,
   deps,
   server,
   base,
@@ -137,7 +136,7 @@ test('encryption and addressing are passed on', async () => {
     kms_key_id: 'my-key',
     compression: 'gzip',
   } as const;
-  await openBucket(config, outbound, deps.signal).startUpload('a/key', {
+  await openBucket(config, deps.outbound, deps.signal).startUpload('a/key', {
     mark: 'mark',
     content_type: 'text/csv',
   });
@@ -151,7 +150,7 @@ test('encryption and addressing are passed on', async () => {
       endpoint_url: endpoint_url.replace('localhost', 'store.localhost'),
       use_virtual_style_addressing: true,
     },
-    outbound,
+    deps.outbound,
     deps.signal,
   )
     .startUpload('a/key', { mark: 'mark', content_type: 'text/csv' })

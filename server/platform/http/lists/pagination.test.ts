@@ -51,7 +51,8 @@ const harness = aroundTests(
               answerPage(
                 request,
                 deps.db,
-                // Long where lengths are asked for, short where they are read: the page is not the point.
+                // Long where lengths are asked for, short where they are read: the page is not the
+                // point.
                 ({ limit, offset }) => sql`
                   SELECT n, CASE WHEN ${limit} = 1000 THEN repeat('x', 500000) END AS text
                   FROM generate_series(1, 150) n ORDER BY n LIMIT ${limit} OFFSET ${offset}`,

@@ -1,0 +1,14 @@
+import type { DestinationDeps } from '../../server/engine/destination/destination.ts';
+import { silentLog } from '../../server/platform/log.ts';
+import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+
+/**
+ * What the server gives to a destination whose places are on this machine; who asks for it closes
+ * the guard.
+ */
+export function destinationDeps(
+  outbound = openOutbound({ allow: ['127.0.0.0/8'] }),
+): DestinationDeps {
+  const { signal } = new AbortController();
+  return { log: silentLog(), outbound, export_dir: '/nowhere', signal };
+}
