@@ -184,3 +184,8 @@ export async function deleteApiKey(tx: Transaction, id: string): Promise<void> {
 function limitOf<Value>(values: Value[] | null | undefined): Value[] | null {
   return values === undefined || values === null || values.length === 0 ? null : values;
 }
+
+/** Deletes all keys of the person; gives how many there were. */
+export function deleteKeysOf(tx: Transaction, user_id: number): Promise<number> {
+  return tx.run(sql`DELETE FROM personal_api_keys WHERE user_id = ${user_id}`);
+}

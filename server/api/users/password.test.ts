@@ -195,8 +195,12 @@ test(
     const user = await newPerson(harness);
     const browser = await signedIn(harness, user);
     await setUpSecondFactor(harness, browser);
+    const keys = [await harness.newKey(user)];
+    const statuses = () =>
+      Promise.all(keys.map(async (key) => (await harness.request('GET', me, { key })).status));
     await askForLink(user.email.toUpperCase());
     const token = await mailedToken(server, user.email, 'reset-password');
+    assert.deepEqual(await statuses(), [200]);
     assert.deepEqual(told(await choose(token, 'password1234')), [400, 'password', 'invalid_input']);
     const chosen = await choose(token);
     assert.deepEqual(
@@ -214,10 +218,15 @@ test(
       await harness.request('GET', me, { key: await harness.newKey(user) })
     ).body;
     assert.ok(is_email_verified, 'who reads the mail has the address');
+    assert.deepEqual(await statuses(), [401], 'nobody had proved the address who made the key');
     assert.deepEqual((await activitiesOf(harness, user)).slice(-2), [
       'user requested_reset',
       'user reset_password',
     ]);
+    keys.push(await harness.newKey(user));
+    await askForLink(user.email);
+    await choose(await mailedToken(server, user.email, 'reset-password', [token]));
+    assert.deepEqual(await statuses(), [401, 200], 'a further link leaves the keys of the person');
   },
 );
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
-import { secretChange } from '../../platform/activity/changes.ts';
+import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalid } from '../../platform/http/errors.ts';
@@ -10,6 +10,7 @@ import { countMail, forgiveTries } from '../../platform/http/caller/sign_in_thro
 import { write } from '../../platform/http/write.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
 import { passwordFault } from '../../platform/passwords/password_rules.ts';
+import { deleteKeysOf } from '../api_keys/store.ts';
 import { endSessions, replaceToken } from '../sessions/store.ts';
 import { refuseEnforced } from '../single_sign_on/store.ts';
 import { accountEntry } from './activity.ts';
@@ -121,8 +122,9 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Choose a new password with the token of a link; ends all sessions of the account',
         description:
-          'Does not sign in and leaves the second factor as it is. 400 `expired`: the link ' +
-          'was used, is older than an hour, or a newer one took its place.',
+          'Does not sign in and leaves the second factor as it is. Where the link is the first ' +
+          'proof of the address, the keys that were created before are deleted. 400 `expired`: ' +
+          'the link was used, is older than an hour, or a newer one took its place.',
         body: PasswordReset,
         response: { 200: LinkedEmail, 400: Problem, 413: Problem, 415: Problem, 503: Problem },
       },
@@ -133,8 +135,13 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
       const password_hash = await hashPassword(password);
       return write(request, reply, 200, async (tx, record, afterwards) => {
         const { user, email } = await useLink(tx, deps, 'reset_password', token);
-        const is_email_verified = user.is_email_verified || email === user.email;
-        await updateUser(tx, user.id, { password_hash, is_email_verified });
+        const proves = !user.is_email_verified && email === user.email;
+        await updateUser(tx, user.id, {
+          password_hash,
+          ...(proves && { is_email_verified: true }),
+        });
+        // Whoever created the account had not proved its address: their keys are not this person's.
+        const deleted_keys = proves ? await deleteKeysOf(tx, user.id) : 0;
         await deleteLinks(tx, user.id);
         await endSessions(tx, user.id, null);
         afterwards(() => forgiveTries(request, user.address));
@@ -142,7 +149,10 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
           { message: noticeMail(user.email, 'password') },
         ]);
         record({
-          ...accountEntry('reset_password', user, [passwordChange(user)]),
+          ...accountEntry('reset_password', user, [
+            passwordChange(user),
+            ...(deleted_keys === 0 ? [] : changesOf(undefined, { deleted_keys })),
+          ]),
           actor: actorOf(user),
         });
         return { email: user.email };
