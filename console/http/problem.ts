@@ -42,6 +42,11 @@ export function unreached(): Problem {
   return ownProblem(0, 'The server cannot be reached: check your connection, then try again.');
 }
 
+/** Where the server answers, but does not have a part of the console that is open here. */
+export function partMissing(): Problem {
+  return ownProblem(0, 'The server did not give the code of this page: try again in a minute.');
+}
+
 const changed_meanwhile: Violation = {
   attr: null,
   code: 'precondition_failed',

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { TyperContext } from '../form/kept.ts';
+import { AroundContext } from '../page/around.ts';
 import { account } from '../users/account.ts';
 import { Navigation } from './navigation.tsx';
 import { usePalette } from './palette/opener.tsx';
@@ -46,7 +47,9 @@ export function Frame() {
       </Drawer>
       <main className="main" id="main" tabIndex={-1} ref={main}>
         <TyperContext value={own?.uuid}>
-          <Outlet />
+          <AroundContext value="frame">
+            <Outlet />
+          </AroundContext>
         </TyperContext>
       </main>
       {palette}
