@@ -23,6 +23,11 @@ export function isSignedOut({ status, code }: Problem): boolean {
   return status === 401 && (code === 'authentication_failed' || code === 'not_authenticated');
 }
 
+/** True when the server was not reached, or could not answer anything at that moment. */
+export function isOutage({ status }: Problem): boolean {
+  return status === 0 || (status >= 502 && status <= 504);
+}
+
 /**
  * The problem that an answer's body tells; one in our words for what is no answer of the API, and
  * where the API speaks to programs, of ETags, or says no more than that something is not there.

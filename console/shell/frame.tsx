@@ -7,6 +7,7 @@ import { TyperContext } from '../form/kept.ts';
 import { AroundContext } from '../page/around.ts';
 import { account } from '../users/account.ts';
 import { Navigation } from './navigation.tsx';
+import { Outage } from './outage.tsx';
 import { usePalette } from './palette/opener.tsx';
 
 /** Navigation, and beside it the page; on narrow screens the navigation is behind a button. */
@@ -47,6 +48,7 @@ export function Frame() {
       </Drawer>
       <main className="main" id="main" tabIndex={-1} ref={main}>
         <TyperContext value={own?.uuid}>
+          <Outage />
           <AroundContext value="frame">
             <Outlet />
           </AroundContext>

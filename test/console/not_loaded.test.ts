@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { eventually } from '../eventually.ts';
+import { newExport } from '../factories/batch_exports/batch_exports.ts';
 import type { TestOrganization } from '../harness.ts';
 import { openOneBrowser } from './open_console.ts';
 import { checkEverywhere, giveSession } from './visitor.ts';
@@ -111,3 +113,31 @@ test(
     forgetFailures(visitor!);
   },
 );
+
+test('an outage is told once, and over when the server answers', { skip }, async () => {
+  const home = await world.harness.newOrganization({ name: 'Home' });
+  const { id } = await newExport(world.harness, home);
+  await giveSession(visitor!, world.server, home.user);
+  const { page } = visitor!;
+  await page.clock.install();
+  await page.goto(`/projects/${home.project.id}/exports/${id}`);
+  await page.getByRole('heading', { name: 'Repair' }).or(page.locator('.legend')).first().waitFor();
+  const tried = new Map<string, number>();
+  page.on('requestfailed', (request) => {
+    const { pathname } = new URL(request.url());
+    tried.set(pathname, (tried.get(pathname) ?? 0) + 1);
+  });
+  await page.route('**/api/**', (route) => route.abort('connectionrefused'));
+  // Each is tried four times: the project, the export, its slots and how it stands.
+  await eventually('Nothing is given up.', async () => {
+    await page.clock.runFor(5_000);
+    return [...tried.values()].filter((times) => times >= 4).length >= 4;
+  });
+  const told = page.getByText('What you see may be old');
+  await told.first().waitFor();
+  assert.equal(await told.count(), 1);
+  await page.unroute('**/api/**');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await told.waitFor({ state: 'detached' });
+  forgetFailures(visitor!);
+});
