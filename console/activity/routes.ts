@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import { organization_route } from '../organizations/routes.ts';
+import { loadedPage } from '../page/load_page.tsx';
 import type { Filter } from './activity.ts';
 
 const names = ['user', 'scope', 'activity', 'item_id', 'after', 'before', 'cursor'] as const;
@@ -15,5 +16,5 @@ export const activity_route = createRoute({
         return typeof value === 'string' && value !== '' ? [[name, value]] : [];
       }),
     ),
-  component: lazyRouteComponent(() => import('./activity_page.tsx'), 'ActivityPage'),
+  component: loadedPage(() => import('./activity_page.tsx'), 'ActivityPage'),
 });

@@ -5,6 +5,7 @@ import { askForChange } from '../http/change.ts';
 import { etagOf } from '../http/reading.ts';
 import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
+import { AroundContext } from '../page/around.ts';
 import { Page } from '../page/page.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
@@ -70,7 +71,9 @@ export function ExportFrame() {
                 </Link>
               ))}
             </nav>
-            <Outlet />
+            <AroundContext value="page">
+              <Outlet />
+            </AroundContext>
           </Page>
         </ExportContext>
       )}

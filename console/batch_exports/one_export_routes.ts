@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
+import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
 import { giveKnownLanguage } from './metrics/known_language.ts';
 import { run_filters } from './runs/run_filters.ts';
@@ -8,7 +9,7 @@ import { textsOf } from './search.ts';
 export const export_frame_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports/$export_id',
-  component: lazyRouteComponent(() => import('./export_frame.tsx'), 'ExportFrame'),
+  component: loadedPage(() => import('./export_frame.tsx'), 'ExportFrame'),
 });
 
 /** The map: the view, what is selected in it, and the repair that goes on. */
@@ -16,7 +17,7 @@ export const export_map_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: '/',
   validateSearch: textsOf(['from', 'to', 'selected_from', 'selected_to', 'backfill', 'show']),
-  component: lazyRouteComponent(() => import('./slots/map_page.tsx'), 'MapPage'),
+  component: loadedPage(() => import('./slots/map_page.tsx'), 'MapPage'),
 });
 
 /** Its runs, narrowed by status and time, and an action on many of them. */
@@ -24,7 +25,7 @@ export const export_runs_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'runs',
   validateSearch: textsOf(run_filters),
-  component: lazyRouteComponent(() => import('./runs/runs_page.tsx'), 'RunsPage'),
+  component: loadedPage(() => import('./runs/runs_page.tsx'), 'RunsPage'),
 });
 
 /** One run, with the filters of its log. */
@@ -32,7 +33,7 @@ export const export_run_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'runs/$run_id',
   validateSearch: textsOf(['level', 'text']),
-  component: lazyRouteComponent(() => import('./runs/run_page.tsx'), 'RunPage'),
+  component: loadedPage(() => import('./runs/run_page.tsx'), 'RunPage'),
 });
 
 /** What happened to it, of one kind or of all. */
@@ -40,7 +41,7 @@ export const export_timeline_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'timeline',
   validateSearch: textsOf(['type']),
-  component: lazyRouteComponent(() => import('./timeline/timeline_page.tsx'), 'TimelinePage'),
+  component: loadedPage(() => import('./timeline/timeline_page.tsx'), 'TimelinePage'),
 });
 
 /** Its charts, over a range. */
@@ -48,7 +49,7 @@ export const export_metrics_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'metrics',
   validateSearch: textsOf(['from', 'to']),
-  component: lazyRouteComponent(() => {
+  component: loadedPage(() => {
     giveKnownLanguage();
     return import('./metrics/metrics_page.tsx');
   }, 'MetricsPage'),
@@ -59,14 +60,14 @@ export const export_notices_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'notices',
   validateSearch: textsOf(['page']),
-  component: lazyRouteComponent(() => import('./notices/notices_page.tsx'), 'NoticesPage'),
+  component: loadedPage(() => import('./notices/notices_page.tsx'), 'NoticesPage'),
 });
 
 /** What it is, its pause and its end. */
 export const export_settings_route = createRoute({
   getParentRoute: () => export_frame_route,
   path: 'settings',
-  component: lazyRouteComponent(() => import('./settings/settings_page.tsx'), 'SettingsPage'),
+  component: loadedPage(() => import('./settings/settings_page.tsx'), 'SettingsPage'),
 });
 
 /** Where an event or a person was delivered, or why not. */
@@ -74,5 +75,5 @@ export const find_route = createRoute({
   getParentRoute: () => project_route,
   path: 'find',
   validateSearch: textsOf(['uuid', 'distinct_id', 'day']),
-  component: lazyRouteComponent(() => import('./find/find_page.tsx'), 'FindPage'),
+  component: loadedPage(() => import('./find/find_page.tsx'), 'FindPage'),
 });

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
+import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
 import { list_search } from './list/overview.ts';
 import type { ListSearch } from './list/overview.ts';
@@ -9,19 +10,19 @@ export const exports_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports',
   validateSearch: (given: Record<string, unknown>): ListSearch => textsOf(list_search)(given),
-  component: lazyRouteComponent(() => import('./list/list_page.tsx'), 'ListPage'),
+  component: loadedPage(() => import('./list/list_page.tsx'), 'ListPage'),
 });
 
 /** `/projects/<id>/exports/new`: creates an export. */
 export const new_export_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports/new',
-  component: lazyRouteComponent(() => import('./form/new_page.tsx'), 'NewPage'),
+  component: loadedPage(() => import('./form/new_page.tsx'), 'NewPage'),
 });
 
 /** `/projects/<id>/exports/<id>/edit`: changes an export. */
 export const edit_export_route = createRoute({
   getParentRoute: () => project_route,
   path: 'exports/$export_id/edit',
-  component: lazyRouteComponent(() => import('./form/edit_page.tsx'), 'EditPage'),
+  component: loadedPage(() => import('./form/edit_page.tsx'), 'EditPage'),
 });

@@ -1,6 +1,6 @@
 import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { Link, getRouteApi } from '@tanstack/react-router';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
@@ -24,9 +24,16 @@ export function DomainPage() {
   const { organization_id, domain_id } = route.useParams();
   const read = domainOf(organization_id, domain_id);
   const query = useQuery(read);
+  const missing = (
+    <NoSuch noun="domain">
+      <Link to="/organizations/$organization_id/domains" params={{ organization_id }}>
+        The domains of this organization
+      </Link>
+    </NoSuch>
+  );
   return (
     <Page title={query.data?.domain ?? 'Domain'} request={pathOf(read)}>
-      <Shown query={query} missing={<NoSuch noun="domain" />}>
+      <Shown query={query} missing={missing}>
         {(domain) => {
           const given = { domain, organization_id };
           return (

@@ -7,7 +7,7 @@ import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
+import { NoSuch, Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import {
   askedInWords,
@@ -27,9 +27,16 @@ export function ErasurePage() {
   const { project_id, erasure_id } = route.useParams();
   const read = erasureOf(project_id, erasure_id);
   const query = useQuery(read);
+  const missing = (
+    <NoSuch noun="erasure">
+      <Link to="/projects/$project_id/erasures" params={{ project_id }}>
+        The erasures of this project
+      </Link>
+    </NoSuch>
+  );
   return (
     <Page title="Erasure" request={pathOf(read)}>
-      <Shown query={query}>
+      <Shown query={query} missing={missing}>
         {(erasure) => (
           <>
             <State erasure={erasure} />

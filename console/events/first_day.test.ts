@@ -79,8 +79,13 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await changed.getByText('Of timestamp_ignored').click();
   await changed.getByText(/late of <b>.*: yesterday/).waitFor();
 
+  // What was copied is not the command that has the key.
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByRole('button', { name: 'Copy One event, by curl' }).click();
+  await page.getByRole('button', { name: 'Copied One event, by curl' }).waitFor();
   await pressByKey(page, 'Create a key and put it in');
   await page.getByText('The key stands in the commands below.').waitFor();
+  await page.getByRole('button', { name: 'Copy One event, by curl' }).waitFor();
   const command = (await page.getByRole('region', { name: 'One event, by curl' }).textContent())!;
   assert.match(command, /Bearer slk_\w{49}"/);
   const { stdout } = await promisify(execFile)('sh', ['-c', command]);

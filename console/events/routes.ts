@@ -1,6 +1,7 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import { giveKnownLanguage } from '../batch_exports/metrics/known_language.ts';
 import { textsOf } from '../batch_exports/search.ts';
+import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
 
 /** `/projects/<id>/events`: how events get into a project, and which came last. */
@@ -8,7 +9,7 @@ export const events_route = createRoute({
   getParentRoute: () => project_route,
   path: 'events',
   validateSearch: textsOf(['range']),
-  component: lazyRouteComponent(() => {
+  component: loadedPage(() => {
     giveKnownLanguage();
     return import('./events_page.tsx');
   }, 'EventsPage'),

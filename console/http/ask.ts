@@ -51,6 +51,14 @@ export async function ask<Body>(
   return { ok: false, problem };
 }
 
+/** Why the server does not give the console itself; undefined where it does. Never throws. */
+export async function whyNotServed(): Promise<Problem | undefined> {
+  const headers = { accept: 'text/html' };
+  const answer = await fetch(addressOf('/'), { headers, cache: 'no-store' }).catch(() => undefined);
+  if (answer === undefined) return unreached();
+  return answer.ok ? undefined : problemOf(answer.status, undefined);
+}
+
 async function send(method: Method, path: string, sent: Sent): Promise<Response | undefined> {
   const headers = new Headers({ accept: 'application/json' });
   const named = {

@@ -23,6 +23,11 @@ export function isSignedOut({ status, code }: Problem): boolean {
   return status === 401 && (code === 'authentication_failed' || code === 'not_authenticated');
 }
 
+/** True when the server was not reached, or could not answer anything at that moment. */
+export function isOutage({ status }: Problem): boolean {
+  return status === 0 || (status >= 502 && status <= 504);
+}
+
 /**
  * The problem that an answer's body tells; one in our words for what is no answer of the API, and
  * where the API speaks to programs, of ETags, or says no more than that something is not there.
@@ -40,6 +45,11 @@ export function problemOf(status: number, body: unknown): Problem {
 /** Where the server was not reached at all. */
 export function unreached(): Problem {
   return ownProblem(0, 'The server cannot be reached: check your connection, then try again.');
+}
+
+/** Where the server answers, but does not have a part of the console that is open here. */
+export function partMissing(): Problem {
+  return ownProblem(0, 'The server did not give the code of this page: try again in a minute.');
 }
 
 const changed_meanwhile: Violation = {

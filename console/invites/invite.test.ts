@@ -13,6 +13,7 @@ import {
   setUpSecondFactor,
   signedIn,
 } from '../../test/factories/people/people.ts';
+import { newExport } from '../../test/factories/batch_exports/batch_exports.ts';
 import { openOneBrowser } from '../../test/console/open_console.ts';
 
 /** The browser of everybody here: each test opens a link in it, which is a load. */
@@ -40,6 +41,7 @@ const levelOf = async (home: TestOrganization, email: string) =>
 
 async function invite(target_email: string): Promise<TestOrganization> {
   const home = await world.harness.newOrganization({ name: 'Analytical <Engines>' });
+  await newExport(world.harness, home);
   const body = { target_email, first_name: 'Ada', level: 8 };
   assert.equal(
     (
@@ -52,6 +54,9 @@ async function invite(target_email: string): Promise<TestOrganization> {
   );
   return home;
 }
+
+/** Where somebody begins who has joined. */
+const startOf = ({ project }: TestOrganization) => `**/projects/${project.id}/exports`;
 
 test('from the mail of an invite to membership, with the keyboard alone', { skip }, async () => {
   const email = `${randomUUID()}@example.org`;
@@ -70,7 +75,8 @@ test('from the mail of an invite to membership, with the keyboard alone', { skip
   assert.match(await focused(page), /^Password: .*Must have at least 12 characters\./);
   await page.keyboard.type(password);
   await page.keyboard.press('Enter');
-  await page.waitForURL('**/account');
+  await page.waitForURL(startOf(home));
+  await page.goto('/account');
   await page.getByText('You are an administrator').waitFor();
   assert.equal(await levelOf(home, email), 8);
   assert.equal(await page.getByLabel('Last name').inputValue(), 'Lovelace');
@@ -96,7 +102,7 @@ test('who has an account signs in with their second factor and joins', { skip },
   await page.getByText('Fill in the code.').waitFor();
   await page.getByLabel('Code of your second factor').fill(codeOf(secret, clock.now(), 1));
   await press('Sign in and join');
-  await page.waitForURL('**/account');
+  await page.waitForURL(startOf(home));
   assert.equal(await levelOf(home, user.email), 8);
 });
 
@@ -132,7 +138,8 @@ test('who is signed in with the account joins, also without the token', { skip }
     await giveSession(visitor, world.server, user);
     await page.goto(link.href);
     await page.getByRole('button', { name: 'Join' }).click();
-    await page.waitForURL('**/account');
+    // Whatever this browser looked at before.
+    await page.waitForURL(startOf(home));
     assert.equal(await levelOf(home, user.email), 8);
   }
 });

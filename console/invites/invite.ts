@@ -1,9 +1,12 @@
 import type { Static } from 'typebox';
-import type { ShownInvite } from '../../server/api/invites/schema.ts';
+import type { Accepted as AcceptedInvite, ShownInvite } from '../../server/api/invites/schema.ts';
 import { reading } from '../http/reading.ts';
 
 /** An invite as whoever it is for sees it. */
 export type Invite = Static<typeof ShownInvite>;
+
+/** What the API says of an invite that was accepted. */
+export type Accepted = Static<typeof AcceptedInvite>;
 
 /** What an invite is for; the token is that of its link. */
 export function inviteOf(id: string, token: string | undefined) {

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
+import { loadedPage } from '../page/load_page.tsx';
 import { root_route } from '../shell/root_route.ts';
 
 /** `/invite/<id>?token=`, which takes the token out of the address. */
@@ -7,5 +8,5 @@ export const invite_route = createRoute({
   path: 'invite/$id',
   validateSearch: ({ token }: { token?: string }): { token?: string } =>
     token === undefined ? {} : { token },
-  component: lazyRouteComponent(() => import('./invite_page.tsx'), 'InvitePage'),
+  component: loadedPage(() => import('./invite_page.tsx'), 'InvitePage'),
 });

@@ -5,11 +5,11 @@ import { Form } from '../form/form.tsx';
 import { ask } from '../http/ask.ts';
 import { Waiting } from '../page/shown.tsx';
 import { SecondStep, useSecondStep } from '../sessions/second_step.tsx';
-import { useEnter } from '../sessions/enter.ts';
 import { ProviderLink } from '../single_sign_on/provider_link.tsx';
 import { providersFor } from '../single_sign_on/providers.ts';
+import { useEnterJoined } from './enter_joined.ts';
 import { invitePath } from './invite.ts';
-import type { Invite } from './invite.ts';
+import type { Accepted, Invite } from './invite.ts';
 
 type Visit = { invite: Invite; token: string | undefined; email: string | undefined };
 
@@ -28,12 +28,12 @@ export function WayIn(visit: Visit) {
 }
 
 function Join({ invite, token }: Visit) {
-  const enter = useEnter();
+  const enter = useEnterJoined();
   return (
     <Form
       path={`${invitePath(invite.id)}accept/`}
       body={() => ({ token })}
-      done={() => enter('/account')}
+      done={(accepted: Accepted) => enter(accepted)}
       button="Join"
     />
   );
@@ -87,16 +87,17 @@ function SignedOut(visit: Visit) {
 
 function SignIn({ invite, token }: Visit) {
   const step = useSecondStep();
-  const enter = useEnter();
+  const enter = useEnterJoined();
   return (
     <>
       <p>There is an account with this address: sign in with it.</p>
       <Form
         path="/api/sessions/"
         done={async () => {
-          const outcome = await ask('POST', `${invitePath(invite.id)}accept/`, { body: { token } });
+          const path = `${invitePath(invite.id)}accept/`;
+          const outcome = await ask<Accepted>('POST', path, { body: { token } });
           if (!outcome.ok) throw outcome.problem;
-          await enter('/account');
+          await enter(outcome.body);
         }}
         refused={step.refused}
         button="Sign in and join"
@@ -113,12 +114,12 @@ function SignIn({ invite, token }: Visit) {
 }
 
 function SignUp({ invite, token }: Visit) {
-  const enter = useEnter();
+  const enter = useEnterJoined();
   return (
     <Form
       path={`${invitePath(invite.id)}accept/`}
       body={({ email: _fixed, ...values }) => ({ ...values, token })}
-      done={() => enter('/account')}
+      done={(accepted: Accepted) => enter(accepted)}
       button="Sign up and join"
     >
       <Address invite={invite} />

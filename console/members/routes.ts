@@ -1,6 +1,7 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import { pageNumber } from '../http/page_number.ts';
 import { organization_route } from '../organizations/routes.ts';
+import { loadedPage } from '../page/load_page.tsx';
 
 type Search = { tab?: 'invites'; page?: number; member?: string };
 
@@ -20,5 +21,5 @@ export const members_route = createRoute({
     ...(tab === 'invites' ? { tab } : {}),
     ...(typeof member === 'string' ? { member } : {}),
   }),
-  component: lazyRouteComponent(() => import('./members_page.tsx'), 'MembersPage'),
+  component: loadedPage(() => import('./members_page.tsx'), 'MembersPage'),
 });

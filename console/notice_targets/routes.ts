@@ -1,16 +1,17 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
+import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
 
 /** `/projects/<id>/notices`: who is told when an export's state changes. */
 export const notice_targets_route = createRoute({
   getParentRoute: () => project_route,
   path: 'notices',
-  component: lazyRouteComponent(() => import('./targets_page.tsx'), 'TargetsPage'),
+  component: loadedPage(() => import('./targets_page.tsx'), 'TargetsPage'),
 });
 
 /** `/projects/<id>/notices/<id>`: one of them. */
 export const notice_target_route = createRoute({
   getParentRoute: () => project_route,
   path: 'notices/$target_id',
-  component: lazyRouteComponent(() => import('./target_page.tsx'), 'TargetPage'),
+  component: loadedPage(() => import('./target_page.tsx'), 'TargetPage'),
 });

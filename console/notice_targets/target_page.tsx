@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Static } from 'typebox';
 import type { NoticeTargetRow, NoticeTargetTest } from '../../server/api/notice_targets/schema.ts';
@@ -13,7 +13,7 @@ import { ManagedNote } from '../configuration/managed_note.tsx';
 import { Page } from '../page/page.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Section, useDone } from '../page/section.tsx';
-import { Shown } from '../page/shown.tsx';
+import { NoSuch, Shown } from '../page/shown.tsx';
 import { event_choices, noticeTargetOf, targetPath, whereOf } from './notice_targets.ts';
 import { TargetState } from './target_state.tsx';
 
@@ -27,9 +27,16 @@ export function TargetPage() {
   const read = noticeTargetOf(project_id, target_id);
   const query = useQuery(read);
   const title = query.data === undefined ? 'Notices' : whereOf(query.data);
+  const missing = (
+    <NoSuch noun="target of notices">
+      <Link to="/projects/$project_id/notices" params={{ project_id }}>
+        Who is told, in this project
+      </Link>
+    </NoSuch>
+  );
   return (
     <Page title={title} request={pathOf(read)}>
-      <Shown query={query}>
+      <Shown query={query} missing={missing}>
         {(target) => {
           const given = { target, project_id };
           return (

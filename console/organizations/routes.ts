@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
+import { loadedPage } from '../page/load_page.tsx';
 import { signed_in_route } from '../shell/signed_in_route.ts';
 import { OrganizationOutlet } from './organization_outlet.tsx';
 
@@ -13,5 +14,5 @@ export const organization_route = createRoute({
 export const organization_settings_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'settings',
-  component: lazyRouteComponent(() => import('./settings_page.tsx'), 'SettingsPage'),
+  component: loadedPage(() => import('./settings_page.tsx'), 'SettingsPage'),
 });

@@ -9,17 +9,19 @@ const words = {
 
 /**
  * Copies a text. Browsers let pages copy over https and on this machine only; elsewhere there is no
- * button.
+ * button. What it says is of the text that was copied: another one, such as a command that has a
+ * key by now, was not.
  */
 export function CopyButton({ text, what }: { text: string; what: string }) {
-  const [state, setState] = useState<keyof typeof words>('no');
+  const [done, setDone] = useState<{ text: string; state: keyof typeof words }>();
+  const state = done?.text === text ? done.state : 'no';
   // The types say that every page has one.
   const clipboard = navigator.clipboard as Clipboard | undefined;
   if (clipboard === undefined) return undefined;
   const copy = () =>
     clipboard.writeText(text).then(
-      () => setState('yes'),
-      () => setState('refused'),
+      () => setDone({ text, state: 'yes' }),
+      () => setDone({ text, state: 'refused' }),
     );
   return (
     <Button size="compact-sm" variant="default" onClick={() => void copy()}>

@@ -1,7 +1,10 @@
 import { Alert, Skeleton } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
+import { useContext } from 'react';
 import type { ReactNode } from 'react';
+import { isOutage } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
+import { AroundContext } from './around.ts';
 import { BusyButton } from './busy_button.tsx';
 import { Sentence } from './sentence.tsx';
 
@@ -30,13 +33,23 @@ export function Shown<Body>({
     return error === null ? <Waiting /> : <Refusal problem={error}>{again}</Refusal>;
   return (
     <>
-      {error !== null && (
-        <Refusal problem={error} title="What you see may be old">
-          {again}
-        </Refusal>
-      )}
+      <MayBeOld problem={error}>{again}</MayBeOld>
       {children(data)}
     </>
+  );
+}
+
+/**
+ * Says that what is shown could not be read again, and why. Of an outage the frame tells, once for
+ * all that is shown in it.
+ */
+export function MayBeOld({ problem, children }: { problem: Problem | null; children?: ReactNode }) {
+  const is_told = useContext(AroundContext) !== 'nothing';
+  if (problem === null || (is_told && isOutage(problem))) return undefined;
+  return (
+    <Refusal problem={problem} title="What you see may be old">
+      {children}
+    </Refusal>
   );
 }
 

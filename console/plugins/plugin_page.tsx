@@ -40,9 +40,16 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
   const query = useQuery(read);
   const configs = useQuery(pluginConfigs(project_id));
   const configOf = ({ id }: PluginRow) => configs.data?.results.find(({ plugin }) => plugin === id);
+  const missing = (
+    <NoSuch noun="plugin">
+      <Link to="/projects/$project_id/plugins" params={{ project_id }}>
+        The plugins of this project
+      </Link>
+    </NoSuch>
+  );
   return (
     <Page title={query.data?.name ?? 'Plugin'} request={pathOf(read)}>
-      <Shown query={query} missing={<NoSuch noun="plugin" />}>
+      <Shown query={query} missing={missing}>
         {(plugin) => (
           <>
             <Facts plugin={plugin} />

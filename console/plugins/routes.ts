@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
 import { pageNumber } from '../http/page_number.ts';
+import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
 import { collectionOf } from './plugins.ts';
 import type { Collection } from './plugins.ts';
@@ -27,7 +28,7 @@ export const plugins_route = createRoute({
       ...pageNumber(page),
     };
   },
-  component: lazyRouteComponent(() => import('./plugins_page.tsx'), 'PluginsPage'),
+  component: loadedPage(() => import('./plugins_page.tsx'), 'PluginsPage'),
 });
 
 /** `/projects/<id>/plugins/<collection>/<id>?level=`: one plugin, its settings and its log. */
@@ -36,5 +37,5 @@ export const plugin_route = createRoute({
   path: 'plugins/$collection/$plugin_id',
   validateSearch: ({ level }: { level?: string }): { level?: string } =>
     level !== undefined && levels.includes(level) ? { level } : {},
-  component: lazyRouteComponent(() => import('./plugin_page.tsx'), 'PluginPage'),
+  component: loadedPage(() => import('./plugin_page.tsx'), 'PluginPage'),
 });

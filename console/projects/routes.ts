@@ -1,6 +1,7 @@
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { createRoute, redirect } from '@tanstack/react-router';
 import { batchExports } from '../batch_exports/batch_exports.ts';
 import { organizations } from '../organizations/organizations.ts';
+import { loadedPage } from '../page/load_page.tsx';
 import { signed_in_route } from '../shell/signed_in_route.ts';
 import { rememberedProject } from './remembered.ts';
 import { ProjectOutlet } from './project_outlet.tsx';
@@ -39,5 +40,5 @@ export const project_route = createRoute({
 export const project_settings_route = createRoute({
   getParentRoute: () => project_route,
   path: 'settings',
-  component: lazyRouteComponent(() => import('./settings_page.tsx'), 'SettingsPage'),
+  component: loadedPage(() => import('./settings_page.tsx'), 'SettingsPage'),
 });

@@ -12,7 +12,8 @@ import type { QueryLanguage, QueryValidation } from '../../server/api/query/sche
 import { styleNonce } from '../page/nonce.ts';
 import { spanOf } from './place.ts';
 
-type Given = {
+/** What an editor of a query is given. */
+export type Given = {
   value: string;
   label: string;
   described_by: string;

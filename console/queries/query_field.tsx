@@ -1,16 +1,19 @@
 import { Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Suspense, lazy, useCallback, useId, useState } from 'react';
+import { Suspense, useCallback, useId, useState } from 'react';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import type { QueryValidation } from '../../server/api/query/schema.ts';
 import { useFault } from '../form/context.ts';
+import { loadedLater } from '../page/load_page.tsx';
+import type { Given } from './editor.tsx';
 import { queryLanguage, validateQuery } from './queries.ts';
 
-const Editor = lazy(() => import('./editor.tsx').then((module) => ({ default: module.Editor })));
+const Editor = loadedLater(() => import('./editor.tsx'), 'Editor', PlainField);
 
 /**
  * The query of an export: an editor, which comes when it is needed, and what the API says of the
- * text while it is written. Until the editor is there, a plain field does.
+ * text while it is written. Until the editor is there, and where it does not come, a plain field
+ * does.
  */
 export function QueryField({
   project_id,
@@ -24,7 +27,7 @@ export function QueryField({
   change: (value: string) => void;
 }) {
   const fault = useFault('custom_query');
-  const language = useQuery(queryLanguage(project_id));
+  const { data: language } = useQuery(queryLanguage(project_id));
   const [said, say] = useState<QueryValidation>();
   const id = useId();
   const validate = useCallback(
@@ -36,6 +39,8 @@ export function QueryField({
     [project_id, model],
   );
   const label = 'Query';
+  const is_wrong = fault !== false || said?.is_valid === false;
+  const given = { value, label, described_by: id, is_wrong, language, change, validate };
   return (
     <div data-field="custom_query">
       <p className="field_label">{label}</p>
@@ -43,33 +48,26 @@ export function QueryField({
         One SELECT over events, persons and person_distinct_ids. Its columns are the columns of the
         export. Ctrl-Space completes.
       </p>
-      <Suspense
-        fallback={
-          <Textarea
-            aria-label={label}
-            value={value}
-            minRows={4}
-            autosize
-            onChange={({ currentTarget }) => change(currentTarget.value)}
-          />
-        }
-      >
-        <Editor
-          key={model}
-          value={value}
-          label={label}
-          described_by={id}
-          is_wrong={fault !== false || said?.is_valid === false}
-          language={language.data}
-          change={change}
-          validate={validate}
-        />
+      <Suspense fallback={<PlainField {...given} />}>
+        <Editor key={model} {...given} />
       </Suspense>
       <div id={id}>
         {fault !== false && said?.is_valid !== false && <p className="fault">{fault}</p>}
         {said !== undefined && <Said said={said} />}
       </div>
     </div>
+  );
+}
+
+function PlainField({ value, label, change }: Given) {
+  return (
+    <Textarea
+      aria-label={label}
+      value={value}
+      minRows={4}
+      autosize
+      onChange={({ currentTarget }) => change(currentTarget.value)}
+    />
   );
 }
 

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { createRoute, redirect } from '@tanstack/react-router';
+import { loadedPage } from '../page/load_page.tsx';
 import { root_route } from '../shell/root_route.ts';
 import { account } from '../users/account.ts';
 import { localPath } from './local_path.ts';
@@ -15,7 +16,7 @@ export const login_route = createRoute({
       .catch(() => undefined);
     if (known !== undefined) redirect({ href: localPath(search.next), replace: true, throw: true });
   },
-  component: lazyRouteComponent(() => import('./login_page.tsx'), 'LoginPage'),
+  component: loadedPage(() => import('./login_page.tsx'), 'LoginPage'),
 });
 
 /** `/login/link?token=`: the link of the terminal; it takes the token out of the address. */
@@ -24,5 +25,5 @@ export const login_link_route = createRoute({
   path: 'login/link',
   validateSearch: ({ token }: { token?: string }): { token?: string } =>
     token === undefined ? {} : { token },
-  component: lazyRouteComponent(() => import('./link_page.tsx'), 'LinkPage'),
+  component: loadedPage(() => import('./link_page.tsx'), 'LinkPage'),
 });

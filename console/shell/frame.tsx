@@ -4,8 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { TyperContext } from '../form/kept.ts';
+import { AroundContext } from '../page/around.ts';
 import { account } from '../users/account.ts';
 import { Navigation } from './navigation.tsx';
+import { Outage } from './outage.tsx';
 import { usePalette } from './palette/opener.tsx';
 
 /** Navigation, and beside it the page; on narrow screens the navigation is behind a button. */
@@ -46,7 +48,10 @@ export function Frame() {
       </Drawer>
       <main className="main" id="main" tabIndex={-1} ref={main}>
         <TyperContext value={own?.uuid}>
-          <Outlet />
+          <Outage />
+          <AroundContext value="frame">
+            <Outlet />
+          </AroundContext>
         </TyperContext>
       </main>
       {palette}

@@ -1,5 +1,6 @@
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { createRoute, redirect } from '@tanstack/react-router';
 import { Problem, isSignedOut } from '../http/problem.ts';
+import { loadedPage } from '../page/load_page.tsx';
 import { account } from '../users/account.ts';
 import { root_route } from './root_route.ts';
 
@@ -16,5 +17,5 @@ export const signed_in_route = createRoute({
       throw error;
     }
   },
-  component: lazyRouteComponent(() => import('./frame.tsx'), 'Frame'),
+  component: loadedPage(() => import('./frame.tsx'), 'Frame'),
 });

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute } from '@tanstack/react-router';
+import { loadedPage } from '../page/load_page.tsx';
 import { root_route } from '../shell/root_route.ts';
 import { signed_in_route } from '../shell/signed_in_route.ts';
 
@@ -6,26 +7,26 @@ import { signed_in_route } from '../shell/signed_in_route.ts';
 export const account_route = createRoute({
   getParentRoute: () => signed_in_route,
   path: 'account',
-  component: lazyRouteComponent(() => import('./account_page.tsx'), 'AccountPage'),
+  component: loadedPage(() => import('./account_page.tsx'), 'AccountPage'),
 });
 
 /** `/forgot-password`: asks for a link by mail. */
 export const forgot_password_route = createRoute({
   getParentRoute: () => root_route,
   path: 'forgot-password',
-  component: lazyRouteComponent(() => import('./forgot_password_page.tsx'), 'ForgotPasswordPage'),
+  component: loadedPage(() => import('./forgot_password_page.tsx'), 'ForgotPasswordPage'),
 });
 
 /** `/reset-password/<token>`, which takes the token out of the address. */
 export const reset_password_route = createRoute({
   getParentRoute: () => root_route,
   path: 'reset-password/{-$token}',
-  component: lazyRouteComponent(() => import('./link_pages.tsx'), 'ResetPasswordPage'),
+  component: loadedPage(() => import('./link_pages.tsx'), 'ResetPasswordPage'),
 });
 
 /** `/verify-email/<token>`, which takes the token out of the address. */
 export const verify_email_route = createRoute({
   getParentRoute: () => root_route,
   path: 'verify-email/{-$token}',
-  component: lazyRouteComponent(() => import('./link_pages.tsx'), 'VerifyEmailPage'),
+  component: loadedPage(() => import('./link_pages.tsx'), 'VerifyEmailPage'),
 });

@@ -157,6 +157,27 @@ for (const [routes, who] of [
       assert.deepEqual(complaints, []);
     });
 
+test('a record that is not there leads to those that are', { skip }, async () => {
+  const { page, complaints } = await visitRoutes('somebody');
+  for (const [name, link] of [
+    ['notice_target_route', 'Who is told, in this project'],
+    ['erasure_route', 'The erasures of this project'],
+    ['plugin_route', 'The plugins of this project'],
+    ['domain_route', 'The domains of this organization'],
+  ] as const) {
+    const { path } = signed_in[name]!;
+    const last = path.slice(path.lastIndexOf('/') + 1);
+    const known = { ...ids, [last]: '00000000-0000-4000-8000-000000000000' };
+    await goTo(
+      page,
+      path.replaceAll(/\$\w+/g, (one) => known[one]!),
+    );
+    await page.getByRole('alert').getByRole('link', { name: link }).click();
+    await page.waitForURL((url) => !url.pathname.includes('/00000000-'));
+  }
+  assert.deepEqual(complaints, []);
+});
+
 test('navigation, menus and switcher are used with the keyboard alone', { skip }, async () => {
   await leaveRoutes();
   const { page, leave } = await world.visit(home.user);

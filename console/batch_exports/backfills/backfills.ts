@@ -42,3 +42,11 @@ export function oneBackfill(path: string, id: string) {
     is_busy: ({ finished_at }) => finished_at === null,
   });
 }
+
+/**
+ * Whether something that it was to deliver has failed and was not delivered since: its status stays
+ * when runs of it are retried after its end.
+ */
+export function hasFailed({ status, progress }: Pick<Backfill, 'status' | 'progress'>): boolean {
+  return status === 'Failed' && progress.completed_runs < progress.total_runs;
+}

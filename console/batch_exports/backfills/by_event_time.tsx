@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import { useExport } from '../export_context.ts';
 import { counted } from '../quantities.ts';
-import { latestBackfills } from './backfills.ts';
+import { hasFailed, latestBackfills } from './backfills.ts';
 
 /**
  * Says what backfills by event time have delivered, and that one failed: their runs are no slots of
@@ -16,7 +16,7 @@ export const ByEventTime = memo(function ByEventTime() {
   const them = (data?.results ?? []).filter(({ by }) => by === 'timestamp');
   const rows = them.reduce((sum, { progress }) => sum + progress.records_completed, 0);
   const open = them.filter(({ finished_at }) => finished_at === null).length;
-  const failed = them.filter(({ status }) => status === 'Failed').length;
+  const failed = them.filter(hasFailed).length;
   if (rows === 0 && open === 0 && failed === 0) return undefined;
   const params = { project_id: String(row.team_id), export_id: row.id };
   return (

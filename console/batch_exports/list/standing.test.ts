@@ -24,7 +24,12 @@ test('an export is as its health says, unless an interval of it is missing', () 
   type Told = Parameters<typeof standingOf>[0];
   const told = (code: Told['health']['code'], more: Partial<Told> = {}, since?: string) => {
     const health = { code, detail: 'Failing: Refused.', since: since ?? null };
-    const none = { records_by_backfills: null, retrying: null, failed_interval: null };
+    const none = {
+      records_by_backfills: null,
+      latest_run: null,
+      retrying: null,
+      failed_interval: null,
+    };
     const { word, tone, at, why } = standingOf({
       health,
       delivered_until: later,
@@ -59,4 +64,18 @@ test('an export is as its health says, unless an interval of it is missing', () 
     '2 rows by backfills, waiting for its first run',
     undefined,
   ]);
+  // What failed is no run of its schedule, or its health would say so.
+  const latest_run = { id: '', status: 'Failed', created_at: later, finished_at: later } as const;
+  const because = 'The latest run failed, of a backfill: its runs say why.';
+  assert.deepEqual(told('waiting', { delivered_until: null, latest_run }), [
+    'bad',
+    'A backfill failed; waiting for its first run',
+    because,
+  ]);
+  assert.deepEqual(told('up_to_date', { latest_run }), [
+    'bad',
+    `A backfill failed; up to date, until ${later}`,
+    because,
+  ]);
+  assert.equal(told('failing', { latest_run }, earlier)[1], `Failing, ${earlier}`);
 });

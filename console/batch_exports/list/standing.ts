@@ -3,6 +3,7 @@ import type {
   HealthCode,
 } from '../../../server/api/batch_exports/overview/schema.ts';
 import { counted } from '../quantities.ts';
+import { run_states } from '../state.ts';
 import type { State } from '../state.ts';
 
 /** How an export is in words, and how much it asks for attention; the worst first. */
@@ -26,7 +27,12 @@ export type Standing = State & {
 
 type Told = Pick<
   ExportOverview,
-  'health' | 'delivered_until' | 'records_by_backfills' | 'retrying' | 'failed_interval'
+  | 'health'
+  | 'delivered_until'
+  | 'records_by_backfills'
+  | 'latest_run'
+  | 'retrying'
+  | 'failed_interval'
 >;
 
 /**
@@ -53,6 +59,9 @@ export function standingOf(row: Told): Standing {
         ? { before: ', until ', instant: delivered_until }
         : undefined;
   const why = reasonOf(row);
+  // No run of the schedule, whose failures are told above: a backfill's, which its health leaves
+  // out.
+  if (isWell && hasFailed(row)) return { ...failedBackfill(row), at, why: look_at_runs };
   return { ...(backfilled(row) ?? healths[code]), at, ...(why === undefined ? {} : { why }) };
 }
 
@@ -62,6 +71,18 @@ function reasonOf({ health: { code, detail }, retrying, failed_interval }: Told)
   if (failed_interval !== null)
     return `An interval failed and was not delivered since: ${errorOf(failed_interval)}`;
   return retrying === null ? undefined : `A run is tried again: ${retrying.latest_error}`;
+}
+
+const look_at_runs = 'The latest run failed, of a backfill: its runs say why.';
+
+function hasFailed({ latest_run }: Told): boolean {
+  return latest_run !== null && run_states[latest_run.status].tone === 'bad';
+}
+
+/** What is said of an export whose schedule is well, and whose latest run has failed. */
+function failedBackfill(row: Told): State {
+  const { word } = backfilled(row) ?? healths[row.health.code];
+  return { word: `A backfill failed; ${word[0]!.toLowerCase()}${word.slice(1)}`, tone: 'bad' };
 }
 
 function errorOf({ latest_error, retry_run_id }: NonNullable<Told['failed_interval']>): string {

@@ -4,7 +4,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { Moment } from '../moment.tsx';
-import { Refusal, Waiting } from '../../page/shown.tsx';
+import { MayBeOld, Refusal, Waiting } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { ManyRuns } from './many_runs.tsx';
 import { statusChoice, status_choices } from './run_filters.ts';
@@ -25,11 +25,15 @@ export function RunsPage() {
     <>
       <Filters search={search} />
       <ManyRuns search={search} />
-      {error !== null && <Refusal problem={error} />}
       {data === undefined ? (
-        error === null && <Waiting />
+        error === null ? (
+          <Waiting />
+        ) : (
+          <Refusal problem={error} />
+        )
       ) : (
         <>
+          <MayBeOld problem={error} />
           <p className="muted small">
             <Sentence text={data.pages[0]!.detail} />
           </p>

@@ -4,7 +4,7 @@ import { ByEventTime } from '../backfills/by_event_time.tsx';
 import { Repair } from '../backfills/repair.tsx';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
-import { Refusal, Waiting } from '../../page/shown.tsx';
+import { MayBeOld, Refusal, Waiting } from '../../page/shown.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { slotLength, slotsTouched } from './boundaries.ts';
 import type { Rhythm, Span } from './boundaries.ts';
@@ -42,7 +42,7 @@ export function MapPage() {
   return (
     <>
       <Toolbar view={view} setView={setView} slot_ms={slotLength(row)} />
-      {query.error !== null && <Refusal problem={query.error} title="What you see may be old" />}
+      <MayBeOld problem={query.error} />
       <p className="muted small">Clocks under the map: {zones.join(', then ')}.</p>
       <SlotMap
         {...{ view, setView, rhythm, drawn, cursor, setCursor, selection, setSelection, zones }}

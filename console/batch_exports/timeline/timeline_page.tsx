@@ -7,7 +7,7 @@ import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
 import { BusyButton } from '../../page/busy_button.tsx';
 import { Seldom } from '../../page/section.tsx';
-import { Refusal, Waiting } from '../../page/shown.tsx';
+import { MayBeOld, Refusal, Waiting } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
@@ -41,11 +41,15 @@ export function TimelinePage() {
           ]}
         />
       </div>
-      {error !== null && <Refusal problem={error} />}
       {entries === undefined ? (
-        error === null && <Waiting />
+        error === null ? (
+          <Waiting />
+        ) : (
+          <Refusal problem={error} />
+        )
       ) : (
         <>
+          <MayBeOld problem={error} />
           {entries.length === 0 && <p className="empty">Nothing of this kind has happened.</p>}
           <ol className="stream">
             {entries.map((entry) => (

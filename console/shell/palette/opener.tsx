@@ -1,35 +1,52 @@
+import { Button } from '@mantine/core';
 import { IconCommand } from '@tabler/icons-react';
-import { Suspense, lazy, useEffect, useState } from 'react';
+import { Suspense, useEffect, useEffectEvent, useState } from 'react';
+import { Dialog } from '../../page/dialog.tsx';
+import { loadedLater } from '../../page/load_page.tsx';
 
-const Palette = lazy(async () => {
-  const { Palette: component } = await import('./palette.tsx');
-  return { default: component };
-});
+const Palette = loadedLater(() => import('./palette.tsx'), 'Palette', MissingPalette);
 
 const is_apple = /Mac|iP/.test(navigator.userAgent);
 
 /** Opens the command palette with Ctrl-K, or Cmd-K on machines of Apple; its code comes then. */
 export function usePalette(): { open: () => void; palette: React.ReactNode } {
   const [is_open, setOpen] = useState(false);
+  const open = () => {
+    // Asked for again where it did not come the last time.
+    void Palette.preload();
+    setOpen(true);
+  };
+  const opens = useEffectEvent(open);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       const is_meant = is_apple ? event.metaKey : event.ctrlKey;
       if (!is_meant || event.altKey || event.shiftKey || event.key.toLowerCase() !== 'k') return;
       event.preventDefault();
       // Something that has to be decided first stays in front.
-      if (document.querySelector('dialog[open], [aria-modal=true]') === null) setOpen(true);
+      if (document.querySelector('dialog[open], [aria-modal=true]') === null) opens();
     };
     addEventListener('keydown', listen);
     return () => removeEventListener('keydown', listen);
   }, []);
   return {
-    open: () => setOpen(true),
+    open,
     palette: is_open && (
       <Suspense>
         <Palette close={() => setOpen(false)} />
       </Suspense>
     ),
   };
+}
+
+function MissingPalette({ close }: { close: () => void }) {
+  return (
+    <Dialog title="This could not be loaded" close={close}>
+      <p>Check your connection, then load the page again in the browser.</p>
+      <Button variant="default" onClick={close}>
+        Close
+      </Button>
+    </Dialog>
+  );
 }
 
 /** The button for it in the navigation, for whoever does not know the keys. */

@@ -1,0 +1,50 @@
+import type { AsyncRouteComponent } from '@tanstack/react-router';
+import { createElement, use } from 'react';
+import type { ComponentType } from 'react';
+import { NotLoaded } from './not_loaded.tsx';
+
+/**
+ * A component whose code comes when it is first drawn, or before that by its `preload`. Where it
+ * does not come, `missing` is drawn, and the next `preload` asks for it again.
+ */
+export function loadedLater<Module extends object, Props extends object>(
+  load: () => Promise<Module>,
+  name: keyof Module,
+  missing: ComponentType<Props>,
+) {
+  let drawn: ComponentType<Props> | undefined;
+  let is_missing = false;
+  let loading: Promise<void> | undefined;
+  const preload = () => {
+    if (drawn !== undefined) return Promise.resolve();
+    is_missing = false;
+    loading ??= read();
+    return loading;
+  };
+  const read = async () => {
+    try {
+      // Its type may be made from that of the route which asks for it here.
+      drawn = (await load())[name] as ComponentType<Props>;
+    } catch {
+      is_missing = true;
+    }
+    loading = undefined;
+  };
+  const Later = (props: Props) => {
+    if (drawn === undefined && !is_missing) use(preload());
+    return createElement(drawn ?? missing, props);
+  };
+  return Object.assign(Later, { preload });
+}
+
+/**
+ * The page of a route, whose code comes when somebody is about to open it. The router's own way
+ * (`lazyRouteComponent`) reads the document anew where that fails, which without a server ends in
+ * an error page of the browser.
+ */
+export function loadedPage<Module extends object>(
+  load: () => Promise<Module>,
+  name: keyof Module,
+): AsyncRouteComponent<object> {
+  return loadedLater(load, name, NotLoaded);
+}

@@ -1,0 +1,67 @@
+import { useContext, useEffect, useEffectEvent, useState } from 'react';
+import { whyNotServed } from '../http/ask.ts';
+import { partMissing } from '../http/problem.ts';
+import type { Problem } from '../http/problem.ts';
+import { AroundContext } from './around.ts';
+import { BusyButton } from './busy_button.tsx';
+import { Page, PlainPage } from './page.tsx';
+import { Refusal, Waiting } from './shown.tsx';
+
+const title = 'This page could not be loaded';
+
+/**
+ * In the place of a page whose code did not come. Where the server gives the console, which may be
+ * a newer one by now, it is read anew, once by itself; else the reason, and a button.
+ */
+export function NotLoaded() {
+  const [is_asking, setAsking] = useState(true);
+  const [problem, setProblem] = useState<Problem>();
+  const readAnew = (why: Problem | undefined, is_wanted: boolean) => {
+    // Never without a server: that would end in an error page of the browser.
+    if (why === undefined && (is_wanted || isFirstTime())) return location.reload();
+    setProblem(why ?? partMissing());
+    setAsking(false);
+  };
+  const begin = useEffectEvent(() => whyNotServed().then((why) => readAnew(why, false)));
+  useEffect(() => void begin(), []);
+  const around = useContext(AroundContext);
+  const press = () => {
+    setAsking(true);
+    void whyNotServed().then((why) => readAnew(why, true));
+  };
+  const again = (
+    <BusyButton size="compact-sm" is_busy={is_asking} press={press}>
+      Try again
+    </BusyButton>
+  );
+  if (around === 'page')
+    return problem === undefined ? (
+      <Waiting />
+    ) : (
+      <Refusal problem={problem} title={title}>
+        {again}
+      </Refusal>
+    );
+  const told =
+    problem === undefined ? (
+      <Waiting />
+    ) : (
+      <div role="alert">
+        <p>{problem.message}</p>
+        {again}
+      </div>
+    );
+  const Around = around === 'frame' ? Page : PlainPage;
+  return <Around title={problem === undefined ? 'Loading' : title}>{told}</Around>;
+}
+
+/**
+ * Whether this console was not yet left for a newer one in this tab; from then on it was. While a
+ * server is replaced by another, pages may come from the one and their code from the other.
+ */
+function isFirstTime(): boolean {
+  const name = `sluice_left ${document.querySelector<HTMLScriptElement>('script[src]')?.src}`;
+  const is_first = sessionStorage.getItem(name) === null;
+  sessionStorage.setItem(name, '');
+  return is_first;
+}
