@@ -96,7 +96,7 @@ test('of many addresses each refused one is named, and the link leads in', { ski
   await guest.page.getByRole('heading', { level: 1 }).waitFor();
   await guest.page.getByLabel('Password', { exact: true }).fill('tidal lamp orchid crust');
   await guest.page.getByRole('button', { name: /account|join/i }).click();
-  await guest.page.waitForURL('**/account');
+  await guest.page.waitForURL(`**/projects/${home.project.id}/events`);
   await guest.leave();
   await goTo(page, `/organizations/${home.organization.id}/members`);
   await page.getByRole('row').filter({ hasText: 'ada@example.com' }).waitFor();
