@@ -94,7 +94,7 @@ function tokenRoute(app: FastifyInstance, deps: Deps): void {
             null,
             'verification_required',
             'The directory speaks for the addresses of the domain, so the domain has to be ' +
-              'verified first (POST to its verify/).',
+              'verified first: have its TXT record looked up.',
           );
         const before = await directoryOf(deps, tx, place);
         const token = createToken();
