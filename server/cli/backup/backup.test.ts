@@ -31,6 +31,7 @@ import { backup, createBackup, rowsOf } from './backup.ts';
 import { controlFolder, copyControl } from './control_copy.ts';
 import { filesOf, listBackups, readManifest, writeManifest } from './manifest.ts';
 import { openPlace } from './places/open_place.ts';
+import { isWrittenName, written_folders } from './places/written_names.ts';
 import { chooseBackup, restoreBackup } from './restore.ts';
 
 const main = fileURLToPath(new URL('../../main.ts', import.meta.url));
@@ -145,6 +146,11 @@ test('removed rows are not in the next backup, and not kept by --keep', async ()
   await writeFile(theirs, 'what no backup wrote');
   assert.equal(await backup(context, place.name, { keep: '1', rowsPerFile: '120' }), 0);
   assert.ok(existsSync(theirs));
+  // All that a backup writes has a name by which a later one may remove it.
+  const unknown = [];
+  for (const folder of written_folders)
+    for await (const name of place.list(folder)) if (!isWrittenName(name)) unknown.push(name);
+  assert.deepEqual(unknown, ['analytics/report.parquet']);
   const [left, ...others] = await listBackups(place);
   assert.deepEqual(others, []);
   const { manifest } = await readManifest(place, left!);
