@@ -84,7 +84,8 @@ export function openPathFinder(
       path,
       methods: new Set(Object.keys(methods).map((method) => method.toUpperCase())),
       form: formOf(path),
-      parameters: path.endsWith('*') ? Infinity : path.split('{').length,
+      // Of paths that take whatever follows the longest says most.
+      parameters: path.endsWith('*') ? 1_000 - path.length : path.split('{').length,
     }))
     .toSorted((one, other) => one.parameters - other.parameters);
   return (method, path) => {
