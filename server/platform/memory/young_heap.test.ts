@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 
-// In a thread, which has a heap of its own: that of this process has grown long ago.
+// In a thread, which has a heap of its own: that of this process has grown long ago. A size is
+// taken many times and the middle one counts: a collection of the whole heap, which can happen at
+// any of them, makes the generation larger or smaller for a while.
 const program = `
   const { getHeapSpaceStatistics } = require('node:v8');
   const { parentPort, workerData } = require('node:worker_threads');
@@ -11,8 +13,12 @@ const program = `
     getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size;
   const kept = [];
   const allocate = () => {
-    for (let index = 0; index < 400_000; index += 1) kept.push({ text: String(index) });
-    return size();
+    const sizes = [];
+    for (let index = 0; index < 400_000; index += 1) {
+      kept.push({ text: String(index) });
+      if (index % 10_000 === 0) sizes.push(size());
+    }
+    return sizes.toSorted((one, other) => one - other)[sizes.length / 2];
   };
   import(workerData).then(async ({ withSmallYoungHeap }) => {
     const before = size();
