@@ -31,7 +31,7 @@ type Retried = { clock: number; processor: number };
 /** Milliseconds for each run, by the clock and of processor time of this process and PostgreSQL. */
 async function round(harness: Harness): Promise<Retried> {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   await plantFailed(harness, id);
   const { status, text } = await harness.request('POST', `${projectBase(home)}${id}/runs/bulk/`, {
     key: home.key,

@@ -137,7 +137,7 @@ async function main(browser: Browser): Promise<void> {
   const { harness } = server;
   try {
     const home = await harness.newOrganization();
-    const { id } = await newExport(harness, home, {
+    const { id } = await newExport(home, {
       name: 'Long history',
       interval: 'every 5 minutes',
     });

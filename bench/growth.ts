@@ -70,7 +70,7 @@ async function grow(name: Name): Promise<void> {
   try {
     if (options.plans !== '') await tellPlans(harness.deps.db);
     const home = await harness.newOrganization();
-    const { id } = await newExport(harness, home, { interval: 'every 5 minutes', paused: true });
+    const { id } = await newExport(home, { interval: 'every 5 minutes', paused: true });
     const place = { harness, home, id, cookie: await harness.newSession(home.user) };
     const sizes = numbersOf(options[name]);
     const found = new Map(Object.keys(ways).map((way) => [way, [] as number[][]]));

@@ -15,7 +15,7 @@ async function main(): Promise<void> {
   const harness = await openHarness({ clickhouse: false });
   try {
     const home = await harness.newOrganization();
-    const { id } = await newExport(harness, home, { interval: 'every 5 minutes' });
+    const { id } = await newExport(home, { interval: 'every 5 minutes' });
     await plantHistory(harness, id, { slots, backfill_runs });
     await harness.deps.db.text('VACUUM ANALYZE batch_export_runs');
     // Not the harness's own app, which checks every answer against its schema.

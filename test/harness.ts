@@ -23,7 +23,7 @@ import {
   newOrganization,
   newSession,
 } from './factories/people/members.ts';
-import type { Member, TestOrganization } from './factories/people/members.ts';
+import type { Caller, OwnOrganization } from './factories/people/members.ts';
 import { watchAnswers } from './watchers/answers.ts';
 import type { Document } from './watchers/document.ts';
 import { collectHiddenRoutes } from './watchers/hidden_routes.ts';
@@ -35,8 +35,6 @@ import { openTestStores } from './harness_stores.ts';
 import type { StoreUrls } from './harness_stores.ts';
 import { withoutDisk } from './without_disk.ts';
 
-export type { Member, TestOrganization };
-
 /** What a test sends: `body` is sent as JSON, a text or bytes as they are. */
 export type Sent = { key?: string; body?: unknown; headers?: Record<string, string> };
 /** What came back; `body` is parsed JSON, or the text of anything else, undefined when empty. */
@@ -46,6 +44,14 @@ export type Answer = {
   body: any;
   text: string;
 };
+type Asking = {
+  /** Sends one request with the key, as `request` of the harness does. */
+  ask(method: string, path: string, body?: unknown, headers?: Sent['headers']): Promise<Answer>;
+};
+/** One person in an organization of their own test. */
+export type Member = Caller & Asking;
+/** An organization of one test with its project, and a caller in it. */
+export type TestOrganization = OwnOrganization & Asking;
 /** A server on real stores, and what a test needs to talk to it. */
 export type Harness = {
   deps: Deps;
@@ -198,6 +204,11 @@ async function openServer(options: HarnessOptions): Promise<Opened> {
 
 /** What a test file has of the server that is open for it. */
 function harnessOf(parts: () => Opened, close: () => Promise<void>): Harness {
+  const asking = <Someone extends Caller>(someone: Someone): Someone & Asking => ({
+    ...someone,
+    ask: (method, path, body, headers = {}) =>
+      send(parts(), method, path, { key: someone.key, body, headers }),
+  });
   return {
     get deps() {
       return parts().deps;
@@ -210,9 +221,9 @@ function harnessOf(parts: () => Opened, close: () => Promise<void>): Harness {
     },
     hiddenRoutes: () => parts().hiddenRoutes(),
     request: (method, path, sent) => send(parts(), method, path, sent),
-    newOrganization: (wanted) => newOrganization(parts().deps, wanted),
-    newMember: (organization_id, level, scopes) =>
-      newMember(parts().deps, organization_id, level, scopes),
+    newOrganization: async (wanted) => asking(await newOrganization(parts().deps, wanted)),
+    newMember: async (organization_id, level, scopes) =>
+      asking(await newMember(parts().deps, organization_id, level, scopes)),
     newKey: (user, fields) => newKey(parts().deps, user, fields),
     newSession: (user) => newSession(parts().deps, user),
     giveSecondFactor: (user) => giveSecondFactor(parts().deps, user),

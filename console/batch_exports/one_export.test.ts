@@ -96,7 +96,7 @@ async function fillWorld(): Promise<void> {
 }
 
 const newFileExport = (of: TestOrganization, prefix: string, body: Record<string, unknown>) =>
-  newExport(world.harness, of, { destination: { type: 'File', config: { prefix } }, ...body });
+  newExport(of, { destination: { type: 'File', config: { prefix } }, ...body });
 
 const pageOf = (id: string, rest = '') => `/projects/${home.project.id}/exports/${id}${rest}`;
 const view = '?from=2025-12-31T20:00:00Z&to=2026-01-01T08:00:00Z';
@@ -254,11 +254,11 @@ test('the page of a run has its receipt, its files and its log', { skip }, async
 });
 
 test('a record is found where it is, or with the reason why not', { skip }, async () => {
-  await newExport(world.harness, other, {
+  await newExport(other, {
     name: 'Excludes',
     destination: { type: 'NoOp', config: { exclude_events: ['event 3'] } },
   });
-  await newExport(world.harness, other, { name: 'Weekly', interval: 'week' });
+  await newExport(other, { name: 'Weekly', interval: 'week' });
   await insertAt(world.harness, other, [
     { event: hostile, happened: Date.now(), taken: Math.floor(Date.now() / 1000) * 1000 },
   ]);

@@ -42,7 +42,7 @@ const hostile = `<img src=x onerror="document.title='taken'">`;
 const pageOf = (id: string) => `/projects/${home.project.id}/exports/${id}`;
 
 async function open(body: Record<string, unknown> = {}) {
-  const { id } = await newExport(world.harness, home, { name: `Export ${hostile}`, ...body });
+  const { id } = await newExport(home, { name: `Export ${hostile}`, ...body });
   return {
     id: id as string,
     page: visitor.page,

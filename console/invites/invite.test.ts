@@ -41,7 +41,7 @@ const levelOf = async (home: TestOrganization, email: string) =>
 
 async function invite(target_email: string): Promise<TestOrganization> {
   const home = await world.harness.newOrganization({ name: 'Analytical <Engines>' });
-  await newExport(world.harness, home);
+  await newExport(home);
   const body = { target_email, first_name: 'Ada', level: 8 };
   assert.equal(
     (

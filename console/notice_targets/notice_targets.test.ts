@@ -11,7 +11,7 @@ const hostile = `<img src=x onerror="document.title='taken'">`;
 
 test('a target is created, tried out, changed and deleted', { skip }, async () => {
   const home = await world.harness.newOrganization();
-  await newExport(world.harness, home, { name: hostile });
+  await newExport(home, { name: hostile });
   const { page, leave } = await world.visit(home.user);
   await page.goto(`/projects/${home.project.id}/notices`);
   await page.getByText('Tell a program by webhook').click();

@@ -66,7 +66,7 @@ async function served(
 }
 
 test('it serves what /mcp serves, to the official client in both revisions', async () => {
-  const { id } = await newExport(harness, home, { name: 'By stdio' });
+  const { id } = await newExport(home, { name: 'By stdio' });
   const web = await agentOf(harness, home.key);
   const [tools, found] = [
     await web.client.listTools(),

@@ -46,7 +46,7 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
   const session = await harness.newSession(home.user);
   const files = await scheduled('before');
   const [delivered] = await exporting.runAll(files.id);
-  const postgres = await newExport(harness, home, {
+  const postgres = await newExport(home, {
     destination: {
       type: 'Postgres',
       config: { user: 'u', password, host: 'h.example', database: 'd' },

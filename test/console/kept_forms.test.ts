@@ -56,11 +56,7 @@ test('a session that is lost while saving gives back what was typed', { skip }, 
   assert.equal(await page.getByLabel('Message').inputValue(), 'Come <b>in</b>');
   await button.click();
   await page.getByText('2 were invited.').waitFor();
-  const { body } = await world.harness.request(
-    'GET',
-    `/api/organizations/${home.organization.id}/invites/`,
-    { key: home.key },
-  );
+  const { body } = await home.ask('GET', `/api/organizations/${home.organization.id}/invites/`);
   assert.deepEqual(
     body.results.map((one: { target_email: string; level: number }) => [
       one.target_email,
@@ -127,7 +123,7 @@ test(
     const { home, person } = await openHome();
     const { page, leave } = await world.visit(person);
     const path = `/api/organizations/${home.organization.id}/`;
-    const change = (body: object) => world.harness.request('PATCH', path, { key: home.key, body });
+    const change = (body: object) => home.ask('PATCH', path, body);
     const name = page.getByRole('textbox', { name: 'Name' }).first();
     const save = page.getByRole('button', { name: 'Save the organization' });
     await page.goto(`/organizations/${home.organization.id}/settings`);
@@ -137,22 +133,18 @@ test(
     assert.equal(await name.inputValue(), 'Mine');
     await save.click();
     await page.getByRole('alert').filter({ hasText: 'changed' }).waitFor();
-    assert.equal((await world.harness.request('GET', path, { key: home.key })).body.name, 'Theirs');
+    assert.equal((await home.ask('GET', path)).body.name, 'Theirs');
     await page.getByRole('button', { name: 'Discard what was typed' }).click();
     await untilInPage(page, "document.querySelector('input[name=name]').value === 'Theirs'");
     // What this form does not show is changed meanwhile: nobody is in the way of the other.
     await name.fill('Mine');
     const created = { name: 'Another', organization: home.organization.id };
-    assert.equal(
-      (await world.harness.request('POST', '/api/projects/', { key: home.key, body: created }))
-        .status,
-      201,
-    );
+    assert.equal((await home.ask('POST', '/api/projects/', created)).status, 201);
     await page.reload();
     await page.getByRole('link', { name: 'Another' }).waitFor();
     await save.click();
     await page.getByText('The organization was saved.').waitFor();
-    assert.equal((await world.harness.request('GET', path, { key: home.key })).body.name, 'Mine');
+    assert.equal((await home.ask('GET', path)).body.name, 'Mine');
     await leave();
   },
 );

@@ -59,7 +59,7 @@ test('an export is created by keyboard alone', { skip }, async () => {
   await page.getByText('The test passed.').waitFor();
   await pressByKey(page, 'Create the export');
   await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
-  const { body } = await world.harness.request('GET', projectBase(home), { key: home.key });
+  const { body } = await home.ask('GET', projectBase(home));
   assert.deepEqual(
     [body.results[0].name, body.results[0].destination.type, body.results[0].interval],
     ['By keys', 'NoOp', 'day'],

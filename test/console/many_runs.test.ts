@@ -16,7 +16,7 @@ const told = count.toLocaleString('en');
 /** An export with so many failed runs of an hour each. */
 async function withFailed() {
   const home = await world.harness.newOrganization();
-  const { id } = await newExport(world.harness, home, { name: 'After an outage' });
+  const { id } = await newExport(home, { name: 'After an outage' });
   await world.harness.deps.db.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
       data_interval_start, data_interval_end, selection, finished_at, error_code)

@@ -119,7 +119,7 @@ test(
 
 test('an outage is told once, and over when the server answers', { skip }, async () => {
   const home = await world.harness.newOrganization({ name: 'Home' });
-  const { id } = await newExport(world.harness, home);
+  const { id } = await newExport(home);
   await giveSession(visitor!, world.server, home.user);
   const { page } = visitor!;
   await page.clock.install();

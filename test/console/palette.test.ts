@@ -27,11 +27,10 @@ async function choose(page: Page, typed: string, option: string | RegExp): Promi
 
 test('pages, exports and actions are reached by keyboard alone', { skip }, async () => {
   const home = await world.harness.newOrganization({ name: 'Home' });
-  const created = await newExport(world.harness, home, { name: `Nightly ${hostile}` });
-  await newExport(world.harness, home, { name: 'Hourly' });
+  const created = await newExport(home, { name: `Nightly ${hostile}` });
+  await newExport(home, { name: 'Hourly' });
   const paused = async () =>
-    (await world.harness.request('GET', `${projectBase(home)}${created.id}/`, { key: home.key }))
-      .body.paused as boolean;
+    (await home.ask('GET', `${projectBase(home)}${created.id}/`)).body.paused as boolean;
   const { page, context, leave } = await world.visit(home.user);
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(`/projects/${home.project.id}/exports`);

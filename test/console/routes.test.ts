@@ -85,7 +85,7 @@ const world = openConsole({
   clickhouse: true,
   opened: async (harness) => {
     home = await harness.newOrganization({ name: `<b>Home</b> & "others"` });
-    const { id } = await newExport(harness, home, { name: export_name });
+    const { id } = await newExport(home, { name: export_name });
     const in_organization = `/api/organizations/${home.organization.id}`;
     ids = {
       $project_id: String(home.project.id),
@@ -124,7 +124,7 @@ async function leaveRoutes(): Promise<void> {
 }
 
 async function create(path: string, body: object): Promise<string> {
-  const answer = await world.harness.request('POST', path, { key: home.key, body });
+  const answer = await home.ask('POST', path, body);
   assert.equal(answer.status, 201);
   return String(answer.body.id);
 }

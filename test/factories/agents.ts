@@ -55,7 +55,7 @@ export function agentOf(
       const body = typeof init.body === 'string' ? init.body : undefined;
       const answer = await harness.request(init.method ?? 'GET', '/mcp', {
         headers: Object.fromEntries(new Headers(init.headers)),
-        ...(body === undefined ? {} : { body }),
+        body,
       });
       transcript.push(body ?? '', answer.text);
       const headers = Object.entries(answer.headers).filter((one) => typeof one[1] === 'string');

@@ -20,10 +20,7 @@ export async function openConfigurations(
   const home = given ?? (await harness.newOrganization());
   const base = `/api/organizations/${home.organization.id}/configuration/`;
   const ask = (method: string, path: string, body?: unknown) =>
-    harness.request(method, `${base}${path}`, {
-      key: home.key,
-      ...(body === undefined ? {} : { body }),
-    });
+    harness.request(method, `${base}${path}`, { key: home.key, body });
   const plan = (configuration: unknown, more: object = {}) =>
     ask('POST', 'plan/', { configuration, ...more });
   const apply = (hash: string) => ask('POST', 'apply/', { hash });

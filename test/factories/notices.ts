@@ -24,11 +24,11 @@ export async function openWebhook(
   of?: TestOrganization,
 ) {
   const home = of ?? (await harness.newOrganization());
-  const exported = await newExport(harness, home, { name: 'Lake' });
+  const exported = await newExport(home, { name: 'Lake' });
   const list = `/api/projects/${home.project.id}/notice_targets/`;
   const path = `/hook/${(paths += 1)}`;
   const create = async (body: Record<string, unknown>) => {
-    const created = await harness.request('POST', list, { key: home.key, body });
+    const created = await home.ask('POST', list, body);
     assert.equal(created.status, 201, created.text);
     return created.body;
   };
@@ -41,10 +41,8 @@ export async function openWebhook(
     target,
     url,
     received: () => receiver.requests.filter((request) => request.path === path),
-    state: async () =>
-      (await harness.request('GET', `${list}${target.id}/`, { key: home.key })).body,
-    change: (body: Record<string, unknown>) =>
-      harness.request('PATCH', `${list}${target.id}/`, { key: home.key, body }),
+    state: async () => (await home.ask('GET', `${list}${target.id}/`)).body,
+    change: (body: Record<string, unknown>) => home.ask('PATCH', `${list}${target.id}/`, body),
   };
 }
 

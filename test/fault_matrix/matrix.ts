@@ -172,10 +172,9 @@ export class Matrix {
   ): Promise<void> {
     let { id } = run;
     if (ending !== 'tried again') {
-      const retried = await this.exporting.harness.request(
+      const retried = await this.home.ask(
         'POST',
         `${projectBase(this.home)}${run.batch_export_id}/runs/${id}/retry/`,
-        { key: this.home.key },
       );
       assert.equal(retried.status, 200, `${name}: ${retried.text}`);
       id = retried.body.id;

@@ -80,7 +80,7 @@ export async function openEra(harness: Harness): Promise<Era> {
 /** Names of files that the server has: a script of site apps, and what the console loads. */
 async function findFiles(harness: Harness, home: TestOrganization): Promise<[string, unknown][]> {
   const site_apps = `/api/projects/${home.project.id}/site_apps/`;
-  const { body } = await harness.request('GET', site_apps, { key: home.key });
+  const { body } = await home.ask('GET', site_apps);
   const page = await harness.request('GET', '/', { headers: { accept: 'text/html' } });
   const assets = [...page.text.matchAll(/assets\/([\w.-]+)/g)];
   return [
@@ -109,9 +109,7 @@ async function furnish(
   const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T02:00:00Z' };
   const { backfill } = await create(`${project}batch_exports/${id}/backfill/`, range);
   learn('/backfills/', backfill, undefined);
-  const runs = await harness.request('GET', `${project}batch_exports/${id}/runs/`, {
-    key: home.key,
-  });
+  const runs = await home.ask('GET', `${project}batch_exports/${id}/runs/`);
   learn('/runs/', runs.body, undefined);
   await create(`${project}notice_targets/`, {
     type: 'webhook',

@@ -138,10 +138,7 @@ export async function schedule(world: World, looks_ahead = true): Promise<void> 
 export async function post(world: World, path: string, body: object): Promise<void> {
   // Nothing to pick.
   if (path.includes('/undefined/')) return;
-  const { status, text } = await world.harness.request('POST', `${world.path}${path}`, {
-    key: world.home.key,
-    body,
-  });
+  const { status, text } = await world.home.ask('POST', `${world.path}${path}`, body);
   assert.ok(status === 200 || status === 409, `${path} answered ${status}: ${text}`);
 }
 
@@ -185,12 +182,9 @@ async function unpause(world: World, isBackfilled: boolean): Promise<void> {
 let places = 0;
 
 /** Another place: what was delivered so far does not count there. */
-async function change({ harness, home, path }: World): Promise<void> {
+async function change({ home, path }: World): Promise<void> {
   const destination = { type: 'NoOp', config: { arg: `place ${(places += 1)}` } };
-  const { status, text } = await harness.request('PATCH', path, {
-    key: home.key,
-    body: { destination },
-  });
+  const { status, text } = await home.ask('PATCH', path, { destination });
   assert.equal(status, 200, text);
 }
 

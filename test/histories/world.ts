@@ -95,7 +95,7 @@ export async function openWorld(
     sql`UPDATE batch_export_runs SET status = 'Cancelled', finished_at = now()
       WHERE status IN ('Starting', 'Running')`,
   );
-  const { id } = (await newExport(harness, home, { interval: 'hour' })) as { id: string };
+  const { id } = (await newExport(home, { interval: 'hour' })) as { id: string };
   const world: World = {
     harness,
     home,

@@ -248,14 +248,11 @@ test('a stale If-Match is 412 on every change of the organization or project its
       one.within !== undefined &&
       !namesMore(one),
   )) {
-    const answer = await harness.request(
+    const answer = await own.ask(
       route.method,
       `${pathOf(route, ownTarget(route), unknown_uuid)}?validate_only=true`,
-      {
-        key: own.key,
-        body: { name: 'x' },
-        headers: { 'if-match': '"stale"' },
-      },
+      { name: 'x' },
+      { 'if-match': '"stale"' },
     );
     assert.equal(answer.status, 412, `${route.method} ${route.path}`);
   }

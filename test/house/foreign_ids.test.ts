@@ -39,7 +39,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     `/api/organizations/${home.organization.id}/`,
     `/api/projects/${home.project.id}/`,
   ];
-  const exported = await newExport(harness, home);
+  const exported = await newExport(home);
   const run = await insertRunRow(harness, exported.id, { status: 'Failed' });
   const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T02:00:00Z' };
   const { backfill } = await post(`${project}batch_exports/${exported.id}/backfill/`, range);
@@ -154,15 +154,15 @@ test('an id of another organization, or of another project, is as good as none',
   const tried = await refuseAll(routes, mine, stranger);
   assert.deepEqual([...tried].toSorted(), Object.keys(stranger).toSorted());
 
-  const { body: project } = await harness.request('POST', '/api/projects/', {
-    key: own.key,
-    body: { name: 'Beside', organization: own.organization.id },
+  const { body: project } = await own.ask('POST', '/api/projects/', {
+    name: 'Beside',
+    organization: own.organization.id,
   });
   const beside = await idsOf({ ...own, project });
   const of_projects = routes.filter(({ within }) => within === 'project');
   await refuseAll(of_projects, mine, beside);
 
-  const another = await newExport(harness, own);
+  const another = await newExport(own);
   const run = await insertRunRow(harness, another.id, { status: 'Failed' });
   const nested = routes.filter(({ path }) => path.includes('/runs/:id/'));
   assert.ok(nested.length > 0);

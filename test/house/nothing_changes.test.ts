@@ -26,7 +26,7 @@ let cookie: string;
 let routes: RegisteredRoute[];
 
 const send = (method: string, path: string, body?: unknown) =>
-  harness.request(method, path, { headers: { cookie }, ...(body === undefined ? {} : { body }) });
+  harness.request(method, path, { headers: { cookie }, body });
 const created = async (path: string, body: object) => {
   const answer = await send('POST', path, body);
   assert.equal(answer.status, 201, answer.text);
@@ -55,7 +55,7 @@ async function records(): Promise<[route: string, path: string, ...more: object[
   const within = ['/api/organizations/:organization_id/', '/api/projects/:project_id/'];
   const password = 'pl4nted-word';
   const config = { user: 'u', password, host: 'h', database: 'd' };
-  const exported = await newExport(harness, home, { destination: { type: 'Postgres', config } });
+  const exported = await newExport(home, { destination: { type: 'Postgres', config } });
   const target = await created(`${project}notice_targets/`, {
     type: 'webhook',
     url: 'https://hooks.example.com/a/b',
@@ -75,7 +75,7 @@ async function records(): Promise<[route: string, path: string, ...more: object[
   );
   const [export_id, target_id] = [exported.id, target.split('/').at(-2)];
   const directory = await newDirectory(harness, home);
-  const group = await directory.ask('POST', '/Groups', { displayName: 'One' });
+  const group = await directory.scim('POST', '/Groups', { displayName: 'One' });
   const nested = within.flatMap((base, at): [string, string, ...object[]][] => [
     [
       `${base}batch_exports/:id/`,
@@ -157,7 +157,7 @@ test('a PATCH or PUT that changes nothing leaves entries, ETags and instants alo
 
 test('what changes a secret alone leaves an entry and another ETag', async () => {
   const config = { user: 'u', password: 'pl4nted-word', host: 'h', database: 'd' };
-  const { id } = await newExport(harness, home, { destination: { type: 'Postgres', config } });
+  const { id } = await newExport(home, { destination: { type: 'Postgres', config } });
   const path = `/api/projects/${home.project.id}/batch_exports/${id}/`;
   const read = await send('GET', path);
   const body = { destination: { config: { password: 'another-word' } } };

@@ -12,7 +12,7 @@ const harness = shareHarness({
   opened: async () => {
     routes = await everyRoute(harness.deps);
     own = await harness.newOrganization();
-    id = (await newExport(harness, own, {})).id;
+    id = (await newExport(own, {})).id;
   },
 });
 let own: TestOrganization;

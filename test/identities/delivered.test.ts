@@ -23,28 +23,25 @@ const hour_ms = 3_600_000;
 /** Sends the events through the API, a hundred at a time. */
 async function send(home: TestOrganization, events: object[]): Promise<void> {
   for (let from = 0; from < events.length; from += 100) {
-    const { status, text } = await delivering.harness.request(
-      'POST',
-      `/api/projects/${home.project.id}/events/`,
-      { key: home.key, body: { events: events.slice(from, from + 100) } },
-    );
+    const { status, text } = await home.ask('POST', `/api/projects/${home.project.id}/events/`, {
+      events: events.slice(from, from + 100),
+    });
     assert.equal(status, 200, text);
   }
 }
 
 /** Has an export deliver what it has not delivered yet, and waits until it is there. */
 async function deliver(home: TestOrganization, id: string): Promise<void> {
-  const { harness } = delivering;
   const url = `${projectBase(home)}${id}/`;
   const hour = Math.floor(systemClock.now() / hour_ms) * hour_ms;
-  const asked = await harness.request('POST', `${url}backfill/`, {
-    key: home.key,
-    body: { start_at: isoInstant(hour - hour_ms), end_at: isoInstant(hour + hour_ms) },
+  const asked = await home.ask('POST', `${url}backfill/`, {
+    start_at: isoInstant(hour - hour_ms),
+    end_at: isoInstant(hour + hour_ms),
   });
   assert.equal(asked.status, 200, asked.text);
   const backfill = `${url}backfills/${asked.body.backfill.id}/`;
   const ended = await until(
-    () => harness.request('GET', backfill, { key: home.key }),
+    () => home.ask('GET', backfill),
     ({ status }) => !['Starting', 'Running'].includes(status),
   );
   assert.equal(ended.status, 'Completed');
@@ -79,8 +76,7 @@ test(
     'persons of the model',
   { timeout: 300_000 },
   async () => {
-    const { harness } = delivering;
-    const home = await harness.newOrganization();
+    const home = await delivering.harness.newOrganization();
     // Each writes the same rows; that a format writes what it is given is shown where it is made.
     const formats = is_deep ? ['JSONLines', 'Parquet'] : ['JSONLines'];
     const exports = [];
@@ -88,7 +84,7 @@ test(
       for (const model of model_names) {
         const config = { prefix: `${file_format}/${model}`, file_format };
         const destination = { type: 'File', config };
-        exports.push((await newExport(harness, home, { model, destination })).id as string);
+        exports.push((await newExport(home, { model, destination })).id as string);
       }
     await delivering.startOnce();
     const events = eventsOf(7, 0, inDepth(10, 60));

@@ -116,13 +116,13 @@ async function delivered(
   home: TestOrganization,
 ): Promise<SeenEvent[]> {
   const prefix = `project_${home.project.id}`;
-  const { id } = await newExport(harness, home, {
+  const { id } = await newExport(home, {
     interval: 'day',
     destination: { type: 'File', config: { prefix } },
   });
   const url = `${projectBase(home)}${id}/`;
   const ask = (method: string, path: string, body?: unknown) =>
-    harness.request(method, `${url}${path}`, { key: home.key, body });
+    home.ask(method, `${url}${path}`, body);
   const end = Math.ceil((harness.deps.clock.now() + 1) / day_ms) * day_ms;
   await ask('POST', 'backfill/', {
     start_at: new Date(end - 2 * day_ms).toISOString(),

@@ -175,7 +175,7 @@ test(
   'an edit keeps secrets, asks for them again, and says what starts anew',
   { skip },
   async () => {
-    const created = await newExport(world.server.harness, home, {
+    const created = await newExport(home, {
       name: hostile,
       destination: {
         type: 'Postgres',
@@ -230,7 +230,7 @@ test(
     assert.equal((await stored(created.id)).body.destination.config.host, 'two.example.com');
 
     // Of secrets that can be left out only a stored one is asked for again, or can be removed.
-    const { id } = await newExport(world.server.harness, home, {
+    const { id } = await newExport(home, {
       destination: { type: 'HTTP', config: { url: 'https://one.example.com', token: 'kept' } },
     });
     await goTo(page, `/projects/${home.project.id}/exports/${id}/edit`);

@@ -76,7 +76,7 @@ test('what was refused or only checked is not in the log', async () => {
     [`${url}?validate_only=true`, { name: 'x' }, 200],
     ['/api/projects/2147483647/', { name: 'x' }, 404],
   ] as const)
-    assert.equal((await harness.request('PATCH', path, { key: home.key, body })).status, status);
+    assert.equal((await home.ask('PATCH', path, body)).status, status);
   assert.deepEqual(await entries(home), []);
 });
 
@@ -84,8 +84,7 @@ test('pages follow the numbers and stay in place while entries are added', async
   const home = await harness.newOrganization();
   for (let count = 1; count <= 5; count += 1) await rename(home, `N${count}`);
   const numbers = ({ body }: Answer) => body.results.map(({ number }: Entry) => number);
-  const follow = (link: string) =>
-    harness.request('GET', link.replace(/^https?:\/\/[^/]+/, ''), { key: home.key });
+  const follow = (link: string) => home.ask('GET', link.replace(/^https?:\/\/[^/]+/, ''));
   const first = await read(home, '?limit=2&scope=project');
   await rename(home, 'N6');
   const second = await follow(first.body.next);
@@ -108,17 +107,11 @@ test('filters, alone and together', async () => {
   const home = await harness.newOrganization();
   const other = await harness.newMember(home.organization.id, 8);
   await rename(home, 'one');
-  await harness.request('PATCH', `/api/organizations/${home.organization.id}/`, {
-    key: other.key,
-    body: { name: 'two' },
-  });
+  await other.ask('PATCH', `/api/organizations/${home.organization.id}/`, { name: 'two' });
   const created = (
-    await harness.request('POST', '/api/projects/', {
-      key: other.key,
-      body: { name: 'three', organization: home.organization.id },
-    })
+    await other.ask('POST', '/api/projects/', { name: 'three', organization: home.organization.id })
   ).body;
-  await harness.request('DELETE', `/api/projects/${created.id}/`, { key: home.key });
+  await home.ask('DELETE', `/api/projects/${created.id}/`);
   const all = await entries(home, '?ordering=number');
   const [, second, third] = all.map(({ created_at }) => encodeURIComponent(created_at));
   const unknown = '01890000-0000-7000-8000-000000000000';
@@ -176,9 +169,10 @@ test('who reads it: members with the scope; addresses of others: administrators'
   const administrator = await harness.newMember(home.organization.id, 8);
   const stranger = await harness.newOrganization();
   await rename(home, 'Shop');
-  await harness.request('POST', `/api/projects/${home.project.id}/batch_exports/`, {
-    key: member.key,
-    body: { name: 'x', interval: 'hour', destination: { type: 'NoOp', config: {} } },
+  await member.ask('POST', `/api/projects/${home.project.id}/batch_exports/`, {
+    name: 'x',
+    interval: 'hour',
+    destination: { type: 'NoOp', config: {} },
   });
   const addresses = async (key: string) =>
     (await read(home, '', key)).body.results.map(({ ip }: Entry) => ip);
@@ -207,11 +201,10 @@ test('who reads it: members with the scope; addresses of others: administrators'
   );
   assert.equal((await read(home, '', stranger.key)).status, 404);
   assert.equal(
-    (await harness.request('GET', '/api/organizations/@current/activity/', { key: home.key })).body
-      .results.length,
+    (await home.ask('GET', '/api/organizations/@current/activity/')).body.results.length,
     2,
   );
-  assert.equal((await harness.request('DELETE', urlOf(home), { key: home.key })).status, 405);
+  assert.equal((await home.ask('DELETE', urlOf(home))).status, 405);
 });
 
 test("a person's own log: what they did to keys, in no organization's log", async () => {
@@ -234,10 +227,7 @@ test("a person's own log: what they did to keys, in no organization's log", asyn
     ]),
     [[1, 'created', 'personal_api_key', 'CI', '127.0.0.1']],
   );
-  assert.deepEqual(
-    (await harness.request('GET', '/api/users/@me/activity/', { key: other.key })).body.results,
-    [],
-  );
+  assert.deepEqual((await other.ask('GET', '/api/users/@me/activity/')).body.results, []);
   assert.deepEqual(await entries(home), []);
   assert.equal(
     (
@@ -259,13 +249,13 @@ test("a destination's password: masked on both sides, and nowhere in the table",
     database: 'warehouse',
   });
   const base = `/api/projects/${home.project.id}/batch_exports/`;
-  const created = await harness.request('POST', base, {
-    key: home.key,
-    body: { name: 'P', interval: 'hour', destination: { type: 'Postgres', config: config(first) } },
+  const created = await home.ask('POST', base, {
+    name: 'P',
+    interval: 'hour',
+    destination: { type: 'Postgres', config: config(first) },
   });
-  const patched = await harness.request('PATCH', `${base}${created.body.id}/`, {
-    key: home.key,
-    body: { destination: { config: config(second) } },
+  const patched = await home.ask('PATCH', `${base}${created.body.id}/`, {
+    destination: { config: config(second) },
   });
   assert.equal(patched.status, 200, patched.text);
   const [change, creation] = (await entries(home)).map(({ changes }) =>

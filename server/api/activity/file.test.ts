@@ -43,7 +43,7 @@ const linesOf = ({ text }: Answer) =>
     .map((line) => JSON.parse(line) as Record<string, any>);
 
 test('the file has every entry, in order, once, as lists show them', async () => {
-  const answer = await harness.request('GET', url('?format=ndjson'), { key: home.key });
+  const answer = await home.ask('GET', url('?format=ndjson'));
   assert.deepEqual(
     [answer.status, answer.headers['content-type'], answer.headers['content-disposition']],
     [200, 'application/x-ndjson', 'attachment; filename="activity-2026-11-21.ndjson"'],
@@ -54,7 +54,7 @@ test('the file has every entry, in order, once, as lists show them', async () =>
     lines.map(({ number }) => number),
     Array.from({ length: entries_written }, (_, index) => entries_written - index),
   );
-  const { body } = await harness.request('GET', url('?limit=1000'), { key: home.key });
+  const { body } = await home.ask('GET', url('?limit=1000'));
   assert.deepEqual(lines, body.results);
   assert.deepEqual(
     [lines[0]!['user'], lines[0]!['ip'], lines[0]!['request_id']],
@@ -95,16 +95,12 @@ test('how the file is asked for', async () => {
 });
 
 test('filters and order hold in the file; nothing found is an empty one', async () => {
-  const odd = linesOf(
-    await harness.request('GET', url('?format=ndjson&scope=odd&ordering=number'), {
-      key: home.key,
-    }),
-  );
+  const odd = linesOf(await home.ask('GET', url('?format=ndjson&scope=odd&ordering=number')));
   assert.deepEqual([odd.length, odd[0]!['number'], odd[1]!['number']], [entries_written / 2, 1, 3]);
-  const none = await harness.request('GET', url('?format=ndjson&scope=none'), { key: home.key });
+  const none = await home.ask('GET', url('?format=ndjson&scope=none'));
   assert.deepEqual([none.status, none.text], [200, '']);
   const count = harness.deps.db.statementCount();
-  const head = await harness.request('HEAD', url('?format=ndjson'), { key: home.key });
+  const head = await home.ask('HEAD', url('?format=ndjson'));
   assert.deepEqual(
     [head.status, head.headers['content-type'], head.text],
     [200, 'application/x-ndjson', ''],

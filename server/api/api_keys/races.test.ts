@@ -21,11 +21,7 @@ async function newGuest() {
       VALUES (${uuidv7()}, ${host.organization.id}, ${person.user.id}, 1)`,
   );
   const remove = () =>
-    harness.request(
-      'DELETE',
-      `/api/organizations/${host.organization.id}/members/${person.user.uuid}/`,
-      { key: host.key },
-    );
+    host.ask('DELETE', `/api/organizations/${host.organization.id}/members/${person.user.uuid}/`);
   return { person, host, remove };
 }
 

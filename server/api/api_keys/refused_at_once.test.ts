@@ -67,7 +67,7 @@ const current = (): Asked => ['GET', `${list}@current/`];
 const viaSession = (setting: Setting, method: string, path: string, body?: unknown) =>
   harness.request(method, path, {
     headers: { cookie: setting.cookie },
-    ...(body === undefined ? {} : { body }),
+    body,
   });
 const viaDatabase = async (statement: Sql) => assert.equal(await harness.deps.db.run(statement), 1);
 const ofMember = ({ home }: Setting) =>
@@ -199,7 +199,7 @@ for (const { what, happens, asked, status, fields } of cases) {
     const ask = () =>
       harness.request(method, path, {
         key: setting.value,
-        ...(body === undefined ? {} : { body }),
+        body,
       });
     assert.equal((await ask()).status, 200);
     await happens(setting);

@@ -17,11 +17,11 @@ test(
   async () => {
     const home = await harness.newOrganization();
     const stranger = await harness.newOrganization();
-    const created = await newExport(harness, home);
+    const created = await newExport(home);
     const run = await insertRunRow(harness, created.id, { status: 'Failed' });
-    const second = await harness.request('POST', '/api/projects/', {
-      key: home.key,
-      body: { name: 'Second', organization: home.organization.id },
+    const second = await home.ask('POST', '/api/projects/', {
+      name: 'Second',
+      organization: home.organization.id,
     });
     const reader = await harness.newMember(home.organization.id, 1, ['batch_export:read']);
     const other = await harness.newMember(home.organization.id, 1, [
@@ -68,26 +68,14 @@ test(
     for (const base of [projectBase(home), organizationBase(home)]) {
       const url = `${base}${created.id}/`;
       for (const path of reads) {
-        assert.equal(
-          (await harness.request('GET', `${url}${path}`, { key: reader.key })).status,
-          200,
-          path,
-        );
-        assert.equal(
-          (await harness.request('GET', `${url}${path}`, { key: other.key })).status,
-          403,
-          path,
-        );
+        assert.equal((await reader.ask('GET', `${url}${path}`)).status, 200, path);
+        assert.equal((await other.ask('GET', `${url}${path}`)).status, 403, path);
         assert.equal((await harness.request('GET', `${url}${path}`)).status, 401, path);
       }
       for (const path of writes)
-        assert.equal(
-          (await harness.request('POST', `${url}${path}`, { key: reader.key })).status,
-          403,
-          path,
-        );
+        assert.equal((await reader.ask('POST', `${url}${path}`)).status, 403, path);
       for (const method of ['PATCH', 'PUT', 'DELETE'])
-        assert.equal((await harness.request(method, url, { key: reader.key })).status, 403, method);
+        assert.equal((await reader.ask(method, url)).status, 403, method);
       const ids = [backfill, 'nonsense', '7', '%00'];
       const parts = [
         ['GET', 'runs/:id/'],
@@ -103,19 +91,14 @@ test(
         for (const [column, [method, path]] of parts.entries())
           if (is_deep || (row + column) % 2 === 0)
             assert.equal(
-              (
-                await harness.request(method, `${url}${path.replace(':id', id)}`, {
-                  key: home.key,
-                })
-              ).status,
+              (await home.ask(method, `${url}${path.replace(':id', id)}`)).status,
               404,
               `${method} ${path} ${id}`,
             );
     }
     assert.deepEqual(
       {
-        ...(await harness.request('GET', `${projectBase(home)}${created.id}/`, { key: home.key }))
-          .body,
+        ...(await home.ask('GET', `${projectBase(home)}${created.id}/`)).body,
         latest_runs: [],
       },
       created,

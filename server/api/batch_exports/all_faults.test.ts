@@ -14,7 +14,7 @@ test('one answer names the faults of all checks: schema, destination, rules, pro
     team_id: 999_999,
     destination: { type: 'File', config },
   };
-  const answer = await harness.request('POST', organizationBase(home), { key: home.key, body });
+  const answer = await home.ask('POST', organizationBase(home), body);
   assert.equal(answer.status, 400);
   const faults = [
     'destination__config__compression invalid_choice',
@@ -33,14 +33,10 @@ test('a project that no number can name is none, instead of the oldest', async (
     ['batch_exports', { name: 'x', interval: 'hour', destination: { type: 'NoOp', config: {} } }],
     ['notice_targets', { type: 'email', address: 'a@example.com' }],
   ] as const) {
-    const answer = await harness.request(
-      'POST',
-      `/api/organizations/${home.organization.id}/${path}/`,
-      {
-        key: home.key,
-        body: { ...body, team_id },
-      },
-    );
+    const answer = await home.ask('POST', `/api/organizations/${home.organization.id}/${path}/`, {
+      ...body,
+      team_id,
+    });
     assert.deepEqual([answer.status, attrsOf(answer)], [400, ['team_id invalid_input']], path);
   }
 });

@@ -16,7 +16,7 @@ import { isLater } from '../../../test/watchers/instants.ts';
 const harness = shareHarness({ clickhouse: false });
 
 const create = (home: TestOrganization, body: Record<string, unknown> = {}) =>
-  newExport(harness, home, body);
+  newExport(home, body);
 
 test('an export is created with defaults, is under both mounts, listed newest first', async () => {
   const home = await harness.newOrganization({ level: 1 });
@@ -54,13 +54,10 @@ test('an export is created with defaults, is under both mounts, listed newest fi
   });
   assert.equal(second.start_at, '2029-12-31T22:00:00.000000Z');
   for (const base of [projectBase(home), organizationBase(home)]) {
-    const list = await harness.request('GET', base, { key: home.key });
+    const list = await home.ask('GET', base);
     assert.deepEqual(list.body, { count: 2, next: null, previous: null, results: [second, first] });
-    assert.deepEqual(
-      (await harness.request('GET', `${base}${id}/`, { key: home.key })).body,
-      first,
-    );
-    const page = await harness.request('GET', `${base}?limit=1&offset=1`, { key: home.key });
+    assert.deepEqual((await home.ask('GET', `${base}${id}/`)).body, first);
+    const page = await home.ask('GET', `${base}?limit=1&offset=1`);
     assert.deepEqual([page.body.count, page.body.next, page.body.results[0].id], [2, null, id]);
   }
 });
@@ -68,15 +65,12 @@ test('an export is created with defaults, is under both mounts, listed newest fi
 test('under an organization a new export goes to team_id or the oldest project', async () => {
   const home = await harness.newOrganization();
   const other = await harness.newOrganization();
-  const project = await harness.request('POST', '/api/projects/', {
-    key: home.key,
-    body: { name: 'Second', organization: home.organization.id },
+  const project = await home.ask('POST', '/api/projects/', {
+    name: 'Second',
+    organization: home.organization.id,
   });
   const post = (body: Record<string, unknown>) =>
-    harness.request('POST', organizationBase(home), {
-      key: home.key,
-      body: { ...noop_export, ...body },
-    });
+    home.ask('POST', organizationBase(home), { ...noop_export, ...body });
   assert.equal((await post({})).body.team_id, home.project.id);
   assert.equal((await post({ team_id: project.body.id })).body.team_id, project.body.id);
   for (const team_id of [
@@ -93,14 +87,14 @@ test('under an organization a new export goes to team_id or the oldest project',
     assert.equal(refused.status, 400, refused.text);
     assert.equal(refused.body.attr, 'team_id');
   }
-  const inProject = await harness.request('POST', projectBase(home), {
-    key: home.key,
-    body: { ...noop_export, team_id: other.project.id },
+  const inProject = await home.ask('POST', projectBase(home), {
+    ...noop_export,
+    team_id: other.project.id,
   });
   assert.equal(inProject.body.team_id, home.project.id);
-  const listed = await harness.request('GET', organizationBase(home), { key: home.key });
+  const listed = await home.ask('GET', organizationBase(home));
   assert.equal(listed.body.count, 3);
-  assert.equal((await harness.request('GET', projectBase(home), { key: home.key })).body.count, 2);
+  assert.equal((await home.ask('GET', projectBase(home))).body.count, 2);
 });
 
 test('PATCH changes what is sent, keeps the rest and is idempotent', async () => {
@@ -109,7 +103,7 @@ test('PATCH changes what is sent, keeps the rest and is idempotent', async () =>
     destination: { type: 'File', config: { prefix: 'a', compression: 'gzip' } },
   });
   const url = `${projectBase(home)}${created.id}/`;
-  const patch = (body: unknown) => harness.request('PATCH', url, { key: home.key, body });
+  const patch = (body: unknown) => home.ask('PATCH', url, body);
   assert.deepEqual((await patch({})).body, created);
   assert.deepEqual(
     (
@@ -179,13 +173,14 @@ test('PUT demands the required fields and replaces the config', async () => {
     end_at: '2040-01-01T00:00:00.000000Z',
   });
   const url = `${projectBase(home)}${created.id}/`;
-  assert.deepEqual(
-    attrsOf(await harness.request('PUT', url, { key: home.key, body: { name: 'x' } })),
-    ['destination required', 'interval required'],
-  );
-  const changed = await harness.request('PUT', url, {
-    key: home.key,
-    body: { name: 'x', interval: 'day', destination: { type: 'File', config: { prefix: 'b' } } },
+  assert.deepEqual(attrsOf(await home.ask('PUT', url, { name: 'x' })), [
+    'destination required',
+    'interval required',
+  ]);
+  const changed = await home.ask('PUT', url, {
+    name: 'x',
+    interval: 'day',
+    destination: { type: 'File', config: { prefix: 'b' } },
   });
   assert.equal(changed.status, 200, changed.text);
   assert.deepEqual(changed.body.destination.config, {
@@ -205,11 +200,11 @@ test('a deleted export is gone everywhere and its runs and backfills are cancell
   const created = await create(home);
   const url = `${projectBase(home)}${created.id}/`;
   const run = await insertRunRow(harness, created.id, {});
-  const started = await harness.request('POST', `${url}backfill/`, {
-    key: home.key,
-    body: { start_at: '2026-01-01T00:00:00.000000Z', end_at: '2026-01-02T00:00:00.000000Z' },
+  const started = await home.ask('POST', `${url}backfill/`, {
+    start_at: '2026-01-01T00:00:00.000000Z',
+    end_at: '2026-01-02T00:00:00.000000Z',
   });
-  const gone = await harness.request('DELETE', url, { key: home.key });
+  const gone = await home.ask('DELETE', url);
   assert.deepEqual([gone.status, gone.text], [204, '']);
   for (const path of [
     '',
@@ -221,11 +216,7 @@ test('a deleted export is gone everywhere and its runs and backfills are cancell
     'backfills/',
     `backfills/${started.body.backfill.id}/`,
   ]) {
-    assert.equal(
-      (await harness.request('GET', `${url}${path}`, { key: home.key })).status,
-      404,
-      path,
-    );
+    assert.equal((await home.ask('GET', `${url}${path}`)).status, 404, path);
   }
   for (const path of [
     'pause/',
@@ -235,21 +226,11 @@ test('a deleted export is gone everywhere and its runs and backfills are cancell
     `runs/${run}/retry/`,
     `backfills/${started.body.backfill.id}/cancel/`,
   ]) {
-    assert.equal(
-      (await harness.request('POST', `${url}${path}`, { key: home.key })).status,
-      404,
-      path,
-    );
+    assert.equal((await home.ask('POST', `${url}${path}`)).status, 404, path);
   }
-  assert.equal((await harness.request('DELETE', url, { key: home.key })).status, 404);
-  assert.equal(
-    (await harness.request('PATCH', url, { key: home.key, body: { name: 'x' } })).status,
-    404,
-  );
-  assert.equal(
-    (await harness.request('GET', organizationBase(home), { key: home.key })).body.count,
-    0,
-  );
+  assert.equal((await home.ask('DELETE', url)).status, 404);
+  assert.equal((await home.ask('PATCH', url, { name: 'x' })).status, 404);
+  assert.equal((await home.ask('GET', organizationBase(home))).body.count, 0);
   const state = await harness.deps.db.row(sql`
     SELECT r.cancel_requested_at IS NOT NULL AS run, b.status AS backfill
       FROM batch_export_runs r, batch_export_backfills b WHERE r.id = ${run}
@@ -265,7 +246,7 @@ test('latest_runs are the ten newest of each export of a page, in one statement'
     runs.unshift(await insertRunRow(harness, one.id, { status: 'Completed', hour: number }));
   const single = await insertRunRow(harness, two.id, { status: 'Completed' });
   const before = harness.deps.db.statementCount();
-  const list = await harness.request('GET', projectBase(home), { key: home.key });
+  const list = await home.ask('GET', projectBase(home));
   assert.ok(harness.deps.db.statementCount() - before <= 3);
   assert.deepEqual(
     list.body.results.map((row: { latest_runs: { id: string }[] }) =>
@@ -275,11 +256,7 @@ test('latest_runs are the ten newest of each export of a page, in one statement'
   );
   const [latest] = list.body.results[1].latest_runs;
   assert.deepEqual(
-    (
-      await harness.request('GET', `${projectBase(home)}${one.id}/runs/${latest.id}/`, {
-        key: home.key,
-      })
-    ).body,
+    (await home.ask('GET', `${projectBase(home)}${one.id}/runs/${latest.id}/`)).body,
     latest,
   );
 });

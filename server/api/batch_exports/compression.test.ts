@@ -20,9 +20,9 @@ const harness = shareHarness({
 let home: TestOrganization;
 
 const attempt = (type: string, config: object) =>
-  harness.request('POST', `${projectBase(home)}?validate_only=true`, {
-    key: home.key,
-    body: { ...noop_export, destination: { type, config } },
+  home.ask('POST', `${projectBase(home)}?validate_only=true`, {
+    ...noop_export,
+    destination: { type, config },
   });
 
 /** The words of a sentence that are a compression of some kind. */
@@ -74,15 +74,14 @@ test('an unknown format is told which takes what; other faults are told as well'
 });
 
 test('a change of the format is told what the stored compression is not for', async () => {
-  const { id } = await newExport(harness, home, {
+  const { id } = await newExport(home, {
     destination: {
       type: 'File',
       config: { prefix: '', file_format: 'Parquet', compression: 'lz4' },
     },
   });
-  const answer = await harness.request('PATCH', `${projectBase(home)}${id}/`, {
-    key: home.key,
-    body: { destination: { config: { file_format: 'CSV' } } },
+  const answer = await home.ask('PATCH', `${projectBase(home)}${id}/`, {
+    destination: { config: { file_format: 'CSV' } },
   });
   assert.match(
     answer.body.detail,

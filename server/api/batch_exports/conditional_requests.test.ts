@@ -7,65 +7,31 @@ const harness = shareHarness({ clickhouse: false });
 
 test('ETag, If-Match, validate_only and Idempotency-Key work here', async () => {
   const home = await harness.newOrganization();
-  const dry = await harness.request('POST', `${projectBase(home)}?validate_only=true`, {
-    key: home.key,
-    body: noop_export,
-  });
+  const dry = await home.ask('POST', `${projectBase(home)}?validate_only=true`, noop_export);
   assert.equal(dry.status, 200);
-  assert.equal((await harness.request('GET', projectBase(home), { key: home.key })).body.count, 0);
+  assert.equal((await home.ask('GET', projectBase(home))).body.count, 0);
   const twice = await Promise.all(
     [0, 1].map(() =>
-      harness.request('POST', projectBase(home), {
-        key: home.key,
-        body: noop_export,
-        headers: { 'idempotency-key': 'one' },
-      }),
+      home.ask('POST', projectBase(home), noop_export, { 'idempotency-key': 'one' }),
     ),
   );
-  const again = await harness.request('POST', projectBase(home), {
-    key: home.key,
-    body: noop_export,
-    headers: { 'idempotency-key': 'one' },
+  const again = await home.ask('POST', projectBase(home), noop_export, {
+    'idempotency-key': 'one',
   });
   assert.equal(again.headers['idempotent-replayed'], 'true');
   assert.equal(
-    (await harness.request('GET', projectBase(home), { key: home.key })).body.count,
+    (await home.ask('GET', projectBase(home))).body.count,
     1,
     JSON.stringify(twice.map((one) => one.status)),
   );
   const url = `${projectBase(home)}${again.body.id}/`;
-  const { etag } = (await harness.request('GET', url, { key: home.key })).headers;
-  assert.equal(
-    (
-      await harness.request('PATCH', url, {
-        key: home.key,
-        body: { name: 'A' },
-        headers: { 'if-match': etag! },
-      })
-    ).status,
-    200,
-  );
+  const { etag } = (await home.ask('GET', url)).headers;
+  assert.equal((await home.ask('PATCH', url, { name: 'A' }, { 'if-match': etag! })).status, 200);
   for (const method of ['PATCH', 'DELETE'])
-    assert.equal(
-      (
-        await harness.request(method, url, {
-          key: home.key,
-          body: {},
-          headers: { 'if-match': etag! },
-        })
-      ).status,
-      412,
-    );
-  const checked = await harness.request('PATCH', `${url}?validate_only=true`, {
-    key: home.key,
-    body: { name: 'B' },
-  });
+    assert.equal((await home.ask(method, url, {}, { 'if-match': etag! })).status, 412);
+  const checked = await home.ask('PATCH', `${url}?validate_only=true`, { name: 'B' });
   assert.deepEqual(
-    [
-      checked.status,
-      checked.body.name,
-      (await harness.request('GET', url, { key: home.key })).body.name,
-    ],
+    [checked.status, checked.body.name, (await home.ask('GET', url)).body.name],
     [200, 'B', 'A'],
   );
 });

@@ -32,15 +32,14 @@ const harness = aroundTests(() =>
 
 async function withExport(body: Record<string, unknown> = {}) {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home, body);
+  const created = await newExport(home, body);
   const url = `${projectBase(home)}${created.id}/`;
   return {
     home,
     id: created.id as string,
-    get: async (path = '') =>
-      (await harness.request('GET', `${url}${path}`, { key: home.key })).body,
+    get: async (path = '') => (await home.ask('GET', `${url}${path}`)).body,
     send: (method: string, path: string, sent: unknown = {}) =>
-      harness.request(method, `${url}${path}`, { key: home.key, body: sent }),
+      home.ask(method, `${url}${path}`, sent),
   };
 }
 
@@ -77,10 +76,9 @@ test(
       [line.level, line.message],
       ['WARNING', `The export was paused. ${paused.pause_reason.detail}`],
     );
-    const activity = await harness.request(
+    const activity = await home.ask(
       'GET',
       `/api/organizations/${home.organization.id}/activity/?item_id=${id}`,
-      { key: home.key },
     );
     const [entry] = activity.body.results;
     assert.deepEqual([entry.activity, entry.user, entry.item_name], ['paused', null, 'Nightly']);

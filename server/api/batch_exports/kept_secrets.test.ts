@@ -23,8 +23,7 @@ const harness = shareHarness({
 });
 let home: TestOrganization;
 
-const ask = (method: string, path: string, body: unknown) =>
-  harness.request(method, path, { key: home.key, body });
+const ask = (method: string, path: string, body: unknown) => home.ask(method, path, body);
 const required = (keys: readonly string[]) =>
   keys.map((key) => `destination__config__${key} required`).toSorted();
 
@@ -56,7 +55,7 @@ for (const { type, config, moves, stays } of places_cases) {
     async () => {
       const { secrets } = findDestination(type)!;
       const stored = secrets.filter((key) => Object.hasOwn(config, key));
-      const created = await newExport(harness, home, { destination: { type, config } });
+      const created = await newExport(home, { destination: { type, config } });
       const url = `${projectBase(home)}${created.id}/`;
       const shown = created.destination.config;
       const ways = (change: object): [string, string, object][] => [
@@ -87,7 +86,7 @@ for (const { type, config, moves, stays } of places_cases) {
         const kept = await ask('PATCH', `${url}?validate_only=true`, body);
         assert.equal(kept.status, 200, `${JSON.stringify(change)}: ${kept.text}`);
       }
-      const now = await harness.request('GET', url, { key: home.key });
+      const now = await home.ask('GET', url);
       assert.deepEqual(now.body, created);
     },
   );
@@ -96,7 +95,7 @@ for (const { type, config, moves, stays } of places_cases) {
 test('a safer way, an empty secret, one taken away and another type ask for nothing', async () => {
   const { config } = places_cases.find(({ type }) => type === 'Postgres')!;
   const loose = { ...config, has_self_signed_cert: true, require_tls: false };
-  const created = await newExport(harness, home, {
+  const created = await newExport(home, {
     destination: { type: 'Postgres', config: loose },
   });
   const patch = (id: string, destination: object) =>
@@ -108,7 +107,7 @@ test('a safer way, an empty secret, one taken away and another type ask for noth
   ]);
   const url = 'https://api.example.com/';
   const http = { type: 'HTTP', config: { url, token: 'pl4nted-word' } };
-  const open = await newExport(harness, home, { destination: { type: 'HTTP', config: { url } } });
+  const open = await newExport(home, { destination: { type: 'HTTP', config: { url } } });
   assert.equal((await patch(open.id, { config: { url: `${url}other` } })).status, 200);
   assert.equal((await patch(created.id, http)).status, 200);
   const bare = { config: { url: `${url}other`, token: null } };
@@ -163,7 +162,7 @@ test('a listener at the new address hears nothing before the secret was sent aga
       const change = place[type];
       if (change === undefined) continue;
       const stored = { ...config, ...nowhere(change) };
-      const created = await newExport(harness, home, { destination: { type, config: stored } });
+      const created = await newExport(home, { destination: { type, config: stored } });
       const one = `${projectBase(home)}${created.id}/`;
       const before = listener.heard();
       const body = { destination: { config: change } };

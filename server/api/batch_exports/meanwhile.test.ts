@@ -22,9 +22,8 @@ const waits = (many: number) =>
 
 test('a change that was checked before another was stored keeps what that one sent', async () => {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home, { custom_query: 'SELECT uuid FROM events' });
-  const patch = (body: object) =>
-    harness.request('PATCH', `${projectBase(home)}${id}/`, { key: home.key, body });
+  const { id } = await newExport(home, { custom_query: 'SELECT uuid FROM events' });
+  const patch = (body: object) => home.ask('PATCH', `${projectBase(home)}${id}/`, body);
   const custom_query = 'SELECT distinct_id AS person FROM events';
   const sent = await harness.deps.db.transaction(async (tx) => {
     await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${id} FOR UPDATE`);
@@ -49,7 +48,7 @@ test('a change that was checked before another was stored keeps what that one se
 
 test('an export whose project is deleted meanwhile is refused as if it came after', async () => {
   const create = (home: TestOrganization, base: string, body: object = {}) =>
-    harness.request('POST', base, { key: home.key, body: { ...noop_export, ...body } });
+    home.ask('POST', base, { ...noop_export, ...body });
   const cases: [(home: TestOrganization) => ReturnType<typeof create>, number][] = [
     [(home) => create(home, projectBase(home)), 404],
     [(home) => create(home, organizationBase(home), { team_id: home.project.id }), 400],

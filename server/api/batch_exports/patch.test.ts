@@ -49,38 +49,28 @@ const wrong: [unknown, string[]][] = [
 
 test('wrong bodies of PATCH and PUT are 400 and change nothing', async () => {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home, { start_at: '2020-01-01T00:00:00Z' });
+  const created = await newExport(home, { start_at: '2020-01-01T00:00:00Z' });
   for (const base of [projectBase(home), organizationBase(home)]) {
     for (const [body, expected] of wrong) {
       for (const method of ['PATCH', 'PUT']) {
         const sent = method === 'PUT' ? { ...noop_export, ...(body as object) } : body;
-        const answer = await harness.request(method, `${base}${created.id}/`, {
-          key: home.key,
-          body: sent,
-        });
+        const answer = await home.ask(method, `${base}${created.id}/`, sent);
         assert.equal(answer.status, 400, `${method} ${JSON.stringify(body)}: ${answer.text}`);
         assert.deepEqual(attrsOf(answer), expected, `${method} ${JSON.stringify(body)}`);
       }
     }
     for (const body of ['{', '[]', '7', '"x"', 'null', '[{}]'])
-      assert.equal(
-        (await harness.request('PATCH', `${base}${created.id}/`, { key: home.key, body })).status,
-        400,
-        body,
-      );
+      assert.equal((await home.ask('PATCH', `${base}${created.id}/`, body)).status, 400, body);
   }
-  assert.deepEqual(
-    (await harness.request('GET', `${projectBase(home)}${created.id}/`, { key: home.key })).body,
-    created,
-  );
+  assert.deepEqual((await home.ask('GET', `${projectBase(home)}${created.id}/`)).body, created);
 });
 
 test('changes that race are made one after the other', async () => {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home);
+  const created = await newExport(home);
   const url = `${projectBase(home)}${created.id}/`;
   const send = (method: string, path: string, body: unknown) =>
-    harness.request(method, `${url}${path}`, { key: home.key, body });
+    home.ask(method, `${url}${path}`, body);
   const answers = await Promise.all([
     ...Array.from({ length: 6 }, (_, number) =>
       send('PATCH', '', { destination: { config: { arg: String(number) } } }),
@@ -90,22 +80,20 @@ test('changes that race are made one after the other', async () => {
     send('POST', 'backfill/', { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' }),
   ]);
   assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([200]));
-  const { body } = await harness.request('GET', url, { key: home.key });
+  const { body } = await home.ask('GET', url);
   assert.deepEqual([body.paused, body.interval], [true, 'day']);
 });
 
 test('actions refuse broken bodies, and say so when the analytics store is down', async () => {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home, {
+  const created = await newExport(home, {
     start_at: '9999-11-30T00:00:00Z',
     interval: 'week',
   });
   const url = `${projectBase(home)}${created.id}/`;
   const run = await insertRunRow(harness, created.id, { status: 'Failed' });
   const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' };
-  const { backfill } = (
-    await harness.request('POST', `${url}backfill/`, { key: home.key, body: range })
-  ).body;
+  const { backfill } = (await home.ask('POST', `${url}backfill/`, range)).body;
   for (const path of [
     'pause/',
     'unpause/',
@@ -116,32 +104,21 @@ test('actions refuse broken bodies, and say so when the analytics store is down'
     `runs/${run}/retry/`,
     `backfills/${backfill.id}/cancel/`,
   ]) {
-    const answer = await harness.request('POST', `${url}${path}`, { key: home.key, body: '{"a":' });
+    const answer = await home.ask('POST', `${url}${path}`, '{"a":');
     assert.deepEqual([answer.status, answer.body.code], [400, 'parse_error'], path);
     assert.equal(
-      (
-        await harness.request('POST', `${url}${path}`, {
-          key: home.key,
-          body: 'a=b',
-          headers: { 'content-type': 'text/plain' },
-        })
-      ).status,
+      (await home.ask('POST', `${url}${path}`, 'a=b', { 'content-type': 'text/plain' })).status,
       415,
       path,
     );
   }
-  assert.equal((await harness.request('POST', `${url}preview/`, { key: home.key })).status, 503);
+  assert.equal((await home.ask('POST', `${url}preview/`)).status, 503);
   assert.equal(
-    (
-      await harness.request('POST', `${url}backfill/`, {
-        key: home.key,
-        body: { ...range, dry_run: true },
-      })
-    ).status,
+    (await home.ask('POST', `${url}backfill/`, { ...range, dry_run: true })).status,
     503,
   );
   assert.deepEqual(
-    (await harness.request('POST', `${url}test/`, { key: home.key })).body.steps.map(
+    (await home.ask('POST', `${url}test/`)).body.steps.map(
       (step: { status: string }) => step.status,
     ),
     ['passed'],
@@ -150,7 +127,7 @@ test('actions refuse broken bodies, and say so when the analytics store is down'
 
 test('a create with a key and a change ask the store nine times each', async () => {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   const { db } = harness.deps;
   const creates: number[] = [];
   const changes: number[] = [];
@@ -158,12 +135,9 @@ test('a create with a key and a change ask the store nine times each', async () 
   for (let round = 0; round < 4; round += 1) {
     const headers = { 'idempotency-key': `round-${round}` };
     const before = db.statementCount();
-    await harness.request('POST', projectBase(home), { key: home.key, body: noop_export, headers });
+    await home.ask('POST', projectBase(home), noop_export, headers);
     const between = db.statementCount();
-    await harness.request('PATCH', `${projectBase(home)}${id}/`, {
-      key: home.key,
-      body: { name: `Round ${round}` },
-    });
+    await home.ask('PATCH', `${projectBase(home)}${id}/`, { name: `Round ${round}` });
     creates.push(between - before);
     changes.push(db.statementCount() - between);
   }

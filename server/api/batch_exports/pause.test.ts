@@ -14,17 +14,13 @@ import { isLater } from '../../../test/watchers/instants.ts';
 const harness = shareHarness({ clickhouse: false });
 
 const create = (home: TestOrganization, body: Record<string, unknown> = {}) =>
-  newExport(harness, home, body);
+  newExport(home, body);
 
 test('pause and unpause are idempotent, and PATCH paused does the same', async () => {
   const home = await harness.newOrganization();
   const created = await create(home);
   const url = `${projectBase(home)}${created.id}/`;
-  const act = (verb: string, body?: unknown) =>
-    harness.request('POST', `${url}${verb}/`, {
-      key: home.key,
-      ...(body === undefined ? {} : { body }),
-    });
+  const act = (verb: string, body?: unknown) => home.ask('POST', `${url}${verb}/`, body);
   assert.deepEqual((await act('unpause')).body, created);
   const once = (await act('pause')).body;
   assert.equal(once.paused, true);
@@ -34,13 +30,12 @@ test('pause and unpause are idempotent, and PATCH paused does the same', async (
   const on = (await act('unpause')).body;
   assert.deepEqual([on.paused, on.last_paused_at], [false, once.last_paused_at]);
   assert.deepEqual((await act('unpause', { backfill: true })).body, on);
-  const patch = (paused: boolean) =>
-    harness.request('PATCH', url, { key: home.key, body: { paused } });
+  const patch = (paused: boolean) => home.ask('PATCH', url, { paused });
   const again = (await patch(true)).body;
   assert.ok(again.paused && isLater(again.last_paused_at, once.last_paused_at));
   assert.deepEqual((await patch(true)).body, again);
   assert.equal((await patch(false)).body.paused, false);
-  const lines = await harness.request('GET', `${url}logs/?search=pAuSeD`, { key: home.key });
+  const lines = await home.ask('GET', `${url}logs/?search=pAuSeD`);
   assert.equal(lines.body.count, 4);
 });
 
@@ -56,10 +51,7 @@ test('unpause goes on with the present interval, or makes up for all missed ones
       sql`UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00.000000Z',
         next_run_at = '2026-01-01T01:00:00.000000Z' WHERE id = ${created.id}`,
     );
-    await harness.request('POST', `${organizationBase(home)}${created.id}/unpause/`, {
-      key: home.key,
-      body: { backfill },
-    });
+    await home.ask('POST', `${organizationBase(home)}${created.id}/unpause/`, { backfill });
     const { planned_until, next_run_at } = (await schedule(created.id))!;
     const age_hours = (Date.parse(created.created_at) - Date.parse(planned_until)) / 3_600_000;
     if (backfill)

@@ -33,7 +33,7 @@ async function standing(
   home: TestOrganization,
   body: Record<string, unknown> = { destination: file },
 ) {
-  const created = await newExport(harness, home, body);
+  const created = await newExport(home, body);
   await harness.deps.db.run(
     sql`UPDATE batch_exports SET planned_until = '2026-01-01T05:00:00.000000Z',
       next_run_at = '2026-01-01T06:00:00.000000Z' WHERE id = ${created.id}`,
@@ -53,9 +53,8 @@ test('a change of the place takes open runs back and plans them under a new revi
   const open = await insertRunRow(harness, created.id, { hour: 3, status: 'Running' });
   const later = await insertRunRow(harness, created.id, { hour: 4 });
   const retry = await insertRunRow(harness, created.id, { hour: 0, delivery_id: done });
-  const changed = await harness.request('PATCH', `${projectBase(home)}${created.id}/`, {
-    key: home.key,
-    body: { destination: { config: { prefix: 'b' } } },
+  const changed = await home.ask('PATCH', `${projectBase(home)}${created.id}/`, {
+    destination: { config: { prefix: 'b' } },
   });
   assert.equal(changed.status, 200, changed.text);
   assert.deepEqual(await planOf(created.id), {
@@ -87,10 +86,7 @@ test('what starts a revision and what does not', async () => {
   for (const [body, revision] of cases) {
     const created = await standing(home);
     const run = await insertRunRow(harness, created.id, { hour: 4 });
-    const changed = await harness.request('PATCH', `${organizationBase(home)}${created.id}/`, {
-      key: home.key,
-      body,
-    });
+    const changed = await home.ask('PATCH', `${organizationBase(home)}${created.id}/`, body);
     assert.equal(changed.status, 200, changed.text);
     const plan = await planOf(created.id);
     assert.deepEqual(
@@ -115,12 +111,8 @@ test('a new secret keeps the revision, a new host does not', async () => {
   });
   const patch = async (config: unknown) => {
     assert.equal(
-      (
-        await harness.request('PATCH', `${projectBase(home)}${created.id}/`, {
-          key: home.key,
-          body: { destination: { config } },
-        })
-      ).status,
+      (await home.ask('PATCH', `${projectBase(home)}${created.id}/`, { destination: { config } }))
+        .status,
       200,
     );
     return (await planOf(created.id)).revision;
@@ -133,12 +125,8 @@ test('a new secret keeps the revision, a new host does not', async () => {
 test("an interval's change leaves no gap and takes the project's time zone", async () => {
   const home = await harness.newOrganization();
   const created = await standing(home);
-  await harness.request('PATCH', `/api/projects/${home.project.id}/`, {
-    key: home.key,
-    body: { timezone: 'Asia/Tokyo' },
-  });
-  const patch = (body: unknown) =>
-    harness.request('PATCH', `${projectBase(home)}${created.id}/`, { key: home.key, body });
+  await home.ask('PATCH', `/api/projects/${home.project.id}/`, { timezone: 'Asia/Tokyo' });
+  const patch = (body: unknown) => home.ask('PATCH', `${projectBase(home)}${created.id}/`, body);
   await patch({ name: 'x', interval: 'hour' });
   assert.deepEqual(await planOf(created.id), {
     revision: 1,
@@ -153,5 +141,5 @@ test("an interval's change leaves no gap and takes the project's time zone", asy
     next_run_at: '2026-01-01T15:00:00.000000Z',
     timezone: 'Asia/Tokyo',
   });
-  assert.equal((await newExport(harness, home, { interval: 'day' })).interval, 'day');
+  assert.equal((await newExport(home, { interval: 'day' })).interval, 'day');
 });

@@ -44,11 +44,7 @@ test('a secret is in no answer, no log line and nowhere in the database', async 
     body?: unknown,
     headers: Record<string, string> = {},
   ) => {
-    const answer = await harness.request(method, path, {
-      key: home.key,
-      headers,
-      ...(body === undefined ? {} : { body }),
-    });
+    const answer = await home.ask(method, path, body, headers);
     texts.push(answer.text);
     return answer;
   };
@@ -117,16 +113,13 @@ test(
     'asked for',
   async () => {
     const home = await harness.newOrganization();
-    const created = await newExport(harness, home, { destination });
+    const created = await newExport(home, { destination });
     const tried = async (action: string, sent: object) => {
       const body = { destination: { config: sent } };
-      return harness.request(
+      return home.ask(
         'POST',
         `${projectBase(home)}${created.id}/${action}/?validate_only=true`,
-        {
-          key: home.key,
-          body,
-        },
+        body,
       );
     };
     for (const action of ['test', 'preview']) {
@@ -157,10 +150,9 @@ test(
 
 test('an absent secret is kept, null removes it, PUT keeps it, other types forget it', async () => {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home, { destination });
+  const created = await newExport(home, { destination });
   const url = `${projectBase(home)}${created.id}/`;
-  const patch = (sent: unknown) =>
-    harness.request('PATCH', url, { key: home.key, body: { destination: sent } });
+  const patch = (sent: unknown) => home.ask('PATCH', url, { destination: sent });
   assert.equal((await patch({ config: { table_name: 'other' } })).status, 200);
   assert.equal((await fullConfig(created.id))['password'], password);
   assert.deepEqual(attrsOf(await patch({ config: { password: null } })), [
@@ -171,8 +163,8 @@ test('an absent secret is kept, null removes it, PUT keeps it, other types forge
   ]);
   assert.equal((await patch({ config: { password: 'another' } })).status, 200);
   assert.equal((await fullConfig(created.id))['password'], 'another');
-  const { body } = await harness.request('GET', url, { key: home.key });
-  const put = await harness.request('PUT', url, { key: home.key, body });
+  const { body } = await home.ask('GET', url);
+  const put = await home.ask('PUT', url, body);
   assert.equal(put.status, 200, put.text);
   assert.equal((await fullConfig(created.id))['password'], 'another');
   assert.equal((await patch({ type: 'NoOp', config: {} })).status, 200);
@@ -187,24 +179,19 @@ test('which secrets are stored is told by their keys, an empty one as none', asy
   const home = await harness.newOrganization();
   const url = 'https://one.example.com';
   const given = { url, token: 'pl4nted-t0ken', headers: {}, signing_secret: '' };
-  const { id } = await newExport(harness, home, { destination: { type: 'HTTP', config: given } });
+  const { id } = await newExport(home, { destination: { type: 'HTTP', config: given } });
   const path = `${projectBase(home)}${id}/`;
   const told = async (base = projectBase(home)) =>
-    (await harness.request('GET', `${base}${id}/secret_keys/`, { key: home.key })).body;
+    (await home.ask('GET', `${base}${id}/secret_keys/`)).body;
   assert.deepEqual(await told(), { secret_keys: ['token'] });
   assert.deepEqual(await told(organizationBase(home)), { secret_keys: ['token'] });
   const change = (secrets: object) =>
-    harness.request('PATCH', path, {
-      key: home.key,
-      body: { destination: { type: 'HTTP', config: secrets } },
-    });
+    home.ask('PATCH', path, { destination: { type: 'HTTP', config: secrets } });
   await change({ headers: { 'x-own': 'pl4nted-header' } });
   assert.deepEqual(await told(), { secret_keys: ['token', 'headers'] });
   await change({ token: null, headers: null });
   assert.deepEqual(await told(), { secret_keys: [] });
   const stranger = await harness.newOrganization();
-  const refused = await harness.request('GET', `${projectBase(stranger)}${id}/secret_keys/`, {
-    key: stranger.key,
-  });
+  const refused = await stranger.ask('GET', `${projectBase(stranger)}${id}/secret_keys/`);
   assert.equal(refused.status, 404);
 });

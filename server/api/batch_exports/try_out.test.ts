@@ -31,7 +31,7 @@ test('a destination is tested and previewed, before and after the export is crea
     destination: { type: 'File', config },
   });
   const post = (path: string, body: unknown) =>
-    harness.request('POST', `${projectBase(home)}${path}`, { key: home.key, body });
+    home.ask('POST', `${projectBase(home)}${path}`, body);
   const statuses = (answer: Answer) =>
     answer.body.steps.map((step: { status: string }) => step.status);
   assert.deepEqual(statuses(await post('test/', draft({ prefix: 'tested' }))), [
@@ -97,16 +97,17 @@ test('of long rows a preview shows the oldest alone, and none that is too long',
     assert.equal((await harness.request('POST', path, sent)).status, 200);
   }
   const preview = (changes: object) =>
-    harness.request('POST', `${projectBase(home)}preview/`, {
-      key: home.key,
-      headers: { 'idempotency-key': 'long' },
-      body: {
+    home.ask(
+      'POST',
+      `${projectBase(home)}preview/`,
+      {
         name: 'x',
         interval: 'hour',
         destination: { type: 'File', config: { prefix: 'long' } },
         ...changes,
       },
-    });
+      { 'idempotency-key': 'long' },
+    );
   const shown = await preview({});
   assert.deepEqual([shown.status, shown.body.records], [200, 1], shown.text.slice(0, 300));
   assert.equal(JSON.parse(shown.body.text).event, 'first');

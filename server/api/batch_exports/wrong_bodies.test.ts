@@ -124,14 +124,11 @@ test('wrong bodies are 400 and name every field', async () => {
   ];
   for (const base of [projectBase(home), organizationBase(home)]) {
     for (const [body, expected] of cases) {
-      const answer = await harness.request('POST', base, { key: home.key, body });
+      const answer = await home.ask('POST', base, body);
       assert.equal(answer.status, 400, `${JSON.stringify(body)}: ${answer.text}`);
       assert.deepEqual(attrsOf(answer), expected, JSON.stringify(body));
     }
   }
-  assert.equal(
-    (await harness.request('POST', projectBase(home), { key: home.key, body: '{' })).body.code,
-    'parse_error',
-  );
-  assert.equal((await harness.request('GET', projectBase(home), { key: home.key })).body.count, 0);
+  assert.equal((await home.ask('POST', projectBase(home), '{')).body.code, 'parse_error');
+  assert.equal((await home.ask('GET', projectBase(home))).body.count, 0);
 });

@@ -184,27 +184,19 @@ test('the version with results tells what became of each uuid', async () => {
 
 test('keys: a rolled one works for its overlap, others are 401 with a sentence', async () => {
   const list = `/api/projects/${home.project.id}/write_keys/`;
-  const { body: created } = await harness.request('POST', list, {
-    key: home.key,
-    body: { name: 'W' },
-  });
+  const { body: created } = await home.ask('POST', list, { name: 'W' });
   const sendBy = (api_key: string) => post('/e/', { ...batchOf('key'), api_key });
   assert.equal((await sendBy(created.value)).status, 200);
-  const rolled = await harness.request('POST', `${list}${created.id}/roll/`, {
-    key: home.key,
-    body: {},
-  });
+  const rolled = await home.ask('POST', `${list}${created.id}/roll/`, {});
   for (const value of [created.value, rolled.body.value])
     assert.equal((await sendBy(value)).status, 200);
-  await harness.request('DELETE', `${list}${created.id}/`, { key: home.key });
+  await home.ask('DELETE', `${list}${created.id}/`);
   const revoked = await sendBy(created.value);
   assert.equal(revoked.status, 401);
   assert.match(revoked.body.detail, /unknown, expired or revoked/);
   const personal = await sendBy(home.key);
   assert.deepEqual([personal.status, personal.body.code], [401, 'authentication_failed']);
   assert.match(personal.body.detail, /personal API key \(slk_\.\.\.\), which must never/);
-  const { body: used } = await harness.request('GET', `${list}${rolled.body.id}/`, {
-    key: home.key,
-  });
+  const { body: used } = await home.ask('GET', `${list}${rolled.body.id}/`);
   assert.notEqual(used.last_used_at, undefined);
 });

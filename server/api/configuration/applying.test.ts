@@ -47,7 +47,7 @@ test('what a plan did not look at may change', async () => {
   const plan = await config.plan(named('One'));
   const project = `/api/projects/${config.home.project.id}/`;
   const body = { name: 'Elsewhere' };
-  await harness.request('PATCH', project, { key: config.home.key, body });
+  await config.home.ask('PATCH', project, body);
   assert.equal((await config.apply(plan.body.hash)).status, 200);
 });
 
@@ -81,7 +81,7 @@ test('the same plan has the same hash, and is read again as it was answered', as
     [201, 201, 201, 201],
   );
   const url = `/api/organizations/${config.home.organization.id}/configuration/plan/`;
-  const read = await harness.request('GET', `${url}${one.body.hash}/`, { key: config.home.key });
+  const read = await config.home.ask('GET', `${url}${one.body.hash}/`);
   assert.deepEqual(read.body, other.body);
 });
 
@@ -89,10 +89,7 @@ test('validate_only plans and applies without keeping anything', async () => {
   const config = await openConfigurations(harness);
   const { hash } = (await config.plan(named('Web'))).body;
   const base = `/api/organizations/${config.home.organization.id}/configuration/`;
-  const dry = await harness.request('POST', `${base}apply/?validate_only=true`, {
-    key: config.home.key,
-    body: { hash },
-  });
+  const dry = await config.home.ask('POST', `${base}apply/?validate_only=true`, { hash });
   assert.deepEqual([dry.status, dry.body.summary.create], [200, 1]);
   const found = await harness.deps.db.rows(
     sql`SELECT 1 FROM projects WHERE organization_id = ${config.home.organization.id}

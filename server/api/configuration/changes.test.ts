@@ -50,7 +50,7 @@ const withConfig = (changes: object) =>
 
 test('another name, key, query or secret is shown as exactly that', async () => {
   const config = await applied();
-  const own = await harness.request('GET', config.export_url, { key: config.home.key });
+  const own = await config.home.ask('GET', config.export_url);
   assert.deepEqual(
     { ...own.body.managed_by, applied_at: undefined },
     { key: 'rows', source: 'repo', commit: 'a1', applied_at: undefined },
@@ -85,12 +85,11 @@ test('another name, key, query or secret is shown as exactly that', async () => 
   ]);
   assert.doesNotMatch(rotated.text, /pl4nted/);
   assert.equal((await config.apply(rotated.body.hash)).status, 200);
-  const after_all = await harness.request('GET', config.export_url, { key: config.home.key });
+  const after_all = await config.home.ask('GET', config.export_url);
   assert.deepEqual([after_all.status, after_all.body.managed_by.commit], [200, 'b2']);
-  const entries = await harness.request(
+  const entries = await config.home.ask(
     'GET',
     `/api/organizations/${config.home.organization.id}/activity/?limit=2`,
-    { key: config.home.key },
   );
   const [whole, one] = entries.body.results;
   assert.deepEqual(
@@ -114,7 +113,7 @@ test('a moved key keeps the id; a key that stays in the file as `was` does no ha
   };
   const source = { source: { name: 'repo' } };
   await config.put(configuration, source);
-  const own = await harness.request('GET', config.export_url, { key: config.home.key });
+  const own = await config.home.ask('GET', config.export_url);
   assert.equal(own.body.managed_by.key, 'lines');
   assert.equal((await config.plan(configuration, source)).body.is_empty, true);
 });
@@ -122,10 +121,7 @@ test('a moved key keeps the id; a key that stays in the file as `was` does no ha
 test('a change by hand is allowed, and told with who made it; agreeing files end it', async () => {
   const config = await applied();
   const other = await harness.newMember(config.home.organization.id, 8);
-  const changed = await harness.request('PATCH', config.export_url, {
-    key: other.key,
-    body: { name: 'By hand', paused: true },
-  });
+  const changed = await other.ask('PATCH', config.export_url, { name: 'By hand', paused: true });
   assert.equal(changed.status, 200);
   const source = { source: { name: 'repo' } };
   const plan = await config.plan({ projects: { web } }, source);
@@ -142,7 +138,7 @@ test('a change by hand is allowed, and told with who made it; agreeing files end
   );
   const agreed = await config.plan(withRows({ name: 'By hand' }), source);
   assert.deepEqual([agreed.body.is_empty, agreed.body.drift], [true, []]);
-  const gone = await harness.request('DELETE', config.export_url, { key: other.key });
+  const gone = await other.ask('DELETE', config.export_url);
   assert.equal(gone.status, 204);
   const anew = await config.plan({ projects: { web } }, source);
   assert.deepEqual([anew.body.steps[0].action, anew.body.drift[0].is_deleted], ['create', true]);
@@ -151,9 +147,8 @@ test('a change by hand is allowed, and told with who made it; agreeing files end
 
 test('a secret that was changed by hand is drift, without its value', async () => {
   const config = await applied();
-  await harness.request('PATCH', config.export_url, {
-    key: config.home.key,
-    body: { destination: { config: { password: 'pl4nted-by-hand' } } },
+  await config.home.ask('PATCH', config.export_url, {
+    destination: { config: { password: 'pl4nted-by-hand' } },
   });
   const plan = await config.plan({ projects: { web } }, { source: { name: 'repo' } });
   const masked = {
@@ -188,7 +183,7 @@ test('nothing is deleted without a prune, in absent sections, of other sources',
   assert.deepEqual(stepsOf(pruned), [['delete', path, {}]]);
   assert.equal(pruned.body.steps[0].cost.ledger_ends, true);
   assert.equal((await config.apply(pruned.body.hash)).status, 200);
-  const gone = await harness.request('GET', config.export_url, { key: config.home.key });
+  const gone = await config.home.ask('GET', config.export_url);
   assert.equal(gone.status, 404);
   assert.equal((await config.plan(empty, { ...source, prune: true })).body.is_empty, true);
 });

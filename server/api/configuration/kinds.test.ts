@@ -92,10 +92,9 @@ test('every kind: created, nothing left to do, pulled and planned; then taken aw
   const again = await config.plan(wanted, people);
   assert.deepEqual(again.body.steps, []);
 
-  const pulled = await harness.request(
+  const pulled = await config.home.ask(
     'GET',
     `/api/organizations/${config.home.organization.id}/configuration/?people=true`,
-    { key: config.home.key },
   );
   assert.doesNotMatch(pulled.text, /pl4nted/);
   assert.deepEqual(pulled.body.configuration.organization, files.organization);
@@ -142,9 +141,7 @@ test('people are left alone unless asked for; an invite of a member is done', as
   const without = await config.plan({ members });
   assert.deepEqual([without.body.is_empty, without.body.left_out], [true, ['members']]);
   const url = `/api/organizations/${config.home.organization.id}/configuration/plan/`;
-  const kept = await harness.request('GET', `${url}${without.body.hash}/`, {
-    key: config.home.key,
-  });
+  const kept = await config.home.ask('GET', `${url}${without.body.hash}/`);
   assert.deepEqual(kept.body.left_out, ['members']);
   const invites = { one: { target_email: user.email.toUpperCase() } };
   const plan = await config.plan({ invites, members }, { people: true });

@@ -203,16 +203,13 @@ test('a body of anchors written out is bounded before anything is made of it', a
   const config = await openConfigurations(harness);
   const url = `/api/organizations/${config.home.organization.id}/configuration/plan/`;
   const many = `{"configuration":{"projects":[${'[],'.repeat(120_000)}[]]}}`;
-  const refused = await harness.request('POST', url, {
-    key: config.home.key,
-    body: many,
-    headers: { 'content-type': 'application/json' },
-  });
+  const refused = await config.home.ask('POST', url, many, { 'content-type': 'application/json' });
   assert.deepEqual([refused.status, refused.body.code], [400, 'parse_error']);
-  const large = await harness.request('POST', url, {
-    key: config.home.key,
-    body: `{"configuration":"${'x'.repeat(10_000_000)}"}`,
-    headers: { 'content-type': 'application/json' },
-  });
+  const large = await config.home.ask(
+    'POST',
+    url,
+    `{"configuration":"${'x'.repeat(10_000_000)}"}`,
+    { 'content-type': 'application/json' },
+  );
   assert.equal(large.status, 413);
 });

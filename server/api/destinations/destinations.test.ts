@@ -70,14 +70,11 @@ test('formats name the compressions that the rules of the destination take', asy
 test('what the schema calls required is what a create asks for', async () => {
   const home = await harness.newOrganization();
   for (const { type, config } of (await list()).body.results) {
-    const answer = await harness.request(
-      'POST',
-      `/api/projects/${home.project.id}/batch_exports/`,
-      {
-        key: home.key,
-        body: { name: 'x', interval: 'hour', destination: { type, config: {} } },
-      },
-    );
+    const answer = await home.ask('POST', `/api/projects/${home.project.id}/batch_exports/`, {
+      name: 'x',
+      interval: 'hour',
+      destination: { type, config: {} },
+    });
     const missing = (answer.body.errors ?? [])
       .filter(({ code }: { code: string }) => code === 'required')
       .map(({ attr }: { attr: string }) => attr.replace('destination__config__', ''));

@@ -14,9 +14,9 @@ import type { DomainRow } from './schema.ts';
 const world = aroundTests(openDomainWorld);
 
 const claim = (home: TestOrganization, domain: string) =>
-  world.harness.request('POST', domainsPath(home), { key: home.key, body: { domain } });
+  home.ask('POST', domainsPath(home), { domain });
 const isFound = async (home: TestOrganization, domain: DomainRow) =>
-  (await world.harness.request('GET', domainsPath(home, domain), { key: home.key })).status === 200;
+  (await home.ask('GET', domainsPath(home, domain))).status === 200;
 
 /** Puts a claim where the server's look-ups would have led it. */
 async function put(
@@ -41,10 +41,7 @@ test('of organizations that claim a name at once one gets it', async () => {
     );
   }
   const counts = await Promise.all(
-    homes.map(
-      async (home) =>
-        (await world.harness.request('GET', domainsPath(home), { key: home.key })).body.count,
-    ),
+    homes.map(async (home) => (await home.ask('GET', domainsPath(home))).body.count),
   );
   assert.equal(counts[0] + counts[1], 20);
 });
@@ -88,9 +85,8 @@ test('an organization that loses a name is told, in its log and by mail', async 
   ];
   const domain = await world.claim(home);
   await put(domain, 'failed', null);
-  const dry = await world.harness.request('POST', `${domainsPath(other)}?validate_only=true`, {
-    key: other.key,
-    body: { domain: domain.domain },
+  const dry = await other.ask('POST', `${domainsPath(other)}?validate_only=true`, {
+    domain: domain.domain,
   });
   assert.deepEqual([dry.status, await isFound(home, domain)], [200, true]);
   assert.equal((await claim(other, domain.domain)).status, 201);
@@ -133,7 +129,7 @@ test(
       world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
       const path = `${domainsPath(owner, domain)}verify/`;
       const [verify, taken] = await Promise.all([
-        world.harness.request('POST', path, { key: owner.key }),
+        owner.ask('POST', path),
         claim(takers[0]!, domain.domain),
       ]);
       assert.deepEqual(

@@ -8,7 +8,7 @@ const harness = shareHarness({ clickhouse: false });
 
 const base = (home: TestOrganization) => `/api/organizations/${home.organization.id}/domains/`;
 const claim = (home: TestOrganization, body: unknown, path = base(home)): Promise<Answer> =>
-  harness.request('POST', path, { key: home.key, body });
+  home.ask('POST', path, body);
 const violations = ({ body }: Answer) =>
   body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
 let counter = 0;
@@ -38,10 +38,7 @@ test(
     assert.deepEqual([verification.state, verification.last_checked_at], ['pending', null]);
     assert.match(verification.reason, /_sluice-challenge\.xn--mller-shne-kcb9d\.example/);
     assert.ok(Date.parse(verification.next_check_at) > Date.parse('2026-01-01'));
-    assert.deepEqual(
-      (await harness.request('GET', `${base(home)}${id}/`, { key: home.key })).body,
-      body,
-    );
+    assert.deepEqual((await home.ask('GET', `${base(home)}${id}/`)).body, body);
     assert.notEqual(
       (await claim(home, { domain: freshName() })).body.verification_challenge,
       verification_challenge,
@@ -55,13 +52,13 @@ test('the list is by name, in pages, and shows nothing of others', async () => {
   await claim(other, { domain: freshName() });
   const names = ['b-two.test', 'a.b-two.test', 'b.test', 'b-10.test', 'zebra.test'];
   for (const domain of names) assert.equal((await claim(home, { domain })).status, 201);
-  const list = await harness.request('GET', base(home), { key: home.key });
+  const list = await home.ask('GET', base(home));
   const listed = list.body.results.map(({ domain }: { domain: string }) => domain);
   assert.deepEqual(
     [list.body.count, listed],
     [5, ['a.b-two.test', 'b-10.test', 'b-two.test', 'b.test', 'zebra.test']],
   );
-  const page = await harness.request('GET', `${base(home)}?limit=2&offset=2`, { key: home.key });
+  const page = await home.ask('GET', `${base(home)}?limit=2&offset=2`);
   assert.deepEqual(
     [page.body.count, page.body.results.map(({ domain }: { domain: string }) => domain)],
     [5, ['b-two.test', 'b.test']],
@@ -108,7 +105,7 @@ test('names that are refused say why', async () => {
     );
     assert.match(answer.body.detail, detail);
   }
-  assert.equal((await harness.request('GET', base(home), { key: home.key })).body.count, 0);
+  assert.equal((await home.ask('GET', base(home))).body.count, 0);
 });
 
 test('a name is claimed once over the server, however it is written', async () => {
@@ -151,10 +148,7 @@ test('read-only fields are ignored, the name among them once it is created', asy
       { domain: 5, is_verified: true, verification: { state: 'verified' } },
       {},
     ]) {
-      const answer = await harness.request(method, `${base(home)}${created.body.id}/`, {
-        key: home.key,
-        body: sent,
-      });
+      const answer = await home.ask(method, `${base(home)}${created.body.id}/`, sent);
       assert.deepEqual(
         [answer.status, answer.body],
         [200, created.body],
@@ -178,30 +172,22 @@ test('any member reads, administrators write; of domains elsewhere nothing is to
     ['POST', `${one}verify/`, undefined],
     ['DELETE', one, undefined],
   ];
-  for (const path of [base(home), one])
-    assert.equal((await harness.request('GET', path, { key: member.key })).status, 200);
+  for (const path of [base(home), one]) assert.equal((await member.ask('GET', path)).status, 200);
   for (const [method, path, body] of writes) {
-    assert.equal(
-      (await harness.request(method, path, { key: member.key, body })).status,
-      403,
-      `${method} ${path}`,
-    );
+    assert.equal((await member.ask(method, path, body)).status, 403, `${method} ${path}`);
     const read = await harness.newKey(administrator.user, { scopes: ['organization:read'] });
     assert.equal((await harness.request(method, path, { key: read, body })).status, 403);
     // Under an organization of the caller's own the domain of another is as unknown as none.
     const elsewhere = path.replace(home.organization.id, stranger.organization.id);
     if (path !== base(home))
-      assert.equal(
-        (await harness.request(method, elsewhere, { key: stranger.key, body })).status,
-        404,
-      );
-    assert.equal((await harness.request(method, path, { key: stranger.key, body })).status, 404);
+      assert.equal((await stranger.ask(method, elsewhere, body)).status, 404);
+    assert.equal((await stranger.ask(method, path, body)).status, 404);
   }
   for (const [method, path, body] of writes) {
-    const { status } = await harness.request(method, path, { key: administrator.key, body });
+    const { status } = await administrator.ask(method, path, body);
     assert.ok([200, 201, 204].includes(status), `${method} ${path}: ${status}`);
   }
-  assert.equal((await harness.request('DELETE', one, { key: home.key })).status, 404);
+  assert.equal((await home.ask('DELETE', one)).status, 404);
 });
 
 test('If-Match, validate_only and repeats work as everywhere', async () => {
@@ -209,22 +195,13 @@ test('If-Match, validate_only and repeats work as everywhere', async () => {
   const domain = freshName();
   const dry = await claim(home, { domain }, `${base(home)}?validate_only=true`);
   assert.deepEqual([dry.status, dry.body.domain], [200, domain]);
-  const post = () =>
-    harness.request('POST', base(home), {
-      key: home.key,
-      body: { domain },
-      headers: { 'idempotency-key': domain },
-    });
+  const post = () => home.ask('POST', base(home), { domain }, { 'idempotency-key': domain });
   const [created, again] = [await post(), await post()];
   assert.deepEqual([created.status, again.status, again.body], [201, 201, created.body]);
   const one = `${base(home)}${created.body.id}/`;
-  const { headers } = await harness.request('GET', one, { key: home.key });
+  const { headers } = await home.ask('GET', one);
   const patch = (saml_entity_id: string) =>
-    harness.request('PATCH', one, {
-      key: home.key,
-      body: { saml_entity_id },
-      headers: { 'if-match': headers['etag'] ?? '' },
-    });
+    home.ask('PATCH', one, { saml_entity_id }, { 'if-match': headers['etag'] ?? '' });
   assert.deepEqual([(await patch('one')).status, (await patch('two')).status], [200, 412]);
 });
 
@@ -232,9 +209,9 @@ test('every change is one entry of the log, in the words of its action', async (
   const home = await harness.newOrganization();
   const { id, domain } = (await claim(home, { domain: freshName() })).body;
   const one = `${base(home)}${id}/`;
-  await harness.request('PATCH', one, { key: home.key, body: { saml_entity_id: 'urn:acme' } });
-  await harness.request('POST', `${one}verify/`, { key: home.key });
-  await harness.request('DELETE', one, { key: home.key });
+  await home.ask('PATCH', one, { saml_entity_id: 'urn:acme' });
+  await home.ask('POST', `${one}verify/`);
+  await home.ask('DELETE', one);
   const entries = await harness.deps.db.rows<{
     activity: string;
     item_name: string;
@@ -264,11 +241,7 @@ test('with the organization its domains go, and their names are free', async () 
   const domain = freshName();
   await claim(home, { domain });
   assert.equal(
-    (
-      await harness.request('DELETE', `/api/organizations/${home.organization.id}/`, {
-        key: home.key,
-      })
-    ).status,
+    (await home.ask('DELETE', `/api/organizations/${home.organization.id}/`)).status,
     204,
   );
   assert.equal((await claim(other, { domain })).status, 201);

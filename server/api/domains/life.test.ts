@@ -136,10 +136,7 @@ test('the whole life: pending, verified, missing, lapsed, verified again', async
   assert.equal(await findVerifiedDomain(db, config, domain.domain), undefined);
   const enforced = await world.change(home, domain, { sso_enforcement: 'saml' });
   assert.equal(enforced.body.code, 'verification_required');
-  const put = await world.harness.request('PUT', domainsPath(home, domain), {
-    key: home.key,
-    body: lapsed,
-  });
+  const put = await home.ask('PUT', domainsPath(home, domain), lapsed);
   assert.deepEqual([put.status, put.body], [200, lapsed]);
 
   await mailed(domain, home.user.email, 3);
@@ -248,7 +245,7 @@ test(
         'failed by server',
         'verified by user',
       ]);
-      await world.harness.request('DELETE', domainsPath(home, domain), { key: home.key });
+      await home.ask('DELETE', domainsPath(home, domain));
     }
   },
 );
@@ -265,11 +262,7 @@ test('a lapsed domain is looked up for 30 days more; then its name is free', asy
   let row = await world.read(home, domain);
   while (state(row) !== 'lapsed') row = await nextCheck(home, domain);
   const lapsed_at = world.now();
-  const claim = () =>
-    world.harness.request('POST', domainsPath(other), {
-      key: other.key,
-      body: { domain: domain.domain },
-    });
+  const claim = () => other.ask('POST', domainsPath(other), { domain: domain.domain });
   assert.equal((await claim()).body.code, 'unique');
   if (!is_deep) row = await nextCheckAfter(home, domain, lapsed_at + 29 * day_ms);
   while (row.verification.next_check_at !== null) row = await nextCheck(home, domain);

@@ -61,10 +61,7 @@ test('what a domain without proof cannot have switched on, it can have switched 
       JSON.stringify(body),
     );
   const post = (body: Record<string, unknown>) =>
-    world.harness.request('POST', domainsPath(home), {
-      key: home.key,
-      body: { domain: 'new-one.test', ...body },
-    });
+    home.ask('POST', domainsPath(home), { domain: 'new-one.test', ...body });
   assert.deepEqual(violations(await post({ jit_provisioning_enabled: true })), [
     400,
     'jit_provisioning_enabled verification_required',
@@ -107,10 +104,7 @@ test('a verified domain takes the settings; enforced SAML keeps its provider', a
     400,
     'saml_x509_cert required',
   ]);
-  const put = await world.harness.request('PUT', domainsPath(home, domain), {
-    key: home.key,
-    body: set.body,
-  });
+  const put = await home.ask('PUT', domainsPath(home, domain), set.body);
   assert.deepEqual(put.body, set.body);
   const unset = await world.change(home, domain, { sso_enforcement: '', saml_entity_id: null });
   assert.deepEqual(
@@ -167,15 +161,12 @@ test('wrong values are named with their field, all at once', async () => {
     );
     assert.match(answer.body.detail, detail);
   }
-  const all = await world.harness.request('POST', domainsPath(home), {
-    key: home.key,
-    body: {
-      domain: 'gmail.com',
-      sso_enforcement: 'x',
-      saml_entity_id: 5,
-      saml_acs_url: 'x',
-      saml_x509_cert: 'x',
-    },
+  const all = await home.ask('POST', domainsPath(home), {
+    domain: 'gmail.com',
+    sso_enforcement: 'x',
+    saml_entity_id: 5,
+    saml_acs_url: 'x',
+    saml_x509_cert: 'x',
   });
   assert.deepEqual(violations(all).slice(1).sort(), [
     'domain invalid_input',
@@ -218,10 +209,7 @@ test('the choices are what the operator has configured', async () => {
   const harness = await openHarness({ clickhouse: false, config });
   const home = await harness.newOrganization();
   const post = (sso_enforcement: string) =>
-    harness.request('POST', domainsPath(home), {
-      key: home.key,
-      body: { domain: 'choices.test', sso_enforcement },
-    });
+    home.ask('POST', domainsPath(home), { domain: 'choices.test', sso_enforcement });
   const answers = await Promise.all(
     ['', 'saml', 'google-oauth2', 'gitlab', 'github'].map(
       async (choice) => (await post(choice)).body.code,

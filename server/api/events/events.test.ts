@@ -16,7 +16,7 @@ const lines = { 'content-type': 'application/x-ndjson' };
 const packed = { 'content-encoding': 'gzip' };
 const pathOf = (owner: TestOrganization) => `/api/projects/${owner.project.id}/events/`;
 const post = (body: unknown, headers: Record<string, string> = {}, query = '') =>
-  harness.request('POST', `${pathOf(home)}${query}`, { key: home.key, body, headers });
+  home.ask('POST', `${pathOf(home)}${query}`, body, headers);
 const nothing = { taken: 0, duplicates: 0, refused: 0, rejected: 0, errors: [] };
 
 async function rows<Row>(owner: TestOrganization, where = ''): Promise<Row[]> {
@@ -29,8 +29,7 @@ async function rows<Row>(owner: TestOrganization, where = ''): Promise<Row[]> {
 test('a list, a single event and lines are stored as they were sent', async () => {
   const owner = await harness.newOrganization();
   const uuid = randomUUID();
-  const to = (body: unknown, headers = {}) =>
-    harness.request('POST', pathOf(owner), { key: owner.key, body, headers });
+  const to = (body: unknown, headers = {}) => owner.ask('POST', pathOf(owner), body, headers);
   const timestamp = '2024-05-01T12:00:00.123456+02:00';
   assert.deepEqual(
     (
@@ -188,7 +187,7 @@ test('wrong bodies are told apart', async () => {
       String(body).slice(0, 40),
     );
   }
-  assert.equal((await harness.request('POST', pathOf(home), { key: home.key })).status, 400);
+  assert.equal((await home.ask('POST', pathOf(home))).status, 400);
   assert.deepEqual((await post({ events: [] })).body, nothing);
   assert.deepEqual((await post('', lines)).body, nothing);
 });
@@ -212,7 +211,7 @@ test('the key needs event:write, and only members reach the project', async () =
 test('validate_only stores nothing; an Idempotency-Key replays JSON and not lines', async () => {
   const owner = await harness.newOrganization();
   const to = (body: unknown, headers: Record<string, string> = {}, query = '') =>
-    harness.request('POST', `${pathOf(owner)}${query}`, { key: owner.key, body, headers });
+    owner.ask('POST', `${pathOf(owner)}${query}`, body, headers);
   const body = { events: [{ event: 'e', distinct_id: 'd' }, {}] };
   const checked = await to(body, {}, '?validate_only=true');
   assert.deepEqual([checked.status, checked.body.taken, checked.body.rejected], [200, 1, 1]);
@@ -233,13 +232,10 @@ test('many requests at once with overlapping uuids store each exactly once', asy
   const uuids = Array.from({ length: 100 }, () => randomUUID());
   const answers = await Promise.all(
     Array.from({ length: 50 }, (_none, index) =>
-      harness.request('POST', pathOf(owner), {
-        key: owner.key,
-        body: {
-          events: uuids
-            .slice(index, index + 51)
-            .map((uuid) => ({ event: String(index), distinct_id: 'd', uuid })),
-        },
+      owner.ask('POST', pathOf(owner), {
+        events: uuids
+          .slice(index, index + 51)
+          .map((uuid) => ({ event: String(index), distinct_id: 'd', uuid })),
       }),
     ),
   );

@@ -26,10 +26,8 @@ for (const [way, type, body] of [
 ] as const)
   test(`long events are stored as short ones are, in ${way}`, async () => {
     const owner = await harness.newOrganization();
-    const answer = await harness.request('POST', `/api/projects/${owner.project.id}/events/`, {
-      key: owner.key,
-      body,
-      headers: { 'content-type': type },
+    const answer = await owner.ask('POST', `/api/projects/${owner.project.id}/events/`, body, {
+      'content-type': type,
     });
     assert.deepEqual(answer.body, {
       taken: events.length,

@@ -13,22 +13,18 @@ test('the events that were stored last, newest first, of this project alone', as
     harness.request('GET', `${url}${query}`, { key: home.key, headers });
   assert.deepEqual((await list()).body, { results: [] });
   for (const [index, uuid] of uuids.entries())
-    await harness.request('POST', url, {
-      key: home.key,
-      body: {
-        events: [
-          {
-            uuid,
-            event: `event ${index} <b>`,
-            distinct_id: 'ada',
-            timestamp: '2020-01-02T03:04:05.678901Z',
-          },
-        ],
-      },
+    await home.ask('POST', url, {
+      events: [
+        {
+          uuid,
+          event: `event ${index} <b>`,
+          distinct_id: 'ada',
+          timestamp: '2020-01-02T03:04:05.678901Z',
+        },
+      ],
     });
-  await harness.request('POST', `/api/projects/${other.project.id}/events/`, {
-    key: other.key,
-    body: { events: [{ event: 'of others', distinct_id: 'bob' }] },
+  await other.ask('POST', `/api/projects/${other.project.id}/events/`, {
+    events: [{ event: 'of others', distinct_id: 'bob' }],
   });
   const { body, headers } = await list();
   assert.deepEqual(
@@ -52,7 +48,7 @@ test('the events that were stored last, newest first, of this project alone', as
 test('how many were stored, by minute, hour and day, of this project alone', async () => {
   const [home, other] = [await harness.newOrganization(), await harness.newOrganization()];
   const url = `/api/projects/${home.project.id}/events/`;
-  const count = (query = '') => harness.request('GET', `${url}counts/${query}`, { key: home.key });
+  const count = (query = '') => home.ask('GET', `${url}counts/${query}`);
   assert.deepEqual((await count()).body.results, []);
   const event = { event: 'e', distinct_id: 'd' };
   for (const { project, key } of [home, home, other])
@@ -60,7 +56,7 @@ test('how many were stored, by minute, hour and day, of this project alone', asy
       key,
       body: { events: [event, event] },
     });
-  const [newest] = (await harness.request('GET', url, { key: home.key })).body.results;
+  const [newest] = (await home.ask('GET', url)).body.results;
   for (const [interval, length] of [
     ['minute', 16],
     ['hour', 13],

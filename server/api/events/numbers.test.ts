@@ -13,11 +13,7 @@ test('numbers are stored as they were sent, by every way in, on events and perso
   const event = (name: string) =>
     `{"event":"${name}","distinct_id":"${name}","properties":{${nested},"$set":{${nested}}}}`;
   const post = (body: string, type: string) =>
-    harness.request('POST', `/api/projects/${owner.project.id}/events/`, {
-      key: owner.key,
-      body,
-      headers: { 'content-type': type },
-    });
+    owner.ask('POST', `/api/projects/${owner.project.id}/events/`, body, { 'content-type': type });
   for (const [body, type] of [
     [event('alone'), 'application/json'],
     [`{"events":[${event('list')}]}`, 'application/json'],

@@ -25,7 +25,7 @@ after(async () => {
 const lines = { 'content-type': 'application/x-ndjson' };
 const pathOf = (owner: TestOrganization) => `/api/projects/${owner.project.id}/events/`;
 const post = (body: unknown, headers: Record<string, string> = {}, query = '') =>
-  harness.request('POST', `${pathOf(home)}${query}`, { key: home.key, body, headers });
+  home.ask('POST', `${pathOf(home)}${query}`, body, headers);
 /** What is in use, without what only waits to be collected. */
 const heldBytes = () => {
   collectAll();

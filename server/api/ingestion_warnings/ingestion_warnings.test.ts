@@ -15,7 +15,7 @@ const urlOf = ({ project }: TestOrganization) => `/api/projects/${project.id}/`;
 const list = async (home: TestOrganization, query = '') => {
   await sharedWarnings(harness.deps).store();
   const path = `${urlOf(home)}ingestion_warnings/${query}`;
-  return harness.request('GET', path, { key: home.key });
+  return home.ask('GET', path);
 };
 const reasonsOf = async (home: TestOrganization) =>
   Object.fromEntries(
@@ -64,14 +64,10 @@ test('every way in notes what it does not take', async () => {
   const once = { event: 'e', distinct_id: 'd', uuid };
   await send(home, { batch: [once] });
   await send(home, { batch: [once, once] });
-  await harness.request('POST', `${urlOf(home)}events/`, {
-    key: home.key,
-    body: { events: [{ event: 'e' }, { distinct_id: 'd', timestamp: 'x' }, once] },
+  await home.ask('POST', `${urlOf(home)}events/`, {
+    events: [{ event: 'e' }, { distinct_id: 'd', timestamp: 'x' }, once],
   });
-  await harness.request('POST', `${urlOf(home)}events/?validate_only=true`, {
-    key: home.key,
-    body: { events: [{ event: 'e' }] },
-  });
+  await home.ask('POST', `${urlOf(home)}events/?validate_only=true`, { events: [{ event: 'e' }] });
   const large = { text: 'x'.repeat(600_000) };
   await send(home, { batch: [{ event: 'e', distinct_id: 'd', $set: large }] });
   const basic = Buffer.from(`${home.project.api_token}:`).toString('base64');
@@ -121,7 +117,7 @@ test('hours are days when that is asked for; ranges, reasons and pages narrow', 
 
 test('robots and internal addresses: kept, marked or dropped as the project wants', async () => {
   const home = await harness.newOrganization();
-  const change = (body: object) => harness.request('PATCH', urlOf(home), { key: home.key, body });
+  const change = (body: object) => home.ask('PATCH', urlOf(home), body);
   const robot = { 'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1)' };
   const batch = (event: string) => ({ batch: [{ event, distinct_id: 'd' }] });
   await send(home, batch('kept'), robot);

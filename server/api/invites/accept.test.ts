@@ -31,7 +31,7 @@ test(
     'invite is gone',
   async () => {
     const home = await harness.newOrganization({ name: 'Home' });
-    const link = await newInvite(harness, home, { first_name: 'Grace', level: 8 });
+    const link = await newInvite(home, { first_name: 'Grace', level: 8 });
     const shown = await lookAtInvite(harness, link);
     assert.deepEqual(shown.body, {
       id: link.id,
@@ -71,16 +71,12 @@ test(
       [mine.status, mine.body.id, mine.body.membership_level],
       [200, home.organization.id, 8],
     );
-    assert.deepEqual(await membersOf(harness, home), [
+    assert.deepEqual(await membersOf(home), [
       [link.target_email, 8],
       [home.user.email, 15],
     ]);
     assert.equal(
-      (
-        await harness.request('GET', `/api/organizations/${home.organization.id}/invites/`, {
-          key: home.key,
-        })
-      ).body.count,
+      (await home.ask('GET', `/api/organizations/${home.organization.id}/invites/`)).body.count,
       0,
     );
     assert.deepEqual(
@@ -95,7 +91,7 @@ test(
 
 test('an unknown id and a wrong token are the same 404', async () => {
   const home = await harness.newOrganization();
-  const [link, other] = [await newInvite(harness, home), await newInvite(harness, home)];
+  const [link, other] = [await newInvite(home), await newInvite(home)];
   const wrong: Partial<InviteLink>[] = [
     { id: randomUUID(), token: link.token },
     { id: 'x', token: link.token },
@@ -123,7 +119,7 @@ test('an unknown id and a wrong token are the same 404', async () => {
 
 test('an expired invite is shown as such and is not accepted', async () => {
   const home = await harness.newOrganization();
-  const link = await newInvite(harness, home);
+  const link = await newInvite(home);
   passed_ms = 73 * hour_ms;
   assert.equal((await lookAtInvite(harness, link)).body.is_expired, true);
   const answer = await acceptInvite(harness, link, { password });
@@ -134,7 +130,7 @@ test('an expired invite is shown as such and is not accepted', async () => {
 
 test('a sign-up needs a password that will do', async () => {
   const home = await harness.newOrganization();
-  const link = await newInvite(harness, home, {
+  const link = await newInvite(home, {
     first_name: 'Grace',
     target_email: `grace.hopper.${randomUUID()}@example.com`,
   });
@@ -157,7 +153,7 @@ test('a sign-up needs a password that will do', async () => {
       JSON.stringify(body),
     );
   }
-  assert.deepEqual(await membersOf(harness, home), [[home.user.email, 15]]);
+  assert.deepEqual(await membersOf(home), [[home.user.email, 15]]);
 });
 
 test('where a domain asks for single sign-on nobody signs up with a password', async () => {
@@ -168,7 +164,7 @@ test('where a domain asks for single sign-on nobody signs up with a password', a
       saml_entity_id, saml_acs_url, saml_x509_cert, state, since_at, reason, created_at)
     VALUES (${randomUUID()}, ${home.organization.id}, ${domain}, '', 'saml', 'https://idp.example',
       'https://idp.example/sso', 'certificate', 'verified', now(), '', now())`);
-  const link = await newInvite(harness, home, { target_email: `grace@${domain}` });
+  const link = await newInvite(home, { target_email: `grace@${domain}` });
   const answer = await acceptInvite(harness, link, { password });
   assert.deepEqual([answer.status, answer.body.code], [400, 'sso_enforced']);
   assert.equal((await lookAtInvite(harness, link)).body.has_account, false);
@@ -176,7 +172,7 @@ test('where a domain asks for single sign-on nobody signs up with a password', a
 
 test('an old cookie is no obstacle to a sign-up, a wrong key and another site are', async () => {
   const home = await harness.newOrganization();
-  const link = await newInvite(harness, home);
+  const link = await newInvite(home);
   const headers = { cookie: `sluice_session=sls_${'x'.repeat(43)}` };
   assert.equal((await acceptInvite(harness, link, { password }, { key: 'slk_wrong' })).status, 401);
   assert.equal(
@@ -211,7 +207,7 @@ test('an old cookie is no obstacle to a sign-up, a wrong key and another site ar
 
 test('validate_only keeps nothing and signs nobody in', async () => {
   const home = await harness.newOrganization();
-  const link = await newInvite(harness, home);
+  const link = await newInvite(home);
   const answer = await harness.request(
     'POST',
     `/api/invites/${link.id}/accept/?validate_only=true`,
@@ -224,7 +220,7 @@ test('validate_only keeps nothing and signs nobody in', async () => {
 test('the log names who joined, with their key', async () => {
   const { home, own, link } = await invitedAccount(harness);
   await acceptInvite(harness, link, {}, { key: own.key });
-  const other = await newInvite(harness, home);
+  const other = await newInvite(home);
   const joined = await acceptInvite(harness, other, { password });
   const entries = await harness.deps.db.rows<Record<string, unknown>>(sql`
     SELECT activity, scope, item_id, user_email, key_id IS NOT NULL AS by_key FROM activity

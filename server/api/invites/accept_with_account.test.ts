@@ -29,15 +29,15 @@ test('who has an account signs in first; with it they join, by session or key', 
     [201, own.user.uuid, 8],
   );
   assert.equal(joined.headers['set-cookie'], undefined);
-  assert.deepEqual(await membersOf(harness, home), [
+  assert.deepEqual(await membersOf(home), [
     [own.user.email, 8],
     [home.user.email, 15],
   ]);
   // The same person, signed in at a browser.
-  const first = await newInvite(harness, home);
+  const first = await newInvite(home);
   const headers = cookieOf(await acceptInvite(harness, first, { password }));
   const second = await harness.newOrganization();
-  const next = await newInvite(harness, second, { target_email: first.target_email });
+  const next = await newInvite(second, { target_email: first.target_email });
   assert.equal((await acceptInvite(harness, next, {}, { headers })).status, 201);
   assert.deepEqual(
     (await harness.request('GET', '/api/organizations/', { headers })).body.results.map(
@@ -50,7 +50,7 @@ test('who has an account signs in first; with it they join, by session or key', 
 test('another account is refused, also with the right token', async () => {
   const { home, link } = await invitedAccount(harness, { is_email_verified: true });
   const stranger = await harness.newOrganization();
-  for (const one of [link, await newInvite(harness, home)]) {
+  for (const one of [link, await newInvite(home)]) {
     const answer = await acceptInvite(harness, one, { password }, { key: stranger.key });
     assert.deepEqual([answer.status, answer.body.code], [403, 'permission_denied']);
     assert.match(answer.body.detail, /another address/);
@@ -88,7 +88,7 @@ test('a key needs the scope and no limits', async () => {
       status,
       JSON.stringify(fields),
     );
-  assert.equal((await membersOf(harness, home)).length, 2);
+  assert.equal((await membersOf(home)).length, 2);
 });
 
 test('who is already a member is told so, and the invite stays', async () => {
@@ -100,5 +100,5 @@ test('who is already a member is told so, and the invite stays', async () => {
   const answer = await acceptInvite(harness, link, {}, { key: own.key });
   assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_input']);
   assert.match(answer.body.detail, /already a member/);
-  assert.deepEqual((await membersOf(harness, home))[0], [own.user.email, 1]);
+  assert.deepEqual((await membersOf(home))[0], [own.user.email, 1]);
 });

@@ -39,8 +39,7 @@ beforeEach(() => relay.setFault(undefined));
 
 const base = () => `/api/organizations/${home.organization.id}/invites/`;
 const address = () => `${randomUUID()}@example.org`;
-const invite = (body: unknown, headers = {}) =>
-  harness.request('POST', base(), { key: home.key, body, headers });
+const invite = (body: unknown, headers = {}) => home.ask('POST', base(), body, headers);
 const accept = (link: string, body: Record<string, unknown>, headers = {}) => {
   const { pathname, searchParams } = new URL(link);
   return harness.request('POST', `/api/invites/${pathname.split('/').at(-1)}/accept/`, {
@@ -50,9 +49,7 @@ const accept = (link: string, body: Record<string, unknown>, headers = {}) => {
 };
 const linkIn = (text: string | undefined) => /^http\S+\/invite\/\S+$/m.exec(text ?? '')![0];
 const listed = async (id: string) =>
-  (await harness.request('GET', `${base()}?limit=1000`, { key: home.key })).body.results.find(
-    (one: any) => one.id === id,
-  );
+  (await home.ask('GET', `${base()}?limit=1000`)).body.results.find((one: any) => one.id === id);
 
 test('a mail arrives, and its link works from sign-up to membership', async () => {
   const target_email = address();
@@ -140,9 +137,7 @@ test(
       assert.deepEqual([created.status, created.body.emailing_attempt_made], [201, false], fault);
       assert.equal((await listed(created.body.id)).emailing_attempt_made, false, fault);
       relay.setFault(undefined);
-      const again = await harness.request('POST', `${base()}${created.body.id}/resend/`, {
-        key: home.key,
-      });
+      const again = await home.ask('POST', `${base()}${created.body.id}/resend/`);
       assert.deepEqual([again.status, again.body.emailing_attempt_made], [200, true], fault);
       assert.deepEqual(
         await listed(created.body.id),
@@ -210,31 +205,17 @@ test('with a relay that is down the link in the answer does', async () => {
 test('validate_only and a refused invite send nothing', async () => {
   const count = relay.mails.length;
   assert.equal(
-    (
-      await harness.request('POST', `${base()}?validate_only=true`, {
-        key: home.key,
-        body: { target_email: address() },
-      })
-    ).status,
+    (await home.ask('POST', `${base()}?validate_only=true`, { target_email: address() })).status,
     200,
   );
   assert.equal((await invite({ target_email: home.user.email })).status, 400);
   assert.equal(
-    (
-      await harness.request('POST', `${base()}bulk/?validate_only=true`, {
-        key: home.key,
-        body: [{ target_email: address() }],
-      })
-    ).status,
+    (await home.ask('POST', `${base()}bulk/?validate_only=true`, [{ target_email: address() }]))
+      .status,
     200,
   );
   assert.equal(
-    (
-      await harness.request('POST', `${base()}bulk/`, {
-        key: home.key,
-        body: [{ target_email: address() }, {}],
-      })
-    ).status,
+    (await home.ask('POST', `${base()}bulk/`, [{ target_email: address() }, {}])).status,
     400,
   );
   assert.equal(relay.mails.length, count);
@@ -242,7 +223,7 @@ test('validate_only and a refused invite send nothing', async () => {
 
 test('a bulk sends one mail to each, with the link of each', async () => {
   const items = Array.from({ length: 20 }, () => ({ target_email: address() }));
-  const answer = await harness.request('POST', `${base()}bulk/`, { key: home.key, body: items });
+  const answer = await home.ask('POST', `${base()}bulk/`, items);
   assert.equal(answer.status, 200);
   assert.equal(answer.body.emailing_attempt_made, true);
   for (const created of answer.body.results) {
@@ -262,7 +243,7 @@ test(
     relay.setFault('hang_after');
     const begun = performance.now();
     const body = Array.from({ length: 9 }, () => ({ target_email: address() }));
-    const answer = await harness.request('POST', `${base()}bulk/`, { key: home.key, body });
+    const answer = await home.ask('POST', `${base()}bulk/`, body);
     assert.ok(
       performance.now() - begun < 4_300,
       'the answer comes before the first mail is given up',
@@ -273,8 +254,7 @@ test(
     );
     relay.setFault(undefined);
     const tried = async () => {
-      const { results } = (await harness.request('GET', `${base()}?limit=1000`, { key: home.key }))
-        .body;
+      const { results } = (await home.ask('GET', `${base()}?limit=1000`)).body;
       const attempts = new Map(results.map((one: any) => [one.id, one.emailing_attempt_made]));
       return answer.body.results.map(({ id }: { id: string }) => attempts.get(id));
     };

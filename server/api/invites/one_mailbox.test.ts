@@ -26,8 +26,7 @@ const spellings = (name: string) => [
   `${name}@bu\u0308cher-corp.de`,
 ];
 const invites = () => `/api/organizations/${home.organization.id}/invites/`;
-const invite = (target_email: string) =>
-  harness.request('POST', invites(), { key: home.key, body: { target_email } });
+const invite = (target_email: string) => home.ask('POST', invites(), { target_email });
 
 test('a domain has one spelling, and what is none of another script stays as it is', () => {
   const [kept] = spellings('ada');
@@ -47,13 +46,14 @@ test('an invite replaces the open one of its mailbox; one request asks for it on
     const created = await invite(spelling);
     assert.deepEqual([created.status, created.body.target_email], [201, kept]);
   }
-  const { body } = await harness.request('GET', invites(), { key: home.key });
+  const { body } = await home.ask('GET', invites());
   const open = body.results.filter((one: { target_email: string }) => one.target_email === kept);
   assert.equal(open.length, 1);
-  const bulk = await harness.request('POST', `${invites()}bulk/`, {
-    key: home.key,
-    body: spellings('bob').map((target_email) => ({ target_email })),
-  });
+  const bulk = await home.ask(
+    'POST',
+    `${invites()}bulk/`,
+    spellings('bob').map((target_email) => ({ target_email })),
+  );
   assert.deepEqual(
     bulk.body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`),
     [1, 2, 3, 4].map((index) => `${index}__target_email unique`),

@@ -26,11 +26,9 @@ async function invite(
   home: TestOrganization,
   target_email: string = `${randomUUID()}@example.com`,
 ): Promise<Link> {
-  const { body } = await harness.request(
-    'POST',
-    `/api/organizations/${home.organization.id}/invites/`,
-    { key: home.key, body: { target_email } },
-  );
+  const { body } = await home.ask('POST', `/api/organizations/${home.organization.id}/invites/`, {
+    target_email,
+  });
   return { id: body.id, token: new URL(body.link).searchParams.get('token')! };
 }
 
@@ -86,22 +84,11 @@ test('an acceptance that races with the end of its invite wins or finds nothing'
   type Rival = (home: TestOrganization, link: Link, target_email: string) => Promise<Answer>;
   const url = (home: TestOrganization) => `/api/organizations/${home.organization.id}/invites/`;
   const rivals: [string, Rival, number[], number[]][] = [
-    [
-      'deleted',
-      (home, { id }) => harness.request('DELETE', `${url(home)}${id}/`, { key: home.key }),
-      [404],
-      [204],
-    ],
-    [
-      'sent again',
-      (home, { id }) => harness.request('POST', `${url(home)}${id}/resend/`, { key: home.key }),
-      [404],
-      [200],
-    ],
+    ['deleted', (home, { id }) => home.ask('DELETE', `${url(home)}${id}/`), [404], [204]],
+    ['sent again', (home, { id }) => home.ask('POST', `${url(home)}${id}/resend/`), [404], [200]],
     [
       'replaced',
-      (home, _link, target_email) =>
-        harness.request('POST', url(home), { key: home.key, body: { target_email } }),
+      (home, _link, target_email) => home.ask('POST', url(home), { target_email }),
       [400],
       [201],
     ],

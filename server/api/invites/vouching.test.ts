@@ -10,9 +10,9 @@ const harness = shareHarness({ clickhouse: false });
 const base = (home: TestOrganization) => `/api/organizations/${home.organization.id}/`;
 
 async function invitedBy(home: TestOrganization, member: Member, level: number) {
-  const answer = await harness.request('POST', `${base(home)}invites/`, {
-    key: member.key,
-    body: { target_email: `${randomUUID()}@example.com`, level },
+  const answer = await member.ask('POST', `${base(home)}invites/`, {
+    target_email: `${randomUUID()}@example.com`,
+    level,
   });
   assert.equal(answer.status, 201);
   return {
@@ -25,7 +25,7 @@ const accept = ({ id, token }: { id: string; token: string }) =>
   harness.request('POST', `/api/invites/${id}/accept/`, { body: { token, password } });
 
 async function isExpired(home: TestOrganization, id: string): Promise<boolean> {
-  const { body } = await harness.request('GET', `${base(home)}invites/`, { key: home.key });
+  const { body } = await home.ask('GET', `${base(home)}invites/`);
   return body.results.find((one: { id: string }) => one.id === id).is_expired;
 }
 
@@ -33,7 +33,7 @@ const losses = [
   {
     name: 'is removed',
     lose: (home: TestOrganization, { user }: Member) =>
-      harness.request('DELETE', `${base(home)}members/${user.uuid}/`, { key: home.key }),
+      home.ask('DELETE', `${base(home)}members/${user.uuid}/`),
   },
   {
     name: 'leaves',
@@ -43,10 +43,7 @@ const losses = [
   {
     name: 'is demoted below its level',
     lose: (home: TestOrganization, { user }: Member) =>
-      harness.request('PATCH', `${base(home)}members/${user.uuid}/`, {
-        key: home.key,
-        body: { level: 1 },
-      }),
+      home.ask('PATCH', `${base(home)}members/${user.uuid}/`, { level: 1 }),
   },
 ];
 
@@ -60,9 +57,7 @@ for (const { name, lose } of losses) {
     assert.equal(await isExpired(home, link.id), true);
     const refused = await accept(link);
     assert.deepEqual([refused.status, refused.body.code], [400, 'expired']);
-    const again = await harness.request('POST', `${base(home)}invites/${link.id}/resend/`, {
-      key: home.key,
-    });
+    const again = await home.ask('POST', `${base(home)}invites/${link.id}/resend/`);
     const token = new URL(again.body.link).searchParams.get('token')!;
     assert.equal((await accept({ id: link.id, token })).status, 201);
   });
@@ -72,9 +67,6 @@ test('a demotion to the level of an invite leaves its link good', async () => {
   const home = await harness.newOrganization();
   const inviter = await harness.newMember(home.organization.id, 8);
   const link = await invitedBy(home, inviter, 1);
-  await harness.request('PATCH', `${base(home)}members/${inviter.user.uuid}/`, {
-    key: home.key,
-    body: { level: 1 },
-  });
+  await home.ask('PATCH', `${base(home)}members/${inviter.user.uuid}/`, { level: 1 });
   assert.equal((await accept(link)).status, 201);
 });

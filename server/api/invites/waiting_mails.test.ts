@@ -20,17 +20,15 @@ const address = () => `${randomUUID()}@example.org`;
 const base = ({ organization }: TestOrganization) =>
   `/api/organizations/${organization.id}/invites/`;
 const invite = (home: TestOrganization, target_email: string, query = '') =>
-  harness.request('POST', `${base(home)}${query}`, { key: home.key, body: { target_email } });
+  home.ask('POST', `${base(home)}${query}`, { target_email });
 const resend = (home: TestOrganization, id: string) =>
-  harness.request('POST', `${base(home)}${id}/resend/`, { key: home.key });
+  home.ask('POST', `${base(home)}${id}/resend/`);
 const linksTo = (to: string) =>
   server.mails
     .filter((one) => one.to.includes(to))
     .map(({ content }) => /^http\S+\/invite\/\S+$/m.exec(content.text ?? '')?.[0]);
 const listed = async (home: TestOrganization, id: string) =>
-  (await harness.request('GET', base(home), { key: home.key })).body.results.find(
-    (one: any) => one.id === id,
-  );
+  (await home.ask('GET', base(home))).body.results.find((one: any) => one.id === id);
 /** Tries everything again that waits. */
 const sendLater = () => {
   server.setFault(undefined);
@@ -55,11 +53,10 @@ test('an invite that the relay did not take is mailed later, and the list says s
 test('no mail is sent later whose link is void: taken back, replaced, sent again', async () => {
   const home = await harness.newOrganization();
   const ends: ((id: string, to: string) => Promise<{ status: number }>)[] = [
-    (id) => harness.request('DELETE', `${base(home)}${id}/`, { key: home.key }),
+    (id) => home.ask('DELETE', `${base(home)}${id}/`),
     (_id, to) => invite(home, to),
     (id) => resend(home, id),
-    () =>
-      harness.request('DELETE', `/api/organizations/${home.organization.id}/`, { key: home.key }),
+    () => home.ask('DELETE', `/api/organizations/${home.organization.id}/`),
   ];
   for (const end of ends) {
     server.setFault('reject_recipient');
@@ -115,7 +112,7 @@ test('nobody gets more than ten invites within a day, whoever sends them', async
   assert.equal((await listed(one, id)).emailing_attempt_made, true);
   const beside = address();
   const body = [{ target_email: beside }, { target_email: to }];
-  const bulk = await harness.request('POST', `${base(fourth)}bulk/`, { key: fourth.key, body });
+  const bulk = await fourth.ask('POST', `${base(fourth)}bulk/`, body);
   assert.deepEqual(
     [bulk.status, bulk.body.errors.map((error: any) => error.attr)],
     [429, ['1__target_email']],
@@ -134,7 +131,7 @@ test('bulks of the same addresses at once do not hinder each other', async () =>
   const [one, other, third] = await Promise.all([1, 2, 3].map(() => harness.newOrganization()));
   const bulk = (home: TestOrganization, given: string[]) => {
     const body = given.map((target_email) => ({ target_email }));
-    return harness.request('POST', `${base(home)}bulk/`, { key: home.key, body });
+    return home.ask('POST', `${base(home)}bulk/`, body);
   };
   assert.equal((await invite(third!, addresses[2]!)).status, 201);
   // The one in the middle is held until both bulks wait, each with what it has taken by then.

@@ -27,14 +27,10 @@ const plan = async (configuration: unknown, more: object = {}) =>
   agent.call('plan_configuration', { configuration, ...more });
 const named = (name: string) => ({ organization: { name } });
 const entries = async () =>
-  (
-    await harness.request('GET', `/api/organizations/${home.organization.id}/activity/`, {
-      key: home.key,
-    })
-  ).body.results;
+  (await home.ask('GET', `/api/organizations/${home.organization.id}/activity/`)).body.results;
 
 test('an agent plans from what stands, and applies by the hash what it showed', async () => {
-  const { id } = await newExport(harness, home, {
+  const { id } = await newExport(home, {
     name: 'Orders',
     destination: { type: 'Postgres', config: postgres },
   });
@@ -83,7 +79,7 @@ test('a plan says which sections it leaves out', async () => {
 
 test('of what is too long an agent asks for a part, which it can send', async () => {
   for (let number = 0; number < 60; number += 1)
-    await newExport(harness, home, { name: `Export ${number} ${'x'.repeat(600)}` });
+    await newExport(home, { name: `Export ${number} ${'x'.repeat(600)}` });
   const { data: whole } = await agent.call('plan_configuration');
   const paths = whole.paths.map((one: any) => one.untrusted_text);
   const path = paths.find((one: string) => one.includes('.export_7_'));
@@ -101,10 +97,7 @@ test('of what is too long an agent asks for a part, which it can send', async ()
 
 test('a plan that something has overtaken is refused, and says what moved', async () => {
   const { data: planned } = await plan(named('From code'));
-  await harness.request('PATCH', `/api/organizations/${home.organization.id}/`, {
-    key: home.key,
-    body: { name: 'By hand' },
-  });
+  await home.ask('PATCH', `/api/organizations/${home.organization.id}/`, { name: 'By hand' });
   const { data } = await agent.call('apply_configuration', { hash: planned.hash });
   assert.equal(data.status, 409);
   assert.match(JSON.stringify(data.errors), /organization/);
@@ -113,7 +106,7 @@ test('a plan that something has overtaken is refused, and says what moved', asyn
 });
 
 test('a secret goes neither in nor out: a person enters it where a link leads', async () => {
-  await newExport(harness, home, {
+  await newExport(home, {
     name: 'Orders',
     destination: { type: 'Postgres', config: postgres },
   });
@@ -149,7 +142,7 @@ test('an agent applies what a person planned, and is shown no created secret', a
   const own = await agent.call('plan_configuration', { configuration });
   assert.match(own.data.errors[0].detail.untrusted_text, /No secret goes through an agent/);
   const path = `/api/organizations/${home.organization.id}/configuration/plan/`;
-  const planned = await harness.request('POST', path, { key: home.key, body: { configuration } });
+  const planned = await home.ask('POST', path, { configuration });
   assert.equal(planned.status, 201, planned.text);
   const before = agent.transcript.length;
   const { data, text } = await agent.call('apply_configuration', { hash: planned.body.hash });
@@ -171,13 +164,10 @@ test('an organization that forbids writes by agents lets them plan and not apply
   const { data } = await agent.call('apply_configuration', { hash: replanned.hash });
   assert.equal(data.status, 403);
   assert.match(data.detail.untrusted_text, /does not let agents change anything/);
-  const read = await harness.request('GET', path, { key: home.key });
+  const read = await home.ask('GET', path);
   assert.equal(read.body.name, 'Test');
   // The same plan in the hands of a person.
-  const person = await harness.request('POST', `${path}configuration/apply/`, {
-    key: home.key,
-    body: { hash: replanned.hash },
-  });
+  const person = await home.ask('POST', `${path}configuration/apply/`, { hash: replanned.hash });
   assert.equal(person.status, 200, person.text);
 });
 

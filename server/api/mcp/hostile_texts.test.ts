@@ -71,7 +71,7 @@ async function plantExports(): Promise<string[]> {
       .trim()
       .slice(0, 1_000);
     const destination = destinations[at % destinations.length]!;
-    ids.push((await newExport(harness, home, { name, destination })).id);
+    ids.push((await newExport(home, { name, destination })).id);
   }
   return ids;
 }
@@ -83,10 +83,7 @@ async function plantEvents(): Promise<string[]> {
     distinct_id: text.slice(0, 190),
     properties: { [text]: text, $set: { name: text } },
   }));
-  const sent = await harness.request('POST', `/api/projects/${home.project.id}/events/`, {
-    key: home.key,
-    body: { events },
-  });
+  const sent = await home.ask('POST', `/api/projects/${home.project.id}/events/`, { events });
   assert.equal(sent.body.taken, events.length, sent.text);
   return events.map(({ uuid }) => uuid);
 }
@@ -272,8 +269,6 @@ test('no secret comes out for a key that may do everything', async () => {
   await agent.close();
   searchSecrets(agent.transcript, home.key);
   // The search would find them: they are stored, and one of them is what the API was sent.
-  const sent = await harness.request('GET', `${projectBase(home)}${exports[0]}/`, {
-    key: home.key,
-  });
+  const sent = await home.ask('GET', `${projectBase(home)}${exports[0]}/`);
   assert.ok(!sent.text.includes(planted.secret));
 });

@@ -15,7 +15,7 @@ const harness = aroundTests(openHarness, async (opened) => {
   home = await opened.newOrganization({ name: 'Home' });
 });
 
-const hourly = async (name: string) => (await newExport(harness, home, { name })).id as string;
+const hourly = async (name: string) => (await newExport(home, { name })).id as string;
 const namesFor = async (scopes: string[]) => {
   const agent = await agentOf(harness, await harness.newKey(home.user, { scopes }));
   const names = await agent.toolNames();
@@ -152,9 +152,7 @@ test('an agent finds its way from projects to why an export is late', async () =
   const { data: plan } = await agent.call('plan_backfill', { export: id, ...range });
   assert.equal(plan.runs, 3);
   await agent.close();
-  const backfills = await harness.request('GET', `${projectBase(home)}${id}/backfills/`, {
-    key: home.key,
-  });
+  const backfills = await home.ask('GET', `${projectBase(home)}${id}/backfills/`);
   assert.equal(backfills.body.count, 0, 'a plan begins nothing');
 });
 
@@ -185,9 +183,10 @@ test('pages of runs and of the log follow each other', async () => {
 test('an event is found with what became of it', async () => {
   const id = await hourly('Where is it');
   const uuid = '0a4a2f6e-58b4-4f7b-9d3e-1c3a5d7e9f01';
-  const sent = await harness.request('POST', `/api/projects/${home.project.id}/events/`, {
-    key: home.key,
-    body: { event: 'Ordered', distinct_id: 'anna', uuid },
+  const sent = await home.ask('POST', `/api/projects/${home.project.id}/events/`, {
+    event: 'Ordered',
+    distinct_id: 'anna',
+    uuid,
   });
   assert.equal(sent.status, 200, sent.text);
   const agent = await agentOf(harness, home.key);

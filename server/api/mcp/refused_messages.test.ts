@@ -56,11 +56,11 @@ test('a page of another site is refused, whatever names it has for the server', 
 
 test('there is POST and nothing else; a slash at the end is led away', async () => {
   for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
-    const answer = await harness.request(method, '/mcp', { key: home.key });
+    const answer = await home.ask(method, '/mcp');
     isProblem(answer, 405, /it has POST/);
     assert.equal(answer.headers['allow'], 'POST');
   }
-  const led = await harness.request('POST', '/mcp/', { key: home.key, body: list });
+  const led = await home.ask('POST', '/mcp/', list);
   assert.equal(led.status, 308);
   assert.equal(led.headers['location'], '/mcp');
 });

@@ -98,12 +98,7 @@ test('nobody is told where the organization does not want it', async () => {
   const home = await harness.newOrganization({ name: 'Silent' });
   const path = `/api/organizations/${home.organization.id}/`;
   assert.equal(
-    (
-      await harness.request('PATCH', path, {
-        key: home.key,
-        body: { is_member_join_email_enabled: false },
-      })
-    ).status,
+    (await home.ask('PATCH', path, { is_member_join_email_enabled: false })).status,
     200,
   );
   await join(home);
@@ -121,10 +116,10 @@ test('nobody waits for these mails, and none of them can make joining fail', asy
   const home = await harness.newOrganization({ name: 'Hanging' });
   relay.setFault('hang_after');
   const target_email = `${randomUUID()}@example.org`;
-  const created = await harness.request(
+  const created = await home.ask(
     'POST',
     `/api/organizations/${home.organization.id}/invites/bulk/`,
-    { key: home.key, body: { target_email } },
+    { target_email },
   );
   const begun = performance.now();
   const token = new URL(created.body.link).searchParams.get('token');

@@ -40,9 +40,7 @@ test('the list has the active members, newest first, with the fields of the cont
   await harness.deps.db.run(
     sql`UPDATE users SET is_active = false WHERE id = ${added[2]!.user.id}`,
   );
-  const { status, body } = await harness.request('GET', base(organization.id), {
-    key: added[0]!.key,
-  });
+  const { status, body } = await added[0]!.ask('GET', base(organization.id));
   assert.equal(status, 200);
   assert.deepEqual([body.count, body.next, body.previous], [3, null, null]);
   assert.deepEqual(
@@ -137,10 +135,7 @@ test('who may give whom which level', async () => {
     // One of the two methods in turn.
     for (const method of is_deep ? ['PATCH', 'PUT'] : [index % 2 === 0 ? 'PATCH' : 'PUT']) {
       const name = `${method} by ${asker} of ${target} to ${level}`;
-      const answer = await harness.request(method, path(organization.id, other), {
-        key: own.key,
-        body: { level },
-      });
+      const answer = await own.ask(method, path(organization.id, other), { level });
       assert.equal(answer.status, status, name);
       if (status === 200)
         assert.deepEqual(
@@ -151,8 +146,7 @@ test('who may give whom which level', async () => {
       else
         assert.deepEqual([answer.body.code, answer.body.attr], ['permission_denied', null], name);
     }
-    const { results } = (await harness.request('GET', base(organization.id), { key: other.key }))
-      .body;
+    const { results } = (await other.ask('GET', base(organization.id))).body;
     assert.equal(
       results.find((member: any) => member.user.uuid === other.user.uuid).level,
       status === 200 ? level : target,
@@ -167,19 +161,14 @@ test('nobody changes their own level; no level, or the same one, changes nothing
       for (const level of levels)
         for (const method of ['PATCH', 'PUT'])
           assert.equal(
-            (
-              await harness.request(method, path(organization.id, name), {
-                key: own.key,
-                body: { level },
-              })
-            ).status,
+            (await own.ask(method, path(organization.id, name), { level })).status,
             // Members are written from 8 on.
             asker > 1 && level === asker ? 200 : 403,
             `${method} ${asker} ${name} ${level}`,
           );
-    const empty = await harness.request('PATCH', path(organization.id, '@me'), {
-      key: own.key,
-      body: { user: { email: 'x' }, is_2fa_enabled: true },
+    const empty = await own.ask('PATCH', path(organization.id, '@me'), {
+      user: { email: 'x' },
+      is_2fa_enabled: true,
     });
     // Members are written from 8 on.
     assert.equal(empty.status, asker === 1 ? 403 : 200);
@@ -193,17 +182,10 @@ test('nobody changes their own level; no level, or the same one, changes nothing
 
 test('an empty PATCH of another is 200 and changes nothing, also of an owner', async () => {
   const { organization, owner, own, other } = await peopleOf(8, 1);
-  const before = (await harness.request('GET', base(organization.id), { key: own.key })).body
-    .results[0];
-  const answer = await harness.request('PATCH', path(organization.id, other), {
-    key: own.key,
-    body: {},
-  });
+  const before = (await own.ask('GET', base(organization.id))).body.results[0];
+  const answer = await own.ask('PATCH', path(organization.id, other), {});
   assert.deepEqual([answer.status, answer.body], [200, before]);
-  const ofOwner = await harness.request('PATCH', path(organization.id, owner), {
-    key: own.key,
-    body: {},
-  });
+  const ofOwner = await own.ask('PATCH', path(organization.id, owner), {});
   assert.deepEqual(
     [ofOwner.status, ofOwner.body.level, ofOwner.body.user.uuid],
     [200, 15, owner.user.uuid],
@@ -213,12 +195,8 @@ test('an empty PATCH of another is 200 and changes nothing, also of an owner', a
 test('a changed level counts on the next request', async () => {
   const { organization, owner, other } = await peopleOf(15, 8);
   const rename = () =>
-    harness.request('PATCH', `/api/organizations/${organization.id}/`, {
-      key: other.key,
-      body: { name: 'New' },
-    });
-  const level = (to: Level) =>
-    harness.request('PATCH', path(organization.id, other), { key: owner.key, body: { level: to } });
+    other.ask('PATCH', `/api/organizations/${organization.id}/`, { name: 'New' });
+  const level = (to: Level) => owner.ask('PATCH', path(organization.id, other), { level: to });
   for (let round = 0; round < 3; round += 1) {
     assert.equal((await rename()).status, 200);
     assert.equal((await level(1)).status, 200);
@@ -230,7 +208,7 @@ test('a changed level counts on the next request', async () => {
 test('updated_at moves with the level only, and a stale If-Match is 412', async () => {
   const { organization, owner, other } = await peopleOf(15, 1);
   const patch = (body: unknown, headers = {}) =>
-    harness.request('PATCH', path(organization.id, other), { key: owner.key, body, headers });
+    owner.ask('PATCH', path(organization.id, other), body, headers);
   const first = await patch({});
   const same = await patch({ level: 1 });
   assert.deepEqual([same.body, same.headers['etag']], [first.body, first.headers['etag']]);

@@ -48,21 +48,14 @@ async function race(
 }
 
 test('of two owners who leave at once one stays', () =>
-  race((id, own) => harness.request('DELETE', path(id, own), { key: own.key }), [[204, 409]]));
+  race((id, own) => own.ask('DELETE', path(id, own)), [[204, 409]]));
 
 test('of two owners who demote each other at once one stays owner', () =>
-  race(
-    (id, own, other) =>
-      harness.request('PATCH', path(id, other), { key: own.key, body: { level: 8 } }),
-    [[200, 403]],
-  ));
+  race((id, own, other) => own.ask('PATCH', path(id, other), { level: 8 }), [[200, 403]]));
 
 // The one who was removed is no member any more.
 test('of two owners who remove each other at once one stays', () =>
-  race(
-    (id, own, other) => harness.request('DELETE', path(id, other), { key: own.key }),
-    [[204, 404]],
-  ));
+  race((id, own, other) => own.ask('DELETE', path(id, other)), [[204, 404]]));
 
 test(
   'an owner who demotes the other and leaves, while that one leaves too, does not leave the ' +
@@ -72,9 +65,9 @@ test(
       const { id, owners } = await twoOwners();
       const [leaver, other] = owners;
       const answers = await Promise.all([
-        harness.request('DELETE', path(id, leaver), { key: leaver.key }),
-        harness.request('PATCH', path(id, other), { key: leaver.key, body: { level: 1 } }),
-        harness.request('DELETE', path(id, other), { key: other.key }),
+        leaver.ask('DELETE', path(id, leaver)),
+        leaver.ask('PATCH', path(id, other), { level: 1 }),
+        other.ask('DELETE', path(id, other)),
       ]);
       assert.ok(
         answers.every(({ status }) => [200, 204, 403, 404, 409].includes(status)),
@@ -89,7 +82,7 @@ test('many owners who leave at once leave one', async () => {
   const { id, owners } = await twoOwners();
   const more = await Promise.all(Array.from({ length: 10 }, () => harness.newMember(id, 15)));
   const answers = await Promise.all(
-    [...owners, ...more].map((own) => harness.request('DELETE', path(id, own), { key: own.key })),
+    [...owners, ...more].map((own) => own.ask('DELETE', path(id, own))),
   );
   assert.deepEqual(statusesOf(answers), [...Array(11).fill(204), 409]);
   assert.equal(await ownersOf(id), 1);
@@ -100,14 +93,8 @@ test("a change that races with its maker's demotion comes before it or is refuse
     const { organization, ...owner } = await harness.newOrganization();
     const administrator = await harness.newMember(organization.id, 8);
     const [demotion, change] = await Promise.all([
-      harness.request('PATCH', path(organization.id, administrator), {
-        key: owner.key,
-        body: { level: 1 },
-      }),
-      harness.request('PATCH', `/api/organizations/${organization.id}/`, {
-        key: administrator.key,
-        body: { name: 'Renamed' },
-      }),
+      owner.ask('PATCH', path(organization.id, administrator), { level: 1 }),
+      administrator.ask('PATCH', `/api/organizations/${organization.id}/`, { name: 'Renamed' }),
     ]);
     assert.equal(demotion.status, 200);
     const log = await harness.deps.db.rows<{ scope: string }>(
@@ -129,14 +116,10 @@ test('a change that races with the demand for a second factor precedes or is ref
     await harness.giveSecondFactor(owner.user);
     const member = await harness.newMember(organization.id, 8);
     const [demand, ...changes] = await Promise.all([
-      harness.request('PATCH', `/api/organizations/${organization.id}/`, {
-        key: owner.key,
-        body: { enforce_2fa: true },
-      }),
+      owner.ask('PATCH', `/api/organizations/${organization.id}/`, { enforce_2fa: true }),
       ...['a', 'b', 'c'].map((name) =>
-        harness.request('POST', `/api/organizations/${organization.id}/invites/`, {
-          key: member.key,
-          body: { target_email: `${name}@example.com` },
+        member.ask('POST', `/api/organizations/${organization.id}/invites/`, {
+          target_email: `${name}@example.com`,
         }),
       ),
     ]);
@@ -155,10 +138,9 @@ test("a change that races with its maker's removal comes before it or finds noth
     const { organization, ...owner } = await harness.newOrganization();
     const administrator = await harness.newMember(organization.id, 8);
     const [removal, change] = await Promise.all([
-      harness.request('DELETE', path(organization.id, administrator), { key: owner.key }),
-      harness.request('POST', `/api/organizations/${organization.id}/invites/`, {
-        key: administrator.key,
-        body: { target_email: 'a@example.com' },
+      owner.ask('DELETE', path(organization.id, administrator)),
+      administrator.ask('POST', `/api/organizations/${organization.id}/invites/`, {
+        target_email: 'a@example.com',
       }),
     ]);
     assert.equal(removal.status, 204);

@@ -92,12 +92,7 @@ test('a deactivated member is removed by the same rules, and changed by nobody',
     assert.equal((await remove(organization.id, other, own.key)).status, status, name);
     if (level > 1)
       assert.equal(
-        (
-          await harness.request('PATCH', path(organization.id, other.user.uuid), {
-            key: own.key,
-            body: {},
-          })
-        ).status,
+        (await own.ask('PATCH', path(organization.id, other.user.uuid), {})).status,
         404,
         name,
       );
@@ -123,7 +118,7 @@ test(
       `/api/projects/${project.id}/`,
     ];
     const asks = (url: string) => [
-      harness.request('GET', url, { key: member.key }),
+      member.ask('GET', url),
       harness.request('GET', url, { headers: session }),
     ];
     for (const url of here)
@@ -164,10 +159,7 @@ test(
         (await harness.request('GET', '/api/organizations/', { headers: session })).status,
         401,
       );
-      assert.equal(
-        (await harness.request('GET', '/api/organizations/', { key: member.key })).body.count,
-        0,
-      );
+      assert.equal((await member.ask('GET', '/api/organizations/')).body.count, 0);
     }
   },
 );

@@ -32,20 +32,14 @@ test('wrong levels name the field, before any rule', async () => {
   ];
   for (const [body, code] of wrong)
     for (const target of [other, owner, own]) {
-      const answer = await harness.request('PATCH', path(organization.id, target), {
-        key: own.key,
-        body,
-      });
+      const answer = await own.ask('PATCH', path(organization.id, target), body);
       assert.deepEqual(
         [answer.status, answer.body.attr, answer.body.code],
         [400, 'level', code],
         JSON.stringify(body),
       );
     }
-  const missing = await harness.request('PUT', path(organization.id, other), {
-    key: own.key,
-    body: {},
-  });
+  const missing = await own.ask('PUT', path(organization.id, other), {});
   assert.deepEqual(
     [missing.status, missing.body.attr, missing.body.code],
     [400, 'level', 'required'],

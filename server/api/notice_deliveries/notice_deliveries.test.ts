@@ -18,10 +18,8 @@ const deliver = () => sendDueNotices({ ...harness.deps, public_url: 'http://127.
 test('each attempt with its status and what was sent; a notice is sent again', async () => {
   const { home, exported, target, received, change } = await openWebhook(harness, receiver);
   const base = `/api/projects/${home.project.id}/notice_deliveries/`;
-  const get = async (path = '') =>
-    (await harness.request('GET', `${base}${path}`, { key: home.key })).body;
-  const send = (id: number, body: unknown = {}) =>
-    harness.request('POST', `${base}${id}/send/`, { key: home.key, body });
+  const get = async (path = '') => (await home.ask('GET', `${base}${path}`)).body;
+  const send = (id: number, body: unknown = {}) => home.ask('POST', `${base}${id}/send/`, body);
   receiver.plan({ status: 500 });
   await endedRun(harness, exported.id, failed);
   await deliver();
@@ -53,10 +51,9 @@ test('each attempt with its status and what was sent; a notice is sent again', a
   await change({ enabled: false });
   assert.equal((await send(listed.id)).status, 409);
   const stranger = await harness.newOrganization();
-  const foreign = await harness.request(
+  const foreign = await stranger.ask(
     'GET',
     `/api/projects/${stranger.project.id}/notice_deliveries/${listed.id}/`,
-    { key: stranger.key },
   );
   assert.equal(foreign.status, 404);
 });

@@ -73,7 +73,7 @@ test('mails go to the targets, and without any target to the administrators', as
   const bare = await harness.newOrganization();
   const administrator = await harness.newMember(bare.organization.id, 8);
   const member = await harness.newMember(bare.organization.id, 1);
-  const { id } = await newExport(harness, bare, { name: 'Two\r\nlines' });
+  const { id } = await newExport(bare, { name: 'Two\r\nlines' });
   await endedRun(harness, id, failed);
   assert.equal(await send(), 2);
   for (const { user } of [bare, administrator])

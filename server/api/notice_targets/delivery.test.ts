@@ -118,10 +118,9 @@ test(
       receiver.requests.filter(({ path }) => path === '/elsewhere'),
       [],
     );
-    const logs = await harness.request(
+    const logs = await home.ask(
       'GET',
       `/api/projects/${home.project.id}/batch_exports/${exported.id}/logs/?search=given up`,
-      { key: home.key },
     );
     assert.match(logs.body.results[0].message, /"failing" is given up at attempt 28: /);
   },
@@ -132,7 +131,7 @@ test(
     'address has asked for none',
   async () => {
     const { home, exported, received, state, change, url } = await withWebhook();
-    const beside = await newExport(harness, home);
+    const beside = await newExport(home);
     await endedRun(harness, exported.id, failed);
     await endedRun(harness, beside.id, failed);
     // A date of HTTP has whole seconds.
@@ -172,7 +171,7 @@ test(
 
 test('no target gets a notice of an export before earlier ones; other exports pass', async () => {
   const { home, exported, received } = await withWebhook();
-  const beside = await newExport(harness, home);
+  const beside = await newExport(home);
   receiver.plan({ status: 500 });
   await endedRun(harness, exported.id, failed);
   assert.equal(await send(), 1);

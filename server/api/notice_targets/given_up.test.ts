@@ -24,7 +24,7 @@ test(
     'switches it on',
   async () => {
     const { home, exported, target, received, state, change } = await withWebhook();
-    const beside = await newExport(harness, home);
+    const beside = await newExport(home);
     await endedRun(harness, exported.id, failed);
     await endedRun(harness, beside.id, failed);
     receiver.plan({ status: 410 });
@@ -39,10 +39,9 @@ test(
     await endedRun(harness, exported.id, completed);
     assert.equal(await send(), 0);
     assert.equal(received().length, 1);
-    const log = await harness.request(
+    const log = await home.ask(
       'GET',
       `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}`,
-      { key: home.key },
     );
     const [entry] = log.body.results;
     assert.deepEqual(

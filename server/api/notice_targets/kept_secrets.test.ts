@@ -22,7 +22,7 @@ test(
       ['PUT', one],
       ['PATCH', `${one}?validate_only=true`],
     ] as const) {
-      const refused = await harness.request(method, path, { key: home.key, body });
+      const refused = await home.ask(method, path, body);
       assert.deepEqual(
         [refused.status, attrsOf(refused)],
         [400, ['secret required']],
@@ -30,14 +30,14 @@ test(
       );
       assert.match(refused.body.detail, /given for another url/);
     }
-    await harness.request('POST', `${one}test/`, { key: home.key });
+    await home.ask('POST', `${one}test/`);
     assert.deepEqual([listener.requests.length, receiver.requests.length], [0, 1]);
     // What is stored, in either spelling, and what says nothing of where keep it.
     for (const kept of [{ url }, { url: target.url }, { events: ['failing'] }, { enabled: true }])
       assert.equal((await change(kept)).status, 200, JSON.stringify(kept));
     const moved = await change({ ...body, secret: webhook_secret });
     assert.equal(moved.status, 200, moved.text);
-    await harness.request('POST', `${one}test/`, { key: home.key });
+    await home.ask('POST', `${one}test/`);
     assert.equal(listener.requests.length, 1);
     assert.equal((await state()).url, `${listener.url}/********`);
   },
@@ -46,10 +46,8 @@ test(
 test('a target of mails has no secret to ask for', async () => {
   const { home, create } = await openWebhook(harness, receiver);
   const { id } = await create({ type: 'email', address: 'one@example.com' });
-  const moved = await harness.request(
-    'PATCH',
-    `/api/projects/${home.project.id}/notice_targets/${id}/`,
-    { key: home.key, body: { address: 'two@example.com' } },
-  );
+  const moved = await home.ask('PATCH', `/api/projects/${home.project.id}/notice_targets/${id}/`, {
+    address: 'two@example.com',
+  });
   assert.deepEqual([moved.status, moved.body.address], [200, 'two@example.com']);
 });

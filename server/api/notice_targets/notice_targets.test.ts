@@ -27,9 +27,8 @@ const secret = webhook_secret;
 /** Sends what is due, mails through the given relay. */
 test('targets are created, in both lists, changed, deleted; a secret shows once', async () => {
   const home = await harness.newOrganization({ level: 1 });
-  const exported = await newExport(harness, home);
-  const post = (body: unknown, list = projectList(home)) =>
-    harness.request('POST', list, { key: home.key, body });
+  const exported = await newExport(home);
+  const post = (body: unknown, list = projectList(home)) => home.ask('POST', list, body);
   const webhook = await post({ type: 'webhook', url: 'https://example.com/hook' });
   assert.equal(webhook.status, 201, webhook.text);
   const { secret: created_secret, id, created_at, last_updated_at, ...rest } = webhook.body;
@@ -70,7 +69,7 @@ test('targets are created, in both lists, changed, deleted; a secret shows once'
     [['late', 'failing'], [exported.id], false, null],
   );
   for (const list of [projectList(home), organizationList(home)]) {
-    const listed = (await harness.request('GET', list, { key: home.key })).body;
+    const listed = (await home.ask('GET', list)).body;
     assert.deepEqual(
       listed.results.map((target: { id: string }) => target.id),
       [email.id, own.id, id],
@@ -78,47 +77,26 @@ test('targets are created, in both lists, changed, deleted; a secret shows once'
     assert.ok(listed.results.every((target: object) => !('secret' in target)));
   }
   const url = `${projectList(home)}${id}/`;
-  const changed = await harness.request('PATCH', url, {
-    key: home.key,
-    body: { events: ['recovered'], secret, type: 'email' },
-  });
+  const changed = await home.ask('PATCH', url, { events: ['recovered'], secret, type: 'email' });
   assert.deepEqual(
     [changed.body.events, changed.body.type, 'secret' in changed.body],
     [['recovered'], 'webhook', false],
   );
-  for (const target of (await harness.request('GET', projectList(home), { key: home.key })).body
-    .results)
+  for (const target of (await home.ask('GET', projectList(home))).body.results)
     assert.deepEqual(
-      (
-        await harness.request('PUT', `${projectList(home)}${target.id}/`, {
-          key: home.key,
-          body: target,
-        })
-      ).body.url,
+      (await home.ask('PUT', `${projectList(home)}${target.id}/`, target)).body.url,
       target.url,
     );
-  const put = await harness.request('PUT', `${organizationList(home)}${id}/`, {
-    key: home.key,
-    body: { enabled: false },
-  });
+  const put = await home.ask('PUT', `${organizationList(home)}${id}/`, { enabled: false });
   assert.deepEqual([put.body.enabled, put.body.events], [false, ['recovered']]);
   assert.equal(
-    (
-      await harness.request('PATCH', url, {
-        key: home.key,
-        body: {},
-        headers: { 'if-match': changed.headers['etag']! },
-      })
-    ).status,
+    (await home.ask('PATCH', url, {}, { 'if-match': changed.headers['etag']! })).status,
     412,
   );
-  const log = await harness.request(
+  const log = await home.ask(
     'GET',
     `/api/organizations/${home.organization.id}/activity/` +
       `?item_id=${id}&activity=updated&ordering=number`,
-    {
-      key: home.key,
-    },
   );
   const mask = '********';
   assert.deepEqual(log.body.results[0].changes.at(-1), {
@@ -127,8 +105,8 @@ test('targets are created, in both lists, changed, deleted; a secret shows once'
     before: mask,
     after: mask,
   });
-  assert.equal((await harness.request('DELETE', url, { key: home.key })).status, 204);
-  assert.equal((await harness.request('GET', url, { key: home.key })).status, 404);
+  assert.equal((await home.ask('DELETE', url)).status, 204);
+  assert.equal((await home.ask('GET', url)).status, 404);
 });
 
 test(
@@ -156,10 +134,9 @@ test(
     await endedRun(harness, exported.id, failed);
     assert.equal(await send(), 1);
     assert.equal(receiver.requests.at(-1)!.path, `/token/?t=${token}`);
-    const activity = await harness.request(
+    const activity = await home.ask(
       'GET',
       `/api/organizations/${home.organization.id}/activity/?item_id=${target.id}&ordering=number`,
-      { key: home.key },
     );
     const kept = await harness.deps.db.rows(sql`SELECT to_jsonb(t) FROM notice_targets t`);
     const everything = JSON.stringify([answers, await state(), activity.body, kept]);
@@ -178,7 +155,7 @@ test(
     );
     await sealPlainUrls(harness.deps.db, harness.deps.secrets);
     assert.equal((await state()).url, `${receiver.url}/********`);
-    await harness.request('POST', `${projectList(home)}${target.id}/test/`, { key: home.key });
+    await home.ask('POST', `${projectList(home)}${target.id}/test/`);
     assert.equal(received().length, 1);
   },
 );

@@ -18,10 +18,9 @@ const secret = webhook_secret;
 
 test('a test is delivered at once, signed, and says what went wrong; many are slowed', async () => {
   const home = await harness.newOrganization();
-  const create = async (body: unknown) =>
-    (await harness.request('POST', projectList(home), { key: home.key, body })).body;
+  const create = async (body: unknown) => (await home.ask('POST', projectList(home), body)).body;
   const tried = (target: { id: string }, query = '') =>
-    harness.request('POST', `${projectList(home)}${target.id}/test/${query}`, { key: home.key });
+    home.ask('POST', `${projectList(home)}${target.id}/test/${query}`);
   const hook = await create({
     type: 'webhook',
     url: `${receiver.url}/test`,

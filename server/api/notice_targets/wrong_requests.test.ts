@@ -17,9 +17,8 @@ const secret = webhook_secret;
 test('wrong bodies are 400 and name what is wrong; a project has 50 targets at most', async () => {
   const home = await harness.newOrganization();
   const other = await harness.newOrganization();
-  const foreign = await newExport(harness, other);
-  const post = (body: unknown) =>
-    harness.request('POST', projectList(home), { key: home.key, body });
+  const foreign = await newExport(other);
+  const post = (body: unknown) => home.ask('POST', projectList(home), body);
   const hook = { type: 'webhook', url: 'https://example.com/' };
   const mail = { type: 'email', address: 'ops@example.com' };
   const cases: [unknown, string[]][] = [
@@ -53,12 +52,7 @@ test('wrong bodies are 400 and name what is wrong; a project has 50 targets at m
   }
   for (const team_id of [other.project.id, 0, 'x'])
     assert.equal(
-      (
-        await harness.request('POST', organizationList(home), {
-          key: home.key,
-          body: { ...hook, team_id },
-        })
-      ).body.attr,
+      (await home.ask('POST', organizationList(home), { ...hook, team_id })).body.attr,
       'team_id',
     );
   await harness.deps.db.run(sql`
@@ -71,15 +65,12 @@ test('wrong bodies are 400 and name what is wrong; a project has 50 targets at m
 test('strangers and other projects get 404, keys without the scope 403', async () => {
   const home = await harness.newOrganization();
   const stranger = await harness.newOrganization();
-  const second = await harness.request('POST', '/api/projects/', {
-    key: home.key,
-    body: { name: 'Second', organization: home.organization.id },
+  const second = await home.ask('POST', '/api/projects/', {
+    name: 'Second',
+    organization: home.organization.id,
   });
   const { id } = (
-    await harness.request('POST', projectList(home), {
-      key: home.key,
-      body: { type: 'email', address: 'ops@example.com' },
-    })
+    await home.ask('POST', projectList(home), { type: 'email', address: 'ops@example.com' })
   ).body;
   const reader = await harness.newMember(home.organization.id, 1, ['batch_export:read']);
   for (const [base, key] of [
@@ -105,12 +96,6 @@ test('strangers and other projects get 404, keys without the scope 403', async (
         `${method} ${base}`,
       );
   }
-  assert.equal(
-    (await harness.request('GET', `${projectList(home)}${id}/`, { key: reader.key })).status,
-    200,
-  );
-  assert.equal(
-    (await harness.request('DELETE', `${projectList(home)}${id}/`, { key: reader.key })).status,
-    403,
-  );
+  assert.equal((await reader.ask('GET', `${projectList(home)}${id}/`)).status, 200);
+  assert.equal((await reader.ask('DELETE', `${projectList(home)}${id}/`)).status, 403);
 });

@@ -15,7 +15,7 @@ let home: TestOrganization;
 let list: string;
 
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
-  harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });
+  harness.request(method, path, { key, body });
 
 test('who may: level 8 of members to change, level 3 of the organization for all', async () => {
   const own = await harness.newOrganization();

@@ -62,7 +62,7 @@ test('a person starts a job: it has payload and defaults, the log says how it en
   const runner = runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds: 1 });
   try {
     const lines = await until('both ends', 60_000, 20, async () => {
-      const found = await logLines(harness, home, url);
+      const found = await logLines(home, url);
       return found.length >= 2 ? found : undefined;
     });
     assert.deepEqual(target.taken, [
@@ -132,20 +132,17 @@ test(
     'start none',
   async () => {
     const body = { name: 'Send it', payload: { word: 'x' } };
-    await harness.request('PATCH', url, { key: home.key, body: { enabled: false } });
+    await home.ask('PATCH', url, { enabled: false });
     const disabled = await start(body);
     assert.deepEqual(
       [disabled.status, disabled.body.errors?.[0]?.code ?? disabled.body.code],
       [409, 'conflict'],
     );
-    await harness.request('PATCH', url, { key: home.key, body: { enabled: true } });
-    const { body: config } = await harness.request('GET', url, { key: home.key });
+    await home.ask('PATCH', url, { enabled: true });
+    const { body: config } = await home.ask('GET', url);
     const { id } = home.organization;
     const record = `/api/organizations/${id}/pipeline_destinations/${config.plugin}/`;
-    const patched = await harness.request('PATCH', record, {
-      key: home.key,
-      body: { public_jobs: { hidden: {} } },
-    });
+    const patched = await home.ask('PATCH', record, { public_jobs: { hidden: {} } });
     assert.equal(patched.status, 200);
     assert.equal((await start({ name: 'hidden' })).status, 400);
     const stranger = await harness.newOrganization();

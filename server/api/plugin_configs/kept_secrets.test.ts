@@ -35,7 +35,7 @@ const harness = shareHarness({
     const { id } = await writtenPlugin(harness, home, 'pipeline_destinations', files);
     const list = `/api/projects/${home.project.id}/plugin_configs/`;
     const body = { plugin: id, enabled: true, config, allowed_hosts };
-    const created = await harness.request('POST', list, { key: home.key, body });
+    const created = await home.ask('POST', list, body);
     assert.equal(created.status, 201, created.text);
     one = `${list}${created.body.id}/`;
   },
@@ -43,8 +43,7 @@ const harness = shareHarness({
 let home: TestOrganization;
 let one: string;
 
-const ask = (method: string, path: string, body: unknown) =>
-  harness.request(method, path, { key: home.key, body });
+const ask = (method: string, path: string, body: unknown) => home.ask(method, path, body);
 const both = ['config__password required', 'config__token required'];
 const { token, password, ...shown } = config;
 
@@ -68,7 +67,7 @@ const cases: [string, { config?: object; allowed_hosts?: string[] }, string[]][]
 
 for (const [what, change, asked] of cases) {
   test(`${what}: secrets are ${asked.length === 0 ? 'kept' : 'asked for again'}`, async () => {
-    const before_change = await harness.request('GET', one, { key: home.key });
+    const before_change = await home.ask('GET', one);
     const put = {
       ...change,
       ...(change.config === undefined ? {} : { config: { ...shown, ...change.config } }),
@@ -80,7 +79,7 @@ for (const [what, change, asked] of cases) {
     ];
     for (const answer of answers)
       assert.deepEqual(answer.status === 400 ? attrsOf(answer) : [], asked, answer.text);
-    const now = await harness.request('GET', one, { key: home.key });
+    const now = await home.ask('GET', one);
     assert.deepEqual(now.body, before_change.body);
   });
 }

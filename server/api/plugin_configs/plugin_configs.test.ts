@@ -40,7 +40,7 @@ let plugin: number;
 let list: string;
 
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
-  harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });
+  harness.request(method, path, { key, body });
 const urlOf = (answer: Answer) => `${list}${answer.body.id}/`;
 
 /** The settings as the server will give them to the plugin. */

@@ -16,7 +16,7 @@ const harness = shareHarness({
 });
 let home: TestOrganization;
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
-  harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });
+  harness.request(method, path, { key, body });
 
 test('levels of the organization: 0 nothing, 3 reads, 6 changes, 9 also is_global', async () => {
   const own = await harness.newOrganization();

@@ -18,7 +18,7 @@ const harness = shareHarness({
 let home: TestOrganization;
 
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
-  harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });
+  harness.request(method, path, { key, body });
 const destination = 'pipeline_destinations';
 const manifest = (text: string) => ({ 'plugin.json': text });
 const code = (text: string) => packageFiles(destination, {}, { 'index.ts': text });

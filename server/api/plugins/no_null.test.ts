@@ -17,8 +17,7 @@ const harness = shareHarness({
 });
 let home: TestOrganization;
 
-const ask = (method: string, path: string, body?: unknown) =>
-  harness.request(method, path, { key: home.key, ...(body === undefined ? {} : { body }) });
+const ask = (method: string, path: string, body?: unknown) => home.ask(method, path, body);
 const nulls = { config_schema: null, capabilities: null, metrics: null, public_jobs: null };
 const refused = Object.keys(nulls).map((name) => `${name} null`);
 

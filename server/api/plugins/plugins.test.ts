@@ -36,7 +36,7 @@ const record_fields = [
   'managed_by',
 ];
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
-  harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });
+  harness.request(method, path, { key, body });
 const nothing = { methods: [], jobs: [], scheduled_tasks: [] };
 
 test('a record of source has what was sent and what is the default, and nothing else', async () => {
@@ -177,23 +177,10 @@ test('a change touches what is sent; what would make the record untrue is refuse
   assert.equal((await ask('PATCH', url, { plugin_type: 'inline' })).body.plugin_type, 'inline');
   assert.equal((await ask('PATCH', url, { plugin_type: null })).body.plugin_type, 'source');
   assert.equal((await ask('PATCH', url, { plugin_type: 'custom' })).body.attr, 'plugin_type');
-  const stale = await harness.request('PATCH', url, {
-    key: home.key,
-    body: { name: 'x' },
-    headers: { 'if-match': '"stale"' },
-  });
+  const stale = await home.ask('PATCH', url, { name: 'x' }, { 'if-match': '"stale"' });
   assert.equal(stale.status, 412);
   const { etag } = (await ask('GET', url)).headers;
-  assert.equal(
-    (
-      await harness.request('PATCH', url, {
-        key: home.key,
-        body: { name: 'x' },
-        headers: { 'if-match': etag! },
-      })
-    ).status,
-    200,
-  );
+  assert.equal((await home.ask('PATCH', url, { name: 'x' }, { 'if-match': etag! })).status, 200);
 });
 
 test('deletion takes versions and the own configs along', async () => {

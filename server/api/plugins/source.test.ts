@@ -23,7 +23,7 @@ const harness = shareHarness({
 let home: TestOrganization;
 
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
-  harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });
+  harness.request(method, path, { key, body });
 
 test('source is sent, shown, changed file by file, and compiled each time', async () => {
   for (const name of collection_names) {

@@ -106,10 +106,9 @@ test('it needs the scope that reads exports, and a project of the caller', async
 });
 
 test('the language is told: tables with their columns, functions that can be called', async () => {
-  const { status, body } = await harness.request(
+  const { status, body } = await home.ask(
     'GET',
     `/api/projects/${home.project.id}/query/language/`,
-    { key: home.key },
   );
   assert.equal(status, 200);
   for (const { name, columns } of body.tables) {

@@ -39,7 +39,7 @@ async function signIn(email: string): Promise<string[] | undefined> {
 }
 
 const setActive = async (own: TestDirectory, id: string, active: boolean) => {
-  const answer = await own.ask(
+  const answer = await own.scim(
     'PATCH',
     `/Users/${id}`,
     patchOf({ op: 'replace', value: { active } }),
@@ -79,12 +79,12 @@ test('people switch a directory on, give it another token, and switch it off', a
   assert.equal(Date.parse(body.last_used_at), world.now());
   const rolled = await send('POST', `${own.url}token/`);
   assert.equal(rolled.status, 201);
-  assert.equal((await own.ask('GET', '/Users')).status, 401);
-  const known = await own.ask('GET', `/Users/${ada.id}`, undefined, rolled.body.token);
+  assert.equal((await own.scim('GET', '/Users')).status, 401);
+  const known = await own.scim('GET', `/Users/${ada.id}`, undefined, rolled.body.token);
   assert.equal(known.status, 200);
   assert.equal((await send('DELETE', own.url, member.key)).status, 403);
   assert.equal((await send('DELETE', own.url)).status, 204);
-  assert.equal((await own.ask('GET', '/Users', undefined, rolled.body.token)).status, 401);
+  assert.equal((await own.scim('GET', '/Users', undefined, rolled.body.token)).status, 401);
   assert.equal(await own.levelOf(ada['userName']), 1);
   const name = own.domain.domain;
   assert.deepEqual(await own.entries(2), [`deleted scim ${name}`, `rolled scim ${name}`]);
@@ -106,7 +106,7 @@ test('who is provisioned signs in by SAML; who is deactivated does not', async (
   assert.deepEqual(await signIn(email), [other.organization.id]);
   await setActive(own, id, true);
   assert.deepEqual(await signIn(email), [other.organization.id, home]);
-  await own.ask('DELETE', `/Users/${id}`);
+  await own.scim('DELETE', `/Users/${id}`);
   assert.deepEqual(await signIn(email), [other.organization.id, home]);
 });
 
@@ -128,7 +128,7 @@ test('nobody comes back by the address that their account had before', async () 
   const again = await own.provision('ada');
   assert.notEqual(again.id, ada.id);
   assert.deepEqual(await signIn(`ada@${at}`), [home]);
-  await own.ask('DELETE', `/Users/${again.id}`);
+  await own.scim('DELETE', `/Users/${again.id}`);
   assert.deepEqual(await signIn(`ada@${at}`), [home]);
 });
 
@@ -141,34 +141,31 @@ test('an invite brings nobody back whom the directory has deactivated', async ()
   );
   const key = await harness.newKey(user!);
   await harness.deps.db.run(sql`DELETE FROM members WHERE user_id = ${user!.id}`);
-  const invited = await harness.request('POST', url, {
-    key: own.key,
-    body: { target_email: email },
-  });
+  const invited = await own.ask('POST', url, { target_email: email });
   assert.equal(invited.status, 201, invited.text);
   // Removed by hand, they are nobody whom the directory sees; it creates them again.
-  assert.equal((await own.ask('GET', `/Users/${id}`)).status, 404);
+  assert.equal((await own.scim('GET', `/Users/${id}`)).status, 404);
   await own.provision('ada');
   await setActive(own, id, false);
   const body = { target_email: email };
-  const refused = await harness.request('POST', url, { key: own.key, body });
+  const refused = await own.ask('POST', url, body);
   assert.deepEqual([refused.status, refused.body.attr], [400, 'target_email']);
   assert.match(refused.body.detail, /directory of the organization has deactivated/);
 
   await setState(own, 'lapsed');
-  const { body: invite } = await harness.request('POST', url, { key: own.key, body });
+  const { body: invite } = await own.ask('POST', url, body);
   await setState(own, 'verified');
   const accept = () =>
     harness.request('POST', `/api/invites/${invite.id}/accept/`, { key, body: {} });
   await harness.deps.db.run(sql`UPDATE users SET is_email_verified = true WHERE id = ${user!.id}`);
   const forbidden = await accept();
   assert.deepEqual([forbidden.status, forbidden.body.code], [403, 'permission_denied']);
-  const resent = await harness.request('POST', `${url}${invite.id}/resend/`, { key: own.key });
+  const resent = await own.ask('POST', `${url}${invite.id}/resend/`);
   assert.match(`${resent.status} ${resent.body.detail}`, /^400 .*has deactivated/);
   await setState(own, 'lapsed');
   assert.equal((await accept()).status, 201);
   await setState(own, 'verified');
-  const { body: seen } = await own.ask('GET', `/Users/${id}`);
+  const { body: seen } = await own.scim('GET', `/Users/${id}`);
   assert.equal(seen.active, true);
 });
 
@@ -176,7 +173,7 @@ test('nobody is mailed of who joins, and people are of an address that was chang
   const own = await newDirectory(harness);
   const at = own.domain.domain;
   const { id } = await own.provision('ada');
-  await own.ask(
+  await own.scim(
     'PATCH',
     `/Users/${id}`,
     patchOf({ op: 'replace', value: { userName: `eve@${at}` } }),
@@ -193,7 +190,7 @@ test('nobody is mailed of who joins, and people are of an address that was chang
 test('a directory goes with its domain, and leaves nothing of a deleted person', async () => {
   const own = await newDirectory(harness);
   const [ada, bob] = [await own.provision('ada'), await own.provision('bob')];
-  await own.ask('POST', '/Groups', {
+  await own.scim('POST', '/Groups', {
     displayName: 'A',
     members: [{ value: ada.id }, { value: bob.id }],
   });
@@ -207,7 +204,7 @@ test('a directory goes with its domain, and leaves nothing of a deleted person',
           WHERE domain_id = ${own.domain.id}) AS addresses`))!;
   await harness.deps.db.run(sql`DELETE FROM users WHERE uuid = ${ada.id}::uuid`);
   assert.deepEqual(await left(), { people: 1, members: 1, groups: 1, addresses: 1 });
-  await harness.request('DELETE', own.url.replace('scim/', ''), { key: own.key });
+  await own.ask('DELETE', own.url.replace('scim/', ''));
   assert.deepEqual(await left(), { people: 0, members: 0, groups: 0, addresses: 0 });
   assert.equal(await own.levelOf(bob['userName']), 1);
 });

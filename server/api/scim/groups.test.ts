@@ -16,7 +16,7 @@ const group_schema = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 /** Creates a group with these people, and gives its id. */
 async function group(own: TestDirectory, displayName: string, people: Resource[]) {
   const members = people.map(({ id }) => ({ value: id }));
-  const answer = await own.ask('POST', '/Groups', {
+  const answer = await own.scim('POST', '/Groups', {
     schemas: [group_schema],
     displayName,
     members,
@@ -27,7 +27,7 @@ async function group(own: TestDirectory, displayName: string, people: Resource[]
 
 /** The names in the addresses of a group's members. */
 async function membersOf(own: TestDirectory, id: string): Promise<string[]> {
-  const { body } = await own.ask('GET', `/Groups/${id}`);
+  const { body } = await own.scim('GET', `/Groups/${id}`);
   return body.members.map(({ display }: { display: string }) => display.split('@')[0]);
 }
 
@@ -69,16 +69,16 @@ test('members come and go in every form that Okta and Entra send', async () => {
     [[{ op: 'add', path: 'externalId', value: 'g-1' }], []],
   ];
   for (const [operations, members] of cases) {
-    const answer = await own.ask('PATCH', `/Groups/${id}`, patchOf(...operations));
+    const answer = await own.scim('PATCH', `/Groups/${id}`, patchOf(...operations));
     assert.equal(answer.status, 204, `${JSON.stringify(operations)} ${answer.text}`);
     assert.deepEqual(await membersOf(own, id), members, JSON.stringify(operations));
   }
   const put = { id, displayName: 'Staff', members: list(a, c), meta: {} };
-  const whole = await own.ask('PUT', `/Groups/${id}`, put);
+  const whole = await own.scim('PUT', `/Groups/${id}`, put);
   assert.deepEqual([whole.status, whole.body.members.length], [200, 2]);
   const find = async (filter: string) => {
     const path = `/Groups?excludedAttributes=members&filter=${encodeURIComponent(filter)}`;
-    const { body } = await own.ask('GET', path);
+    const { body } = await own.scim('GET', path);
     return body.Resources.map((one: Resource) => [one['displayName'], 'members' in one]);
   };
   for (const filter of [
@@ -88,13 +88,13 @@ test('members come and go in every form that Okta and Entra send', async () => {
   ])
     assert.deepEqual(await find(filter), [['Staff', false]], filter);
   assert.deepEqual(await find(`id eq "${id}" and members.value eq "${b.id}"`), []);
-  const { body } = await own.ask('GET', `/Users/${a.id}`);
+  const { body } = await own.scim('GET', `/Users/${a.id}`);
   assert.deepEqual(body.groups, [{ value: id, display: 'Staff', type: 'direct' }]);
-  const twice = await own.ask('POST', '/Groups', { displayName: 'STAFF' });
+  const twice = await own.scim('POST', '/Groups', { displayName: 'STAFF' });
   assert.deepEqual([twice.status, twice.body.scimType], [409, 'uniqueness']);
   await group(own, 'Empty', []);
   await group(own, 'zoo', [b]);
-  const listed = await own.ask('GET', '/Groups?startIndex=1&count=100');
+  const listed = await own.scim('GET', '/Groups?startIndex=1&count=100');
   assert.deepEqual(
     listed.body.Resources.map(({ displayName, members }: Resource) => [
       displayName,
@@ -107,7 +107,7 @@ test('members come and go in every form that Okta and Entra send', async () => {
     ],
   );
   for (const status of [204, 404])
-    assert.equal((await own.ask('DELETE', `/Groups/${id}`)).status, status);
+    assert.equal((await own.scim('DELETE', `/Groups/${id}`)).status, status);
 });
 
 test('groups give levels, the highest counts, and owners are left alone', async () => {
@@ -132,26 +132,26 @@ test('groups give levels, the highest counts, and owners are left alone', async 
     `updated member a@${at}`,
   ]);
   const add = patchOf({ op: 'add', path: 'members', value: [{ value: c.id }] });
-  assert.equal((await own.ask('PATCH', `/Groups/${admins}`, add)).status, 204);
+  assert.equal((await own.scim('PATCH', `/Groups/${admins}`, add)).status, 204);
   assert.deepEqual(await levels(), [8, 1, 8, 15]);
   // Deactivated and back: by the groups, and not by what was remembered.
   for (const active of [false, true])
-    await own.ask('PATCH', `/Users/${c.id}`, patchOf({ op: 'replace', value: { active } }));
+    await own.scim('PATCH', `/Users/${c.id}`, patchOf({ op: 'replace', value: { active } }));
   assert.deepEqual(await levels(), [8, 1, 8, 15]);
   const none = patchOf({ op: 'remove', path: `members[value eq "${c.id}"]` });
-  await own.ask('PATCH', `/Groups/${admins}`, none);
+  await own.scim('PATCH', `/Groups/${admins}`, none);
   assert.deepEqual(await levels(), [8, 1, 1, 15]);
   // A member of whom the directory has said nothing keeps what people gave them.
   const { user } = await harness.newMember(own.organization.id, 8);
   await harness.deps.db.run(sql`UPDATE users SET email = ${`x@${at}`} WHERE id = ${user.id}`);
-  await own.ask('PATCH', `/Groups/${admins}`, add);
+  await own.scim('PATCH', `/Groups/${admins}`, add);
   assert.equal(await own.levelOf(`x@${at}`), 8);
   // By hand the last level goes without a word on people; with its group it goes from all.
   await map(own, staff, null);
   await map(own, admins, null);
   assert.deepEqual(await levels(), [8, 1, 8, 15]);
   await map(own, admins, 8);
-  await own.ask('DELETE', `/Groups/${admins}`);
+  await own.scim('DELETE', `/Groups/${admins}`);
   assert.deepEqual(await levels(), [1, 1, 1, 15]);
   const { db, secrets } = harness.deps;
   const { entries, faults } = await verifyActivity(db, secrets, own.organization.id);
@@ -166,10 +166,7 @@ test('nobody maps a level above administrators, or without being one', async () 
   assert.equal((await map(own, id, 8, member.key)).status, 403);
   for (const level of [15, 0, '8', 7]) assert.equal((await map(own, id, level)).status, 400);
   const stranger = await newDirectory(harness);
-  const theirs = await harness.request('PATCH', `${stranger.url}groups/${id}/`, {
-    key: stranger.key,
-    body: { level: 8 },
-  });
+  const theirs = await stranger.ask('PATCH', `${stranger.url}groups/${id}/`, { level: 8 });
   assert.equal(theirs.status, 404);
 });
 
@@ -185,16 +182,16 @@ test('a group takes people of its directory alone, and says what is wrong', asyn
     [{ displayName: 'x'.repeat(256) }, 'invalidValue', /displayName/],
     [{ members: [] }, 'invalidValue', /displayName is missing/],
   ] as const) {
-    const answer = await own.ask('POST', '/Groups', body);
+    const answer = await own.scim('POST', '/Groups', body);
     assert.deepEqual([answer.status, answer.body.scimType], [400, type], JSON.stringify(body));
     assert.match(answer.body.detail, detail);
   }
   // Nothing of it is there, and another directory's group is none of this one's.
-  assert.equal((await own.ask('GET', '/Groups')).body.totalResults, 1);
+  assert.equal((await own.scim('GET', '/Groups')).body.totalResults, 1);
   for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
     const body = method === 'PATCH' ? patchOf({ op: 'add', value: {} }) : { displayName: 'Y' };
     const sent = method === 'GET' || method === 'DELETE' ? undefined : body;
-    assert.equal((await other.ask(method, `/Groups/${id}`, sent)).status, 404, method);
+    assert.equal((await other.scim(method, `/Groups/${id}`, sent)).status, 404, method);
   }
 });
 
@@ -215,10 +212,10 @@ test('thousands of members come and go in one request', async () => {
   await map(own, id, 8);
   const members = rows.map(({ uuid }) => ({ value: uuid, display: 'somebody' }));
   const body = patchOf({ op: 'replace', value: { members } });
-  assert.equal((await own.ask('PATCH', `/Groups/${id}`, body)).status, 204);
+  assert.equal((await own.scim('PATCH', `/Groups/${id}`, body)).status, 204);
   assert.equal(await own.levelOf(`p77${at}`), 8);
   const few = patchOf({ op: 'replace', path: 'members', value: members.slice(0, 2) });
-  assert.equal((await own.ask('PATCH', `/Groups/${id}`, few)).status, 204);
+  assert.equal((await own.scim('PATCH', `/Groups/${id}`, few)).status, 204);
   assert.equal((await membersOf(own, id)).length, 2);
   const row = await harness.deps.db.row<{
     count: number;
@@ -234,7 +231,7 @@ test('a directory has so many groups at most, and so many people in them', async
   await group(own, 'Staff', await people(own, 'ada', 'bob'));
   await db.run(sql`INSERT INTO scim_groups (id, domain_id, display_name)
     SELECT gen_random_uuid(), ${own.domain.id}::uuid, 'g' || n FROM generate_series(1, 999) AS n`);
-  const more = await own.ask('POST', '/Groups', { displayName: 'More' });
+  const more = await own.scim('POST', '/Groups', { displayName: 'More' });
   assert.match(`${more.status} ${more.body.detail}`, /^400 A directory has 1,000 groups at most/);
   const counts = await countGroups(db, place);
   assert.deepEqual(counts, { groups: 1_000, places: 2 });

@@ -9,7 +9,7 @@ const harness = shareHarness({ clickhouse: false });
 
 const set = (value: object) => patchOf({ op: 'replace', value });
 const change = async (own: TestDirectory, id: string, value: object) => {
-  const { status, body } = await own.ask('PATCH', `/Users/${id}`, set(value));
+  const { status, body } = await own.scim('PATCH', `/Users/${id}`, set(value));
   return [status, body.scimType, body.detail ?? body.userName] as const;
 };
 const setLevel = (id: string, level: number) =>
@@ -37,7 +37,7 @@ test('a token opens the directory of its verified domain, and nothing else', asy
       ['DELETE', `/Users/${ada.id}`],
       ['POST', '/Bulk'],
     ] as const) {
-      const answer = await own.ask(method, path, undefined, token);
+      const answer = await own.scim(method, path, undefined, token);
       assert.deepEqual([answer.status, answer.headers['www-authenticate']], [401, 'Bearer']);
       assert.equal(answer.headers['content-type'], 'application/scim+json; charset=utf-8');
     }
@@ -49,11 +49,11 @@ test('a token opens the directory of its verified domain, and nothing else', asy
     ['PATCH', set({ active: false })],
     ['DELETE', undefined],
   ] as const)
-    assert.equal((await other.ask(method, `/Users/${ada.id}`, body)).status, 404, method);
+    assert.equal((await other.scim(method, `/Users/${ada.id}`, body)).status, 404, method);
   // It does not even wait for the account of somebody whom it does not see.
   await harness.deps.db.transaction(async (tx) => {
     await tx.row(sql`SELECT 1 FROM users WHERE uuid = ${ada.id}::uuid FOR NO KEY UPDATE`);
-    const answer = await other.ask('PATCH', `/Users/${ada.id}`, set({ active: false }));
+    const answer = await other.scim('PATCH', `/Users/${ada.id}`, set({ active: false }));
     assert.equal(answer.status, 404);
   });
 
@@ -62,16 +62,16 @@ test('a token opens the directory of its verified domain, and nothing else', asy
     ['GET', '/Users'],
     ['DELETE', `/Users/${ada.id}`],
   ] as const) {
-    const { status, body } = await own.ask(method, path);
+    const { status, body } = await own.scim(method, path);
     assert.deepEqual([status, body.status], [403, '403']);
     assert.match(body.detail, /not verified at present/);
   }
   await lapse(own, 'verified');
-  const { body } = await harness.request('POST', `${own.url}token/`, { key: own.key, body: {} });
-  assert.equal((await own.ask('GET', '/Users')).status, 401);
-  assert.equal((await own.ask('GET', '/Users', undefined, body.token)).status, 200);
-  await harness.request('DELETE', own.url.replace('scim/', ''), { key: own.key });
-  assert.equal((await own.ask('GET', '/Users', undefined, body.token)).status, 401);
+  const { body } = await own.ask('POST', `${own.url}token/`, {});
+  assert.equal((await own.scim('GET', '/Users')).status, 401);
+  assert.equal((await own.scim('GET', '/Users', undefined, body.token)).status, 200);
+  await own.ask('DELETE', own.url.replace('scim/', ''));
+  assert.equal((await own.scim('GET', '/Users', undefined, body.token)).status, 401);
   assert.equal(await own.levelOf(`ada@${at}`), 1);
 });
 
@@ -82,7 +82,7 @@ test('an address is moved within the domain alone, and never to somebody else’
   await own.provision('bob');
   const invites = `/api/organizations/${own.organization.id}/invites/`;
   const invited = { target_email: `boss@${at}`, level: 15 };
-  await harness.request('POST', invites, { key: own.key, body: invited });
+  await own.ask('POST', invites, invited);
   for (const [userName, status, type] of [
     ['ada@elsewhere.example', 400, 'invalidValue'],
     [`ada@sub.${at}`, 400, 'invalidValue'],
@@ -96,7 +96,7 @@ test('an address is moved within the domain alone, and never to somebody else’
     assert.deepEqual((await change(own, id, { userName })).slice(0, 2), [status, type], userName);
   for (const path of ['userName', 'active'])
     assert.equal(
-      (await own.ask('PATCH', `/Users/${id}`, patchOf({ op: 'remove', path }))).body.scimType,
+      (await own.scim('PATCH', `/Users/${id}`, patchOf({ op: 'remove', path }))).body.scimType,
       'mutability',
     );
   assert.equal((await change(own, id, { userName: `ADA@${at.toUpperCase()}` }))[0], 200);
@@ -138,11 +138,11 @@ test('an address elsewhere leads out of nobody’s hands, and gives it to nobody
   const { user } = await harness.newMember(own.organization.id, 1);
   await setAddress(user.uuid, `seen@${at}`);
   await setAddress(user.uuid, `seen.${at}@private.example`);
-  const read = await own.ask('GET', `/Users/${user.uuid}`);
+  const read = await own.scim('GET', `/Users/${user.uuid}`);
   assert.deepEqual([read.status, read.body.active], [200, true]);
   const back = await change(own, user.uuid, { userName: `seen@${at}` });
   assert.match(back.join(' '), /^400 mutability .*no address of/);
-  const named = await own.ask('PATCH', `/Users/${user.uuid}`, set({ 'name.givenName': 'Nobody' }));
+  const named = await own.scim('PATCH', `/Users/${user.uuid}`, set({ 'name.givenName': 'Nobody' }));
   assert.equal(named.body.name.givenName, '');
   assert.equal((await change(own, user.uuid, { active: false }))[0], 200);
   assert.equal(await own.levelOf(`seen.${at}@private.example`), undefined);
@@ -157,7 +157,7 @@ test('owners: the only one stays, others go and come back as administrators', as
     ['PUT', { userName: `owner@${at}`, active: false }],
     ['DELETE', undefined],
   ] as const) {
-    const answer = await own.ask(method, `/Users/${own.user.uuid}`, body);
+    const answer = await own.scim(method, `/Users/${own.user.uuid}`, body);
     assert.equal(answer.status, 409);
     assert.match(answer.body.detail, /only owner .* make somebody else an owner first/);
   }
@@ -184,13 +184,13 @@ test('a removal takes every way in along, here alone', async () => {
   assert.deepEqual([await reach(own), await reach(other)], [200, 200]);
   assert.equal((await change(own, user.uuid, { active: false }))[0], 200);
   assert.deepEqual([await reach(own), await reach(other)], [404, 200]);
-  assert.equal((await other.ask('GET', `/Users/${user.uuid}`)).status, 404);
+  assert.equal((await other.scim('GET', `/Users/${user.uuid}`)).status, 404);
 });
 
 test('hostile filters, paths and bodies are refused quickly, and change nothing', async () => {
   const own = await newDirectory(harness);
   const { id } = await own.provision('ada');
-  const before = (await own.ask('GET', `/Users/${id}`)).body;
+  const before = (await own.scim('GET', `/Users/${id}`)).body;
   for (const filter of [
     `userName eq "${'\n'.repeat(1_000)}`,
     '('.repeat(1_900),
@@ -208,7 +208,7 @@ test('hostile filters, paths and bodies are refused quickly, and change nothing'
     'userName eq',
     'x'.repeat(3_000),
   ]) {
-    const { status, body } = await own.ask('GET', `/Users?filter=${encodeURIComponent(filter)}`);
+    const { status, body } = await own.scim('GET', `/Users?filter=${encodeURIComponent(filter)}`);
     assert.deepEqual([status, body.scimType], [400, 'invalidFilter'], filter.slice(0, 40));
   }
   const bodies: [unknown, number, string | undefined][] = [
@@ -248,7 +248,7 @@ test('hostile filters, paths and bodies are refused quickly, and change nothing'
     [patchOf({ op: 'replace', path: 'id', value: own.user.uuid }), 200, undefined],
   ];
   for (const [body, status, type] of bodies) {
-    const answer = await own.ask('PATCH', `/Users/${id}`, body);
+    const answer = await own.scim('PATCH', `/Users/${id}`, body);
     const said = `${JSON.stringify(body).slice(0, 90)} ${answer.text.slice(0, 200)}`;
     assert.deepEqual([answer.status, answer.body.scimType], [status, type], said);
   }
@@ -268,7 +268,7 @@ test('hostile filters, paths and bodies are refused quickly, and change nothing'
     ['GET', '/Schemas/urn:x', 404],
     ['GET', '/ResourceTypes?filter=x', 403],
   ] as const)
-    assert.equal((await own.ask(method, path)).status, status, path);
-  assert.deepEqual((await own.ask('GET', `/Users/${id}`)).body, before);
+    assert.equal((await own.scim(method, path)).status, status, path);
+  assert.deepEqual((await own.scim('GET', `/Users/${id}`)).body, before);
   assert.equal(({} as Record<string, unknown>)['active'], undefined);
 });

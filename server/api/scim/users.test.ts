@@ -12,7 +12,10 @@ const enterprise = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 
 const filtered = (filter: string) => `/Users?filter=${encodeURIComponent(filter)}`;
 async function found(own: TestDirectory, filter: string): Promise<string[]> {
-  const { status, body, text } = await own.ask('GET', `${filtered(filter)}&startIndex=1&count=100`);
+  const { status, body, text } = await own.scim(
+    'GET',
+    `${filtered(filter)}&startIndex=1&count=100`,
+  );
   assert.equal(status, 200, text);
   return body.Resources.map(({ userName }: Resource) => userName.split('@')[0]);
 }
@@ -33,7 +36,7 @@ test('a life as Okta tells it, from the look for somebody to their return', asyn
     password: 'never-kept-1mz050nq',
     active: true,
   };
-  const created = await own.ask('POST', '/Users', sent);
+  const created = await own.scim('POST', '/Users', sent);
   assert.equal(created.status, 201, created.text);
   assert.equal(created.headers['content-type'], 'application/scim+json; charset=utf-8');
   const { id, meta } = created.body as Resource;
@@ -52,27 +55,27 @@ test('a life as Okta tells it, from the look for somebody to their return', asyn
     },
   );
   assert.deepEqual(await found(own, `userName eq "ISAAC.BROCK@${at}"`), ['isaac.brock']);
-  const again = await own.ask('POST', '/Users', sent);
+  const again = await own.scim('POST', '/Users', sent);
   assert.deepEqual([again.status, again.body.scimType], [409, 'uniqueness']);
   assert.deepEqual(again.body.status, '409');
 
-  const put = await own.ask('PUT', `/Users/${id}`, {
+  const put = await own.scim('PUT', `/Users/${id}`, {
     ...created.body,
     name: { givenName: 'Isaac', familyName: 'Brook' },
   });
   assert.deepEqual([put.status, put.body.name.familyName], [200, 'Brook']);
   const off = patchOf({ op: 'replace', value: { active: false } });
   for (const body of [off, off]) {
-    const answer = await own.ask('PATCH', `/Users/${id}`, body);
+    const answer = await own.scim('PATCH', `/Users/${id}`, body);
     assert.deepEqual([answer.status, answer.body.active], [200, false]);
   }
   assert.equal(await own.levelOf(sent.userName), undefined);
-  const read = await own.ask('GET', `/Users/${id}`);
+  const read = await own.scim('GET', `/Users/${id}`);
   assert.deepEqual([read.status, read.body.active], [200, false]);
-  const afresh = await own.ask('POST', '/Users', sent);
+  const afresh = await own.scim('POST', '/Users', sent);
   assert.deepEqual([afresh.status, afresh.body.scimType], [409, 'uniqueness']);
   assert.match(afresh.body.detail, /set active to true/);
-  const back = await own.ask('PUT', `/Users/${id}`, { ...put.body, active: true });
+  const back = await own.scim('PUT', `/Users/${id}`, { ...put.body, active: true });
   assert.deepEqual([back.status, back.body.active], [200, true]);
   assert.equal(await own.levelOf(sent.userName), 1);
   assert.deepEqual(await own.entries(4), [
@@ -88,7 +91,7 @@ test('the requests of Entra, in its spellings', async () => {
   const at = own.domain.domain;
   // The test of the connection.
   assert.deepEqual(await found(own, `userName eq "${crypto.randomUUID()}"`), []);
-  const created = await own.ask('POST', '/Users', {
+  const created = await own.scim('POST', '/Users', {
     schemas: [user_schema, enterprise],
     externalId: '0a21f0f2-8d2a-4f8e-bf98-7363c4aed4ef',
     userName: `Test_User_ab6490ee@${at}`,
@@ -122,7 +125,7 @@ test('the requests of Entra, in its spellings', async () => {
     assert.deepEqual(await found(own, filter), [], filter);
 
   const change = async (...operations: object[]) => {
-    const answer = await own.ask('PATCH', `/Users/${id}`, patchOf(...operations));
+    const answer = await own.scim('PATCH', `/Users/${id}`, patchOf(...operations));
     assert.equal(answer.status, 200, answer.text);
     return answer.body as Resource;
   };
@@ -146,9 +149,9 @@ test('the requests of Entra, in its spellings', async () => {
     assert.equal((await change({ op: 'Replace', path: 'active', value }))['active'], is);
   const moved = await change({ op: 'Replace', path: 'userName', value: `5b50642d@${at}` });
   assert.equal(moved['userName'], `5b50642d@${at}`);
-  assert.equal((await own.ask('DELETE', `/Users/${id}`)).status, 204);
+  assert.equal((await own.scim('DELETE', `/Users/${id}`)).status, 204);
   for (const method of ['GET', 'DELETE'])
-    assert.equal((await own.ask(method, `/Users/${id}`)).status, 404);
+    assert.equal((await own.scim(method, `/Users/${id}`)).status, 404);
   assert.equal(await own.levelOf(`5b50642d@${at}`), undefined);
   // The account stays, and is let in again when it is provisioned again.
   assert.equal((await own.provision('5b50642d')).id, id);
@@ -157,7 +160,7 @@ test('the requests of Entra, in its spellings', async () => {
 test('lists have pages, and show what is asked for', async () => {
   const own = await newDirectory(harness);
   for (const name of ['a', 'b', 'c']) await own.provision(name, { externalId: name });
-  const page = async (query: string) => (await own.ask('GET', `/Users?${query}`)).body;
+  const page = async (query: string) => (await own.scim('GET', `/Users?${query}`)).body;
   const names = (body: Resource) =>
     body['Resources'].map(({ userName }: Resource) => userName.split('@')[0]);
   const second = await page('startIndex=2&count=1&unknown=x');
@@ -179,7 +182,7 @@ test('lists have pages, and show what is asked for', async () => {
     ['validate_only=perhaps', undefined],
     ['filter=a&filter=b', 'invalidValue'],
   ] as const) {
-    const answer = await own.ask('GET', `/Users?${query}`);
+    const answer = await own.scim('GET', `/Users?${query}`);
     assert.deepEqual([answer.status, answer.body.scimType], type ? [400, type] : [200, undefined]);
   }
 });
@@ -192,7 +195,7 @@ test('who is there already is found and taken over; accounts are let in with car
   await harness.deps.db.run(sql`UPDATE users SET email = ${email} WHERE id = ${member.user.id}`);
   assert.deepEqual(await found(own, `userName eq "${email}"`), ['there']);
   const put = { userName: email, externalId: 'x-1', active: true };
-  const taken = await own.ask('PUT', `/Users/${member.user.uuid}`, put);
+  const taken = await own.scim('PUT', `/Users/${member.user.uuid}`, put);
   assert.deepEqual([taken.status, taken.body.externalId], [200, 'x-1']);
   assert.equal(await own.levelOf(email), 8);
 
@@ -200,7 +203,7 @@ test('who is there already is found and taken over; accounts are let in with car
   await harness.deps.db.run(
     sql`UPDATE users SET is_email_verified = false WHERE id = ${unverified.id}`,
   );
-  const refused = await own.ask('POST', '/Users', { userName: `KNOWN@${at}` });
+  const refused = await own.scim('POST', '/Users', { userName: `KNOWN@${at}` });
   assert.deepEqual([refused.status, refused.body.scimType], [409, 'uniqueness']);
   assert.match(refused.body.detail, /never verified.*choose a new password/);
   await harness.deps.db.run(
@@ -209,22 +212,19 @@ test('who is there already is found and taken over; accounts are let in with car
   assert.equal((await own.provision('known')).id, unverified.uuid);
   const closed = await newPerson(harness, { email: `closed@${at}` });
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${closed.id}`);
-  const inactive = await own.ask('POST', '/Users', { userName: `closed@${at}` });
+  const inactive = await own.scim('POST', '/Users', { userName: `closed@${at}` });
   assert.match(`${inactive.status} ${inactive.body.detail}`, /^409 The operator/);
 
   const invite = `/api/organizations/${own.organization.id}/invites/`;
   const invited = { target_email: `invited@${at}`, level: 8 };
-  await harness.request('POST', invite, { key: own.key, body: invited });
-  await harness.request('POST', invite, {
-    key: own.key,
-    body: { target_email: `boss@${at}`, level: 15 },
-  });
+  await own.ask('POST', invite, invited);
+  await own.ask('POST', invite, { target_email: `boss@${at}`, level: 15 });
   const created = await own.provision('invited', { name: { givenName: 'In' } });
   assert.equal(await own.levelOf(invited.target_email), 8);
   // Nobody becomes an owner without having been here: the other owners could be taken out then.
   await own.provision('boss');
   assert.equal(await own.levelOf(`boss@${at}`), 8);
-  const { body } = await harness.request('GET', invite, { key: own.key });
+  const { body } = await own.ask('GET', invite);
   assert.equal(body.count, 0);
   const account = await harness.deps.db.row(
     sql`SELECT first_name, password_hash, is_email_verified FROM users
@@ -235,7 +235,7 @@ test('who is there already is found and taken over; accounts are let in with car
 
 test('of two that create the same person at once one does', async () => {
   const own = await newDirectory(harness);
-  const ask = () => own.ask('POST', '/Users', { userName: `twice@${own.domain.domain}` });
+  const ask = () => own.scim('POST', '/Users', { userName: `twice@${own.domain.domain}` });
   const answers = await Promise.all([ask(), ask(), ask()]);
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 409, 409]);
 });

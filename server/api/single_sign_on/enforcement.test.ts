@@ -39,7 +39,7 @@ test(
     const home = await world.newHome();
     await member(home, 1);
     assert.equal((await trySignIn(world.harness, address)).status, 201);
-    await changeDomain(world, home, { sso_enforcement: 'saml' });
+    await changeDomain(home, { sso_enforcement: 'saml' });
     const url = `${world.harness.deps.config.public_url}/login/saml/?email=`;
     for (const [email, given] of [
       [address, password],
@@ -57,7 +57,7 @@ test(
         (await trySignIn(world.harness, address, { password: 'a wrong password' })).status,
         400,
       );
-    await changeDomain(world, home, { sso_enforcement: '' });
+    await changeDomain(home, { sso_enforcement: '' });
     assert.equal((await trySignIn(world.harness, address)).status, 201);
   },
 );
@@ -103,14 +103,9 @@ test('enforced single sign-on: no password is reset, no account is created with 
     202,
   );
 
-  const invited = await world.harness.request(
-    'POST',
-    `/api/organizations/${home.organization.id}/invites/`,
-    {
-      key: home.key,
-      body: { target_email: 'new@acme.example' },
-    },
-  );
+  const invited = await home.ask('POST', `/api/organizations/${home.organization.id}/invites/`, {
+    target_email: 'new@acme.example',
+  });
   const { id, link } = invited.body;
   const body = { token: new URL(link).searchParams.get('token'), password };
   const accepted = await world.harness.request('POST', `/api/invites/${id}/accept/`, { body });
@@ -125,7 +120,7 @@ test('keys and sessions of before go on', async () => {
   const person = await member(home, 1);
   const key = await world.harness.newKey(person);
   const cookie = await world.harness.newSession(person);
-  await changeDomain(world, home, { sso_enforcement: 'saml' });
+  await changeDomain(home, { sso_enforcement: 'saml' });
   for (const sent of [{ key }, { headers: { cookie } }])
     assert.equal((await world.harness.request('GET', '/api/users/@me/', sent)).status, 200);
 });
@@ -135,7 +130,7 @@ test('another provider enforced: the password is refused with its address, SAML 
   const browser = openNavigator(world.harness);
   await beginSaml(browser, address);
   await member(home, 1);
-  await changeDomain(world, home, { sso_enforcement: 'google-oauth2' });
+  await changeDomain(home, { sso_enforcement: 'google-oauth2' });
   const { body } = await trySignIn(world.harness, address);
   assert.match(body.detail, /\/login\/google-oauth2\/ /);
   assert.equal((await browser.go(`/login/saml/?email=${address}`)).status, 404);

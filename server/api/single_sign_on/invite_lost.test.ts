@@ -15,27 +15,13 @@ test('an invite whose sender was removed lets nobody in through the provider eit
   const base = `/api/organizations/${home.organization.id}/`;
   const inviter = await world.harness.newMember(home.organization.id, 15);
   const body = { target_email: 'ada@acme.example', level: 15 };
-  assert.equal(
-    (await world.harness.request('POST', `${base}invites/`, { key: inviter.key, body })).status,
-    201,
-  );
-  assert.equal(
-    (
-      await world.harness.request('DELETE', `${base}members/${inviter.user.uuid}/`, {
-        key: home.key,
-      })
-    ).status,
-    204,
-  );
+  assert.equal((await inviter.ask('POST', `${base}invites/`, body)).status, 201);
+  assert.equal((await home.ask('DELETE', `${base}members/${inviter.user.uuid}/`)).status, 204);
   const browser = openNavigator(world.harness);
   await assertRefused(world, browser, await signInBySaml(world, browser), 'no_account');
-  const invites = await world.harness.request('GET', `${base}invites/`, { key: home.key });
+  const invites = await home.ask('GET', `${base}invites/`);
   assert.equal(
-    (
-      await world.harness.request('POST', `${base}invites/${invites.body.results[0].id}/resend/`, {
-        key: home.key,
-      })
-    ).status,
+    (await home.ask('POST', `${base}invites/${invites.body.results[0].id}/resend/`)).status,
     200,
   );
   assert.equal((await signInBySaml(world, browser)).status, 303);

@@ -24,7 +24,7 @@ const ask = (home: Home, key = home.key, body?: unknown) =>
   world.harness.request(
     'POST',
     `/api/organizations/${home.organization.id}/domains/${home.domain.id}/test_sign_in/`,
-    { key, ...(body === undefined ? {} : { body }) },
+    { key, body },
   );
 const pathOf = (url: string) => url.slice(world.harness.deps.config.public_url.length);
 async function begin(home: Home, browser: Navigator) {
@@ -148,7 +148,7 @@ test('only who may change a domain tests it, and only a verified one with a prov
   const member = await world.harness.newMember(home.organization.id, 1);
   assert.equal((await ask(home, member.key)).status, 403);
   assert.equal((await ask(home, (await world.harness.newOrganization()).key)).status, 404);
-  await changeDomain(world, home, { saml_acs_url: null });
+  await changeDomain(home, { saml_acs_url: null });
   assert.deepEqual([(await ask(home)).status, (await ask(home)).body.code], [400, 'invalid_input']);
   await world.harness.deps.db.run(
     sql`UPDATE domains SET state = 'pending' WHERE id = ${home.domain.id}`,

@@ -45,7 +45,7 @@ after(async () => {
   await harness.close();
 });
 
-const show = async () => (await harness.request('GET', base, { key: home.key })).body;
+const show = async () => (await home.ask('GET', base)).body;
 const load = async (path?: string, headers: Record<string, string> = {}) =>
   fetch(path ?? (await show()).url, { headers });
 
@@ -68,24 +68,21 @@ test('a script of no apps, of enabled ones, and the same tag until something cha
     (await show()).apps.map((app: { id: number }) => app.id),
     [id],
   );
-  await harness.request('PATCH', url, { key: home.key, body: { config: { text: 'other' } } });
+  await home.ask('PATCH', url, { config: { text: 'other' } });
   const changed = await load(undefined, { 'if-none-match': etag });
   assert.equal(changed.status, 200);
   assert.match(await changed.text(), /"text":"other"/);
-  await harness.request('PATCH', url, { key: home.key, body: { enabled: false } });
+  await home.ask('PATCH', url, { enabled: false });
   assert.equal(await (await load()).text(), '');
 });
 
 test('the address can be changed; old and wrong ones lead nowhere, level 0 has none', async () => {
   const before = await show();
-  assert.equal(
-    (await harness.request('POST', `${base}rotate/?validate_only=true`, { key: home.key })).status,
-    200,
-  );
+  assert.equal((await home.ask('POST', `${base}rotate/?validate_only=true`)).status, 200);
   const broken = { key: home.key, body: '{' };
   assert.equal((await harness.request('POST', `${base}rotate/`, broken)).status, 400);
   assert.equal((await show()).site_token, before.site_token);
-  const after = (await harness.request('POST', `${base}rotate/`, { key: home.key })).body;
+  const after = (await home.ask('POST', `${base}rotate/`)).body;
   assert.notEqual(after.site_token, before.site_token);
   assert.equal(after.url, `${address}/site_apps/${after.site_token}.js`);
   for (const path of [
@@ -97,12 +94,12 @@ test('the address can be changed; old and wrong ones lead nowhere, level 0 has n
     assert.equal((await load(path)).status, 404, path);
   assert.equal((await load(after.url)).status, 200);
   const other = await harness.newOrganization();
-  assert.equal((await harness.request('GET', base, { key: other.key })).status, 404);
+  assert.equal((await other.ask('GET', base)).status, 404);
   const member = await harness.newMember(home.organization.id, 1);
-  assert.equal((await harness.request('POST', `${base}rotate/`, { key: member.key })).status, 403);
+  assert.equal((await member.ask('POST', `${base}rotate/`)).status, 403);
   await setPluginsLevel(harness, home, 0);
-  assert.equal((await harness.request('GET', base, { key: home.key })).status, 403);
-  assert.equal((await harness.request('POST', `${base}rotate/`, { key: home.key })).status, 403);
+  assert.equal((await home.ask('GET', base)).status, 403);
+  assert.equal((await home.ask('POST', `${base}rotate/`)).status, 403);
   assert.equal(await (await load(after.url)).text(), '');
   await setPluginsLevel(harness, home, 9);
 });
@@ -124,10 +121,10 @@ test('code that was changed in the database is not served, and its config says w
   const text = await (await load()).text();
   assert.match(text, /kept/);
   assert.doesNotMatch(text, /original|injected/);
-  const after = (await harness.request('GET', url, { key: home.key })).body;
+  const after = (await home.ask('GET', url)).body;
   assert.equal(after.enabled, false);
   assert.match(after.error.message, /not what was installed/);
-  await harness.request('DELETE', kept.url, { key: home.key });
+  await home.ask('DELETE', kept.url);
 });
 
 test(

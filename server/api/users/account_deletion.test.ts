@@ -57,21 +57,11 @@ test(
     assert.ok(!(await exists(user)));
     assert.equal((await harness.request('GET', url, { key })).status, 401);
     assert.equal(
-      (
-        await harness.request('GET', `/api/organizations/${home.organization.id}/`, {
-          key: home.key,
-        })
-      ).body.member_count,
+      (await home.ask('GET', `/api/organizations/${home.organization.id}/`)).body.member_count,
       '1',
     );
     assert.equal((await activitiesOf(harness, user)).at(-1), 'user deleted');
-    const log = await harness.request(
-      'GET',
-      `/api/organizations/${home.organization.id}/activity/`,
-      {
-        key: home.key,
-      },
-    );
+    const log = await home.ask('GET', `/api/organizations/${home.organization.id}/activity/`);
     assert.deepEqual(
       [log.body.results[0].scope, log.body.results[0].activity, log.body.results[0].item_name],
       ['user', 'deleted', user.email],
@@ -103,9 +93,9 @@ test('no table names a deleted user but the log, and a certificate counts what w
       body: { type: 'email', address: 'zq7.leaving@example.org', events: ['failing'] },
     }),
     // What others create about them.
-    await harness.request('POST', of(other, 'organizations/*/invites/'), {
-      key: other.key,
-      body: { target_email: email.toLowerCase(), first_name: 'Zq7name' },
+    await other.ask('POST', of(other, 'organizations/*/invites/'), {
+      target_email: email.toLowerCase(),
+      first_name: 'Zq7name',
     }),
   ];
   assert.deepEqual(
@@ -134,7 +124,7 @@ test('no table names a deleted user but the log, and a certificate counts what w
   );
   assert.ok((await listRemovals(harness.deps)).includes(row!.certificate));
   // An organization has one too, with what its projects had in the analytics store.
-  await harness.request('DELETE', of(other, 'organizations/*/'), { key: other.key });
+  await other.ask('DELETE', of(other, 'organizations/*/'));
   assert.equal(await certifyDeletions(harness.deps), 0, 'its project is not removed yet');
   await db.run(sql`UPDATE removals SET ended_at = now(), events = 5, persons = 2
     WHERE organization_id = ${other.organization.id}`);

@@ -17,7 +17,7 @@ async function newProject() {
   const home = await harness.newOrganization();
   const list = `/api/projects/${home.project.id}/write_keys/`;
   const ask = (method: string, path: string, body?: unknown) =>
-    harness.request(method, `${list}${path}`, { key: home.key, body });
+    home.ask(method, `${list}${path}`, body);
   return { ...home, list, ask };
 }
 

@@ -95,9 +95,7 @@ test('what came after the backup is not delivered again, and what is lost is nam
   };
   const ids: Record<string, string> = {};
   for (const [type, given] of Object.entries(destinations))
-    ids[type] = (
-      await newExport(harness, home, { name: type, destination: { type, config: given } })
-    ).id;
+    ids[type] = (await newExport(home, { name: type, destination: { type, config: given } })).id;
   const all = Object.values(ids);
   const [hour_1, hour_2] = [first_hour_at + hour_ms, first_hour_at + 2 * hour_ms];
   await insert('before', first_hour_at);

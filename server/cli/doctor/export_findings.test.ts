@@ -21,8 +21,8 @@ const harness = aroundTests(
 test('an export that waits since a restore says so, and what to do', async () => {
   const { engine } = harness.deps;
   const destination = { type: 'HTTP', config: { url: 'http://127.0.0.1:9/rows' } };
-  const created = await newExport(harness, home, { name: 'Orders', destination });
-  const byPerson = await newExport(harness, home, { name: 'By a person', paused: true });
+  const created = await newExport(home, { name: 'Orders', destination });
+  const byPerson = await newExport(home, { name: 'By a person', paused: true });
   const url = `${projectBase(home)}${created.id}/`;
   const read = async (at: string) => (await harness.request('GET', at, { key: home.key })).body;
   const look = async () => (await lookAtExports(engine.db, 0)).map(({ detail }) => detail);

@@ -65,7 +65,7 @@ test('secrets that are planted everywhere are in no file of a bundle', async () 
     of_smtp: 'planted-smtp-password',
     of_nobody: 'planted-and-known-to-nobody',
   };
-  const { id } = await newExport(harness, home, {
+  const { id } = await newExport(home, {
     destination: {
       type: 'HTTP',
       config: { url: 'https://example.com/', token: planted.of_destination },

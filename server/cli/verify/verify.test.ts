@@ -48,7 +48,7 @@ test('what is wrong with one export keeps no other from being compared', async (
   await harness.deps.db.run(
     sql`UPDATE batch_exports SET destination_type = 'Punchcards' WHERE id = ${unknown}`,
   );
-  await newExport(harness, home, {
+  await newExport(home, {
     name: 'new',
     paused: true,
     destination: {

@@ -177,7 +177,7 @@ test('a run that had counted what is erased begins anew', async () => {
   const { db } = world.harness.deps;
   const home = await world.harness.newOrganization();
   await send(home, [{ event: 'e', distinct_id: 'frank' }]);
-  const { id } = await newExport(world.harness, home);
+  const { id } = await newExport(home);
   const run = crypto.randomUUID();
   await db.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
@@ -215,7 +215,7 @@ test('what is asked wrongly is 400, and what cannot be rewritten is listed', asy
     assert.deepEqual([answer.status, answer.body['attr']], [400, attr]);
   }
   const member = await harness.newMember(home.organization.id, 1);
-  const refused = await ask({ ...home, key: member.key }, 'POST', 'erasures/', {
+  const refused = await member.ask('POST', `/api/projects/${home.project.id}/erasures/`, {
     distinct_ids: ['grace'],
   });
   assert.equal(refused.status, 403);

@@ -15,7 +15,7 @@ import { aroundTests } from '../../../test/around_tests.ts';
 
 let db: Database;
 let home: TestOrganization;
-const harness = aroundTests(
+aroundTests(
   () => openHarness({ clickhouse: false }),
   async (opened) => {
     ({ db } = opened.deps);
@@ -64,7 +64,7 @@ function assertSameArea(found: Rectangle[], wanted: Rectangle[]): void {
 }
 
 test('a long ledger moves to pages, and a run reads and writes those near it alone', async () => {
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   const ledger = { batch_export_id: id, revision: 1 };
   await db.transaction((tx) => addDelivered(tx, [{ ...ledger, selection: long.slice(0, 10) }]));
   assert.deepEqual(await pagesOf(id), { pages: 0, is_null: false });
@@ -109,7 +109,7 @@ test('a ledger in pages holds what the same runs leave in one of a piece', async
     );
   await fc.assert(
     fc.asyncProperty(fc.array(base, { minLength: 1, maxLength: 5 }), async (bases) => {
-      const { id } = await newExport(harness, home);
+      const { id } = await newExport(home);
       const ledger = { batch_export_id: id, revision: 1 };
       let expected = unionOf(long.filter((_, at) => at % 3 !== 0));
       await db.transaction((tx) => addDelivered(tx, [{ ...ledger, selection: expected }]));

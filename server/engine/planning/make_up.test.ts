@@ -38,7 +38,7 @@ const runsOf = (exportId: string) =>
  */
 async function newLateExport(): Promise<{ home: TestOrganization; id: string; from: number }> {
   const home = await harness.newOrganization();
-  const { id } = (await newExport(harness, home)) as { id: string };
+  const { id } = (await newExport(home)) as { id: string };
   const from = Math.floor(Date.now() / hour) * hour - hour;
   await fillEvents(harness.deps.clickhouse, {
     team_id: home.project.id,
@@ -75,8 +75,7 @@ test(
   async () => {
     const home = await harness.newOrganization();
     const due = new Date(Math.floor(Date.now() / hour) * hour).toISOString();
-    for (let number = 0; number < 3; number += 1)
-      await newExport(harness, home, { name: `Due ${number}` });
+    for (let number = 0; number < 3; number += 1) await newExport(home, { name: `Due ${number}` });
     await harness.deps.db.run(
       sql`UPDATE batch_exports SET planned_until = ${due}::timestamptz - interval '1 hour',
       next_run_at = ${due} WHERE team_id = ${home.project.id}`,
@@ -114,7 +113,7 @@ test('backfills that have enough under way do not keep another project from its 
     SELECT gen_random_uuid(), backfill.batch_export_id, ${busy.project.id}, 1, backfill.id,
       gen_random_uuid(), 'Starting', '2026-01-01', '2026-01-02', '[]'
       FROM backfill, generate_series(1, 5)`);
-  const { id } = await newExport(harness, other);
+  const { id } = await newExport(other);
   await harness.deps.db.transaction((tx) =>
     startBackfill(tx, id, { from: 0, to: hour, by: 'timestamp', mode: 'missing' }, 0),
   );
@@ -199,7 +198,7 @@ test('an export that cannot be planned keeps no other of its project from it', a
   const from = Math.floor(Date.now() / hour) * hour - hour;
   const ids: string[] = [];
   for (let count = 0; count < 3; count += 1)
-    ids.push(((await newExport(harness, home)) as { id: string }).id);
+    ids.push(((await newExport(home)) as { id: string }).id);
   await harness.deps.db.run(
     sql`UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()},
       next_run_at = ${new Date(from + hour).toISOString()} WHERE id = ANY (${ids}::uuid[])`,

@@ -96,7 +96,7 @@ test(
     const intervals = inDepth(2_100, 4_000);
     const late = intervals - 50;
     const home = await newProject([7, late]);
-    const created = await newExport(harness, home, { paused: true });
+    const created = await newExport(home, { paused: true });
     const started = await begin(home, created.id, intervals);
     assert.equal(started.plan?.runs_with_records, 2);
     assert.match(
@@ -141,7 +141,7 @@ test(
 
 test('a backfill over what is delivered says where the rows are, and repeats none', async () => {
   const home = await newProject([1, 2, 30]);
-  const created = await newExport(harness, home, { paused: true });
+  const created = await newExport(home, { paused: true });
   await finish(home, created.id, (await begin(home, created.id, 20)).id);
   const again = await begin(home, created.id, 40);
   assert.match(again.detail, /5 rows in 1 of its 40 runs .+ 10 rows of the range were left out/);
@@ -156,12 +156,12 @@ test('a backfill over what is delivered says where the rows are, and repeats non
 
 test('of a query only what no row can come of is passed over', async () => {
   const home = await newProject([1]);
-  const rows = await newExport(harness, home, {
+  const rows = await newExport(home, {
     paused: true,
     custom_query: "SELECT uuid, event FROM events WHERE event != 'nothing'",
   });
   assert.equal(await finish(home, rows.id, (await begin(home, rows.id, 3)).id), 1);
-  const sums = await newExport(harness, home, {
+  const sums = await newExport(home, {
     paused: true,
     custom_query: 'SELECT count() AS events FROM events',
   });
@@ -173,7 +173,7 @@ test('of a query only what no row can come of is passed over', async () => {
 
 test('where rows are everywhere, few runs are open at a time, and a cancel ends it', async () => {
   const home = await newProject([0], 12);
-  const created = await newExport(harness, home, { paused: true });
+  const created = await newExport(home, { paused: true });
   const { id } = await begin(home, created.id, 500);
   while ((await advanceBackfills(engine)) > 0);
   const runs = await runsOf(id);

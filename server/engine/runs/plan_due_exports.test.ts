@@ -32,7 +32,7 @@ const runsOf = (id: string) =>
 
 /** An export whose first hour of 2026 is due, and nothing after it. */
 async function newDue(home: TestOrganization, body: Record<string, unknown> = {}): Promise<string> {
-  const { id } = (await newExport(harness, home, body)) as { id: string };
+  const { id } = (await newExport(home, body)) as { id: string };
   const due = new Date(from + hour_ms).toISOString();
   await harness.deps.db.run(sql`
     UPDATE batch_exports SET planned_until = ${new Date(from).toISOString()}, next_run_at = ${due},
@@ -97,7 +97,7 @@ test('a run without rows is completed as it is planned, as a worker would end it
   const home = await harness.newOrganization();
   const body = { destination: { type: 'File', config: { prefix: 'empty' } } };
   const id = await newDue(home, body);
-  const { id: worked } = (await newExport(harness, home, body)) as { id: string };
+  const { id: worked } = (await newExport(home, body)) as { id: string };
   const claimed = await claimRun(
     harness.deps.db,
     await insertRunRow(harness, worked, { hour: 0 }),
@@ -146,7 +146,7 @@ test('a run without rows is completed as it is planned, as a worker would end it
 
 test('what comes in while the source is asked belongs to a later interval', async () => {
   const home = await harness.newOrganization();
-  const { id } = (await newExport(harness, home)) as { id: string };
+  const { id } = (await newExport(home)) as { id: string };
   // The end of the interval is now, so nothing but the promise to ingestion keeps it final.
   await harness.deps.db.run(sql`
     UPDATE batch_exports SET planned_until = clock_timestamp() - interval '1 hour',

@@ -28,7 +28,7 @@ const harness = aroundTests(
 );
 
 async function newTaken(exportId?: string, hour = 0): Promise<ClaimedRun> {
-  const id = exportId ?? ((await newExport(harness, home)) as { id: string }).id;
+  const id = exportId ?? ((await newExport(home)) as { id: string }).id;
   return (await claimRun(
     harness.deps.db,
     await insertRunRow(harness, id, { hour }),

@@ -12,7 +12,7 @@ test('old lines and empty runs go; receipts, failures and the first run stay', a
   const { db } = harness.deps;
   const home = await harness.newOrganization();
   const [kept, deleted, open] = await Promise.all(
-    ['kept', 'deleted', 'open'].map((name) => newExport(harness, home, { name })),
+    ['kept', 'deleted', 'open'].map((name) => newExport(home, { name })),
   );
   const runs = new Map<string, string>();
   for (const [hour, what, status, total] of [

@@ -59,7 +59,7 @@ test(
     const to = first_hour_at + 3_600_000;
     await fillEvents(clickhouse, { team_id: home.project.id, events, from: first_hour_at, to });
     const config = { prefix: 'killed', file_format: 'JSONLines', max_file_size_mb: 1 };
-    const { id } = await newExport(harness, home, { destination: { type: 'File', config } });
+    const { id } = await newExport(home, { destination: { type: 'File', config } });
     const ask = async (method: string, path: string, body?: unknown) => {
       const sent = { key: home.key, ...(body === undefined ? {} : { body }) };
       return (await harness.request(method, `${projectBase(home)}${id}/${path}`, sent)).body;

@@ -39,7 +39,7 @@ async function newRun(
   worker: string,
 ): Promise<{ run: ClaimedRun; prefix: string }> {
   const prefix = randomUUID();
-  const { id } = await newExport(harness, home, {
+  const { id } = await newExport(home, {
     destination: { type: 'File', config: { prefix, max_file_size_mb: 1 } },
   });
   const runId = await engine.db.transaction((tx) =>

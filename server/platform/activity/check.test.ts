@@ -14,15 +14,11 @@ let now = Date.parse('2026-03-01T12:00:00.000Z');
 
 const check = () => checkChains(harness.deps);
 const rename = (home: TestOrganization, name: string) =>
-  harness.request('PATCH', `/api/organizations/${home.organization.id}/`, {
-    key: home.key,
-    body: { name },
-  });
+  home.ask('PATCH', `/api/organizations/${home.organization.id}/`, { name });
 const chainOf = async (home: TestOrganization) => {
-  const answer = await harness.request(
+  const answer = await home.ask(
     'GET',
     `/api/organizations/${home.organization.id}/activity/chain/`,
-    { key: home.key },
   );
   assert.equal(answer.status, 200, answer.text);
   return answer.body;

@@ -114,11 +114,12 @@ for (const [way, query, status, changes, entries] of cases) {
 
 test('a repeat under the same Idempotency-Key records nothing more', async () => {
   const ask = () =>
-    harness.request('POST', `/api/organizations/${home.organization.id}/once/`, {
-      key: home.key,
-      body: {},
-      headers: { 'idempotency-key': 'the-same' },
-    });
+    home.ask(
+      'POST',
+      `/api/organizations/${home.organization.id}/once/`,
+      {},
+      { 'idempotency-key': 'the-same' },
+    );
   const { entries } = await verifyActivity(harness.deps.db, harness.deps.secrets);
   for (let count = 0; count < 3; count += 1) assert.equal((await ask()).status, 200);
   assert.equal((await verifyActivity(harness.deps.db, harness.deps.secrets)).entries, entries + 1);
@@ -127,9 +128,7 @@ test('a repeat under the same Idempotency-Key records nothing more', async () =>
 test('requests that race leave one entry each, without gaps', async () => {
   const { entries } = await verifyActivity(harness.deps.db, harness.deps.secrets);
   const url = `/api/organizations/${home.organization.id}/once/`;
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, () => harness.request('POST', url, { key: home.key, body: {} })),
-  );
+  const answers = await Promise.all(Array.from({ length: 20 }, () => home.ask('POST', url, {})));
   assert.ok(answers.every(({ status }) => status === 200));
   assert.deepEqual(await verifyActivity(harness.deps.db, harness.deps.secrets), {
     entries: entries + 20,

@@ -60,7 +60,7 @@ test('the list of error codes is sorted and has no code twice', () => {
 });
 
 test('a method that a path lacks is 405 with Allow; OPTIONS and HEAD answer', async () => {
-  const wrong = await harness.request('DELETE', list, { key: own.key });
+  const wrong = await own.ask('DELETE', list);
   assert.equal(wrong.status, 405);
   assert.equal(wrong.headers['allow'], 'GET, HEAD, POST, OPTIONS');
   const options = await harness.request('OPTIONS', ownPath());
@@ -69,10 +69,7 @@ test('a method that a path lacks is 405 with Allow; OPTIONS and HEAD answer', as
   const odd = { headers: { 'content-type': 'nonsense' }, body: '{}' };
   assert.equal((await harness.request('OPTIONS', ownPath(), odd)).status, 204);
   assert.equal((await harness.request('PUT', list, odd)).status, 405);
-  const [head, get] = [
-    await harness.request('HEAD', ownPath(), { key: own.key }),
-    await harness.request('GET', ownPath(), { key: own.key }),
-  ];
+  const [head, get] = [await own.ask('HEAD', ownPath()), await own.ask('GET', ownPath())];
   assert.equal(head.status, 200);
   assert.equal(head.text, '');
   assert.equal(head.headers['etag'], get.headers['etag']);
@@ -115,7 +112,7 @@ test('the order of checks: key, scope, membership, level, body, rule', async () 
 test('a stranger sees exactly what an unknown id shows', async () => {
   const stranger = await harness.newOrganization();
   const plain = async (path: string) => {
-    const { body, status } = await harness.request('GET', path, { key: stranger.key });
+    const { body, status } = await stranger.ask('GET', path);
     return { status, body: { ...body, request_id: '' } };
   };
   assert.deepEqual(

@@ -166,7 +166,7 @@ test('a connection on which nothing came does not hold up a server that stops', 
 });
 
 test('metrics name routes, never what callers sent', async () => {
-  await harness.request('GET', ownPath(), { key: own.key });
+  await own.ask('GET', ownPath());
   const { text } = await harness.request('GET', '/metrics');
   assert.match(text, /route="\/api\/organizations\/:id\/"/);
   assert.doesNotMatch(text, new RegExp(own.organization.id));

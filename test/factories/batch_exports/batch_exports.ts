@@ -24,15 +24,8 @@ export const attrsOf = (answer: Answer): string[] =>
     .toSorted();
 
 /** Creates an export through the API and gives its body. */
-export async function newExport(
-  harness: Harness,
-  home: TestOrganization,
-  body: Record<string, unknown> = {},
-) {
-  const created = await harness.request('POST', projectBase(home), {
-    key: home.key,
-    body: { ...noop_export, ...body },
-  });
+export async function newExport(home: TestOrganization, body: Record<string, unknown> = {}) {
+  const created = await home.ask('POST', projectBase(home), { ...noop_export, ...body });
   assert.equal(created.status, 201, created.text);
   return created.body;
 }

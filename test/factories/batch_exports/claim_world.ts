@@ -49,7 +49,7 @@ export async function openClaimWorld(harness: Harness): Promise<ClaimWorld> {
   for (let count = 0; count < 3; count += 1) {
     const home = await harness.newOrganization();
     exports.push({
-      id: ((await newExport(harness, home)) as { id: string }).id,
+      id: ((await newExport(home)) as { id: string }).id,
       team_id: home.project.id,
     });
   }

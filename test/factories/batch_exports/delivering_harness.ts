@@ -116,17 +116,14 @@ export async function withEvents(
 ) {
   const home = await harness.newOrganization();
   await insertEvents(harness, home);
-  const created = await newExport(harness, home, {
+  const created = await newExport(home, {
     destination: { type: 'File', config: { prefix } },
     ...body,
   });
   const url = `${projectBase(home)}${created.id}/`;
-  const get = (path: string) => harness.request('GET', `${url}${path}`, { key: home.key });
+  const get = (path: string) => home.ask('GET', `${url}${path}`);
   const send = (method: string, path: string, sent?: unknown) =>
-    harness.request(method, `${url}${path}`, {
-      key: home.key,
-      ...(sent === undefined ? {} : { body: sent }),
-    });
+    home.ask(method, `${url}${path}`, sent);
   return { home, created, get, send };
 }
 

@@ -36,7 +36,7 @@ export const runOf = async (id: string): Promise<Run> =>
 
 /** The id of a new export. */
 export const exportOf = async (home: TestOrganization, body: Record<string, unknown> = {}) =>
-  ((await newExport(harness, home, body)) as { id: string }).id;
+  ((await newExport(home, body)) as { id: string }).id;
 
 /** Status of a run, and whether it is for a worker. */
 export const statusOf = async (id: string) =>

@@ -131,7 +131,7 @@ async function scheduled(
   harness: Harness,
   { home, body, hours }: { home: TestOrganization; body: Record<string, unknown>; hours: number },
 ) {
-  const { id } = await newExport(harness, home, body);
+  const { id } = await newExport(home, body);
   const end_at = `2026-01-01T0${hours}:00:00Z`;
   await harness.deps.db.run(sql`
     UPDATE batch_exports SET planned_until = '2026-01-01T00:00:00Z',
@@ -139,12 +139,8 @@ async function scheduled(
   const url = `${projectBase(home)}${id}/`;
   return {
     id: id as string,
-    get: (path: string) => harness.request('GET', `${url}${path}`, { key: home.key }),
-    send: (method: string, path: string, sent?: unknown) =>
-      harness.request(method, `${url}${path}`, {
-        key: home.key,
-        ...(sent === undefined ? {} : { body: sent }),
-      }),
+    get: (path: string) => home.ask('GET', `${url}${path}`),
+    send: (method: string, path: string, sent?: unknown) => home.ask(method, `${url}${path}`, sent),
   };
 }
 

@@ -10,10 +10,7 @@ import type { DeliveringHarness } from '../batch_exports/delivering_harness.ts';
 /** What tests of erasures ask a harness for; what is exported needs one that delivers. */
 export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
   const ask = (home: TestOrganization, method: string, path: string, body?: object) =>
-    opened().harness.request(method, `/api/projects/${home.project.id}/${path}`, {
-      key: home.key,
-      ...(body === undefined ? {} : { body }),
-    });
+    home.ask(method, `/api/projects/${home.project.id}/${path}`, body);
   const send = async (home: TestOrganization, events: object[]) =>
     (await ask(home, 'POST', 'events/', { events })).body;
 
@@ -28,7 +25,7 @@ export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
     prefix: string,
     { model = 'events', range = lately(), include_events = [] as string[] } = {},
   ) {
-    const { id } = await newExport(opened().harness, home, {
+    const { id } = await newExport(home, {
       model,
       destination: { type: 'File', config: { prefix, include_events } },
     });

@@ -13,7 +13,7 @@ export type TestDirectory = TestOrganization & {
   /** Where people manage it. */
   url: string;
   /** Asks as the directory does; `path` is what comes behind its base URL. */
-  ask(method: string, path: string, body?: unknown, token?: string): Promise<Answer>;
+  scim(method: string, path: string, body?: unknown, token?: string): Promise<Answer>;
   /** Provisions a person with such a name of their address; fails for another status than 201. */
   provision(name: string, more?: object): Promise<Resource>;
   /** A person's level in the organization; undefined: they are no member. */
@@ -30,15 +30,15 @@ export async function newDirectory(
   const own = home ?? (await harness.newOrganization());
   const name = `d${randomUUID().slice(0, 8)}.example`;
   const base = `/api/organizations/${own.organization.id}/domains/`;
-  const claimed = await harness.request('POST', base, { key: own.key, body: { domain: name } });
+  const claimed = await own.ask('POST', base, { domain: name });
   const domain = claimed.body as DomainRow;
   await harness.deps.db.run(sql`UPDATE domains SET state = 'verified' WHERE id = ${domain.id}`);
   const url = `${base}${domain.id}/scim/`;
-  const { body } = await harness.request('POST', `${url}token/`, { key: own.key, body: {} });
-  const ask: TestDirectory['ask'] = (method, path, sent, token = body.token) =>
+  const { body } = await own.ask('POST', `${url}token/`, {});
+  const scim: TestDirectory['scim'] = (method, path, sent, token = body.token) =>
     harness.request(method, `/scim/v2/${domain.id}${path}`, {
       key: token,
-      ...(sent === undefined ? {} : { body: sent }),
+      body: sent,
       headers: { 'content-type': 'application/scim+json; charset=utf-8' },
     });
   return {
@@ -46,9 +46,9 @@ export async function newDirectory(
     domain,
     url,
     token: body.token,
-    ask,
+    scim,
     provision: async (local, more = {}) => {
-      const answer = await ask('POST', '/Users', { userName: `${local}@${name}`, ...more });
+      const answer = await scim('POST', '/Users', { userName: `${local}@${name}`, ...more });
       if (answer.status !== 201) throw new Error(`${answer.status} ${answer.text}`);
       return answer.body as Resource;
     },

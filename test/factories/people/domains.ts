@@ -96,8 +96,7 @@ export async function openDomainWorld(
       send(201, 'POST', domainsPath(home), home, { domain }),
     verify: (home, domain) => send(200, 'POST', `${domainsPath(home, domain)}verify/`, home),
     read: (home, domain) => send(200, 'GET', domainsPath(home, domain), home),
-    change: (home, domain, body) =>
-      harness.request('PATCH', domainsPath(home, domain), { key: home.key, body }),
+    change: (home, domain, body) => home.ask('PATCH', domainsPath(home, domain), body),
     mailed: (address, subject, count) => mailed(relay, { address, subject, count }),
     close: async () => {
       await harness.close();

@@ -8,12 +8,8 @@ export type InviteLink = { id: string; token: string; target_email: string };
 type Sent = { key?: string; headers?: Record<string, string> };
 
 /** The members of an organization: address and level, newest first. */
-export async function membersOf(harness: Harness, home: TestOrganization) {
-  const { body } = await harness.request(
-    'GET',
-    `/api/organizations/${home.organization.id}/members/`,
-    { key: home.key },
-  );
+export async function membersOf(home: TestOrganization) {
+  const { body } = await home.ask('GET', `/api/organizations/${home.organization.id}/members/`);
   return body.results.map((one: any) => [one.user.email, one.level]);
 }
 
@@ -42,15 +38,14 @@ export function acceptInvite(
 
 /** Invites somebody to the organization, by default an address that nobody has. */
 export async function newInvite(
-  harness: Harness,
   home: TestOrganization,
   fields: Record<string, unknown> = {},
 ): Promise<InviteLink> {
   const body = { target_email: `${randomUUID()}@example.com`, ...fields };
-  const answer = await harness.request(
+  const answer = await home.ask(
     'POST',
     `/api/organizations/${home.organization.id}/invites/`,
-    { key: home.key, body },
+    body,
   );
   assert.equal(answer.status, 201);
   return {
@@ -71,5 +66,5 @@ export async function invitedAccount(
       WHERE id = ${own.user.id}`,
   );
   const target_email = own.user.email.toUpperCase();
-  return { home, own, link: await newInvite(harness, home, { target_email, level: 8 }) };
+  return { home, own, link: await newInvite(home, { target_email, level: 8 }) };
 }

@@ -14,10 +14,10 @@ import {
   session_lifetime_ms,
 } from '../../../server/platform/http/caller/session.ts';
 
-/** One person in an organization of their own test. */
-export type Member = { user: UserRow; key: string };
-/** An organization of one test with its project, and a caller in it. */
-export type TestOrganization = Member & {
+/** A person and a key of theirs. */
+export type Caller = { user: UserRow; key: string };
+/** An organization with its project, and a caller in it. */
+export type OwnOrganization = Caller & {
   organization: OrganizationRow;
   project: { id: number; uuid: string; api_token: string };
 };
@@ -65,7 +65,7 @@ export async function newMember(
   organization_id: string,
   level: number,
   scopes: string[] = ['*'],
-): Promise<Member> {
+): Promise<Caller> {
   const user = await newUser(deps);
   await deps.db.run(
     sql`INSERT INTO members (id, organization_id, user_id, level)
@@ -78,7 +78,7 @@ export async function newMember(
 export async function newOrganization(
   deps: Deps,
   options: { level?: 1 | 8 | 15; scopes?: string[]; name?: string } = {},
-): Promise<TestOrganization> {
+): Promise<OwnOrganization> {
   const owner = await newUser(deps);
   const organization = await deps.db.transaction((tx) =>
     insertOrganization(tx, { name: options.name ?? 'Test' }, owner.id),

@@ -81,7 +81,7 @@ export function openBrowser(harness: Harness, cookie?: string): TestBrowser {
     ask: async (method, path, body, headers = {}) => {
       const answer = await harness.request(method, path, {
         headers: { ...(kept === undefined ? {} : { cookie: kept }), ...headers },
-        ...(body === undefined ? {} : { body }),
+        body,
       });
       const set = setCookieOf(answer);
       if (set !== undefined) kept = /=;/.test(set) ? undefined : set.split(';')[0];

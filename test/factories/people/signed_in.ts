@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict';
-import type { Answer, Harness, TestOrganization } from '../../harness.ts';
+import type { Harness, TestOrganization } from '../../harness.ts';
 
 /** Where a person manages their keys. */
 export const list_of_keys = '/api/personal_api_keys/';
 
-/** A person in an organization of their own, and their signed-in browser. */
-export type Person = TestOrganization & {
-  ask(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers?: Record<string, string>,
-  ): Promise<Answer>;
-};
+/** A person in an organization of their own, who asks by their signed-in browser. */
+export type Person = TestOrganization;
 
 /** Creates a person, the owner of a fresh organization, and signs them in. */
 export async function newPerson(harness: Harness): Promise<Person> {
@@ -21,7 +14,7 @@ export async function newPerson(harness: Harness): Promise<Person> {
   const ask: Person['ask'] = (method, path, body, headers = {}) =>
     harness.request(method, path, {
       headers: { cookie, ...headers },
-      ...(body === undefined ? {} : { body }),
+      body,
     });
   return { ...home, ask };
 }

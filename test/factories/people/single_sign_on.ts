@@ -86,29 +86,22 @@ async function newHome(
   await harness.deps.db.run(sql`DELETE FROM users WHERE email LIKE ${`%@${name}`}`);
   const organization = await harness.newOrganization();
   const base = `/api/organizations/${organization.organization.id}/domains/`;
-  const claimed = await harness.request('POST', base, {
-    key: organization.key,
-    body: { domain: name },
-  });
+  const claimed = await organization.ask('POST', base, { domain: name });
   await harness.deps.db.run(
     sql`UPDATE domains SET state = 'verified' WHERE id = ${claimed.body.id}`,
   );
-  const changed = await harness.request('PATCH', `${base}${claimed.body.id}/`, {
-    key: organization.key,
-    body: { ...saml_fields, ...fields },
+  const changed = await organization.ask('PATCH', `${base}${claimed.body.id}/`, {
+    ...saml_fields,
+    ...fields,
   });
   assert.equal(changed.status, 200, changed.text);
   return { ...organization, domain: changed.body as DomainRow };
 }
 
 /** Changes the domain's settings as its owner. */
-export async function changeDomain(
-  { harness }: SingleSignOnWorld,
-  home: Home,
-  body: unknown,
-): Promise<void> {
+export async function changeDomain(home: Home, body: unknown): Promise<void> {
   const path = `/api/organizations/${home.organization.id}/domains/${home.domain.id}/`;
-  const changed = await harness.request('PATCH', path, { key: home.key, body });
+  const changed = await home.ask('PATCH', path, body);
   assert.equal(changed.status, 200, changed.text);
 }
 

@@ -31,8 +31,7 @@ export const ask = (
   path: string,
   body?: unknown,
   key = home.key,
-): Promise<Answer> =>
-  harness.request(method, path, { key, ...(body === undefined ? {} : { body }) });
+): Promise<Answer> => harness.request(method, path, { key, body });
 
 /** What a refusal says of its reason. */
 export const faultOf = ({ status, body }: Answer) => [status, body.attr, body.code];

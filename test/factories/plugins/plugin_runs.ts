@@ -42,7 +42,7 @@ export const taken = (count: number) =>
     throw new Error(`${String(error)} ${target.taken.length} came. ${lines}`);
   });
 
-const read = async (url: string) => (await harness.request('GET', url, { key: home.key })).body;
+const read = async (url: string) => (await home.ask('GET', url)).body;
 
 /** The config, as soon as it was disabled. */
 export const stopped = (url: string) =>

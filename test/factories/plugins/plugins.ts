@@ -84,10 +84,7 @@ export async function writtenPlugin(
   files: Record<string, string> = packageFiles(collection),
 ): Promise<{ id: number; url: string }> {
   const base = collectionUrl(home, collection);
-  const created = await harness.request('POST', base, {
-    key: home.key,
-    body: { plugin_type: 'source', name: 'Written' },
-  });
+  const created = await home.ask('POST', base, { plugin_type: 'source', name: 'Written' });
   const { id } = created.body;
   const text = files['plugin.json'];
   const { name: _name, ...manifest } = JSON.parse(text ?? '{}') as { name?: string };

@@ -106,14 +106,13 @@ export async function enabledPlugin(
     allowed_hosts: settings.allowed_hosts ?? ['127.0.0.1'],
     order: settings.order ?? 0,
   };
-  const answer = await harness.request('POST', list, { key: home.key, body });
+  const answer = await home.ask('POST', list, body);
   if (answer.status !== 201) throw new Error(`The plugin could not be enabled: ${answer.text}`);
   return { plugin: url, url: `${list}${answer.body.id}/`, id: answer.body.id };
 }
 
 /** Sends so many events in one request. */
 export async function sendEvents(
-  harness: Harness,
   home: TestOrganization,
   count: number,
   event = 'sent',
@@ -124,10 +123,7 @@ export async function sendEvents(
     distinct_id: `person-${number % 10}`,
     properties: { number },
   }));
-  const answer = await harness.request('POST', `/api/projects/${home.project.id}/events/`, {
-    key: home.key,
-    body: { events },
-  });
+  const answer = await home.ask('POST', `/api/projects/${home.project.id}/events/`, { events });
   if (answer.status !== 200) throw new Error(`The events were not taken: ${answer.text}`);
 }
 
@@ -166,12 +162,8 @@ export function assertTaken(
 }
 
 /** The lines of a config's log, oldest first, as `LEVEL message`. */
-export async function logLines(
-  harness: Harness,
-  home: TestOrganization,
-  url: string,
-): Promise<string[]> {
-  const answer: Answer = await harness.request('GET', `${url}logs/?limit=1000`, { key: home.key });
+export async function logLines(home: TestOrganization, url: string): Promise<string[]> {
+  const answer: Answer = await home.ask('GET', `${url}logs/?limit=1000`);
   return answer.body.results
     .map(({ level, message }: { level: string; message: string }) => `${level} ${message}`)
     .toReversed();

@@ -14,11 +14,12 @@ const range = { start_at: '2026-01-01T00:30:00+00:00', end_at: '2026-01-01T05:00
 
 test('a backfill answers the export with itself beside it, is listed and cancelled', async () => {
   const home = await harness.newOrganization({ level: 1 });
-  const created = await newExport(harness, home, { paused: true });
+  const created = await newExport(home, { paused: true });
   const url = `${projectBase(home)}${created.id}/`;
-  const started = await harness.request('POST', `${url}backfill/`, {
-    key: home.key,
-    body: { ...range, name: 'ignored', interval: 7 },
+  const started = await home.ask('POST', `${url}backfill/`, {
+    ...range,
+    name: 'ignored',
+    interval: 7,
   });
   assert.equal(started.status, 200, started.text);
   const {
@@ -50,13 +51,13 @@ test('a backfill answers the export with itself beside it, is listed and cancell
   });
   assert.ok(created_at !== null && last_updated_at !== null);
   const { plan: _plan, ...second } = (
-    await harness.request('POST', `${organizationBase(home)}${created.id}/backfill/`, {
-      key: home.key,
-      body: { ...range, mode: 'all' },
+    await home.ask('POST', `${organizationBase(home)}${created.id}/backfill/`, {
+      ...range,
+      mode: 'all',
     })
   ).body.backfill;
   for (const base of [projectBase(home), organizationBase(home)]) {
-    const list = await harness.request('GET', `${base}${created.id}/backfills/`, { key: home.key });
+    const list = await home.ask('GET', `${base}${created.id}/backfills/`);
     assert.deepEqual(list.body, {
       count: 2,
       next: null,
@@ -64,43 +65,29 @@ test('a backfill answers the export with itself beside it, is listed and cancell
       results: [second, backfill],
     });
     assert.deepEqual(
-      (await harness.request('GET', `${base}${created.id}/backfills/${id}/`, { key: home.key }))
-        .body,
+      (await home.ask('GET', `${base}${created.id}/backfills/${id}/`)).body,
       backfill,
     );
   }
   const list = { key: home.key, body: [] };
   assert.equal((await harness.request('POST', `${url}backfills/${id}/cancel/`, list)).status, 400);
-  const cancelled = await harness.request('POST', `${url}backfills/${id}/cancel/`, {
-    key: home.key,
-  });
+  const cancelled = await home.ask('POST', `${url}backfills/${id}/cancel/`);
   assert.deepEqual([cancelled.status, cancelled.body.status], [200, 'Cancelled']);
+  assert.equal((await home.ask('POST', `${url}backfills/${id}/cancel/`)).status, 409);
+  const other = await newExport(home);
   assert.equal(
-    (await harness.request('POST', `${url}backfills/${id}/cancel/`, { key: home.key })).status,
-    409,
-  );
-  const other = await newExport(harness, home);
-  assert.equal(
-    (
-      await harness.request('GET', `${projectBase(home)}${other.id}/backfills/${id}/`, {
-        key: home.key,
-      })
-    ).status,
+    (await home.ask('GET', `${projectBase(home)}${other.id}/backfills/${id}/`)).status,
     404,
   );
   assert.equal(
-    (
-      await harness.request('POST', `${projectBase(home)}${other.id}/backfills/${id}/cancel/`, {
-        key: home.key,
-      })
-    ).status,
+    (await home.ask('POST', `${projectBase(home)}${other.id}/backfills/${id}/cancel/`)).status,
     404,
   );
 });
 
 test('wrong ranges of a backfill are 400', async () => {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home);
+  const created = await newExport(home);
   const soon = (minutes: number) =>
     new Date(Date.parse(created.created_at) + minutes * 60_000).toISOString();
   const cases: [unknown, string[]][] = [
@@ -126,55 +113,41 @@ test('wrong ranges of a backfill are 400', async () => {
   ];
   for (const base of [projectBase(home), organizationBase(home)]) {
     for (const [body, expected] of cases) {
-      const answer = await harness.request('POST', `${base}${created.id}/backfill/`, {
-        key: home.key,
-        ...(body === undefined ? {} : { body }),
-      });
+      const answer = await home.ask('POST', `${base}${created.id}/backfill/`, body);
       assert.equal(answer.status, 400, `${JSON.stringify(body)}: ${answer.text}`);
       assert.deepEqual(attrsOf(answer), expected, JSON.stringify(body));
     }
   }
   assert.equal(
-    (
-      await harness.request('GET', `${projectBase(home)}${created.id}/backfills/`, {
-        key: home.key,
-      })
-    ).body.count,
+    (await home.ask('GET', `${projectBase(home)}${created.id}/backfills/`)).body.count,
     0,
   );
   assert.equal(
     (
-      await harness.request('POST', `${projectBase(home)}${created.id}/backfill/`, {
-        key: home.key,
-        body: { ...range, end_at: soon(59) },
+      await home.ask('POST', `${projectBase(home)}${created.id}/backfill/`, {
+        ...range,
+        end_at: soon(59),
       })
     ).status,
     200,
   );
-  const dry = await harness.request(
+  const dry = await home.ask(
     'POST',
     `${projectBase(home)}${created.id}/backfill/?validate_only=true`,
-    { key: home.key, body: range },
+    range,
   );
   assert.equal(dry.status, 200);
   assert.equal(
-    (
-      await harness.request('GET', `${projectBase(home)}${created.id}/backfills/`, {
-        key: home.key,
-      })
-    ).body.count,
+    (await home.ask('GET', `${projectBase(home)}${created.id}/backfills/`)).body.count,
     1,
   );
 });
 
 test('a backfill of persons is by their one time, also where nobody says so', async () => {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home, { model: 'persons' });
+  const created = await newExport(home, { model: 'persons' });
   const start = (body: object) =>
-    harness.request('POST', `${projectBase(home)}${created.id}/backfill/`, {
-      key: home.key,
-      body: { ...range, ...body },
-    });
+    home.ask('POST', `${projectBase(home)}${created.id}/backfill/`, { ...range, ...body });
   assert.deepEqual(
     [(await start({})).body.backfill.by, (await start({ by: 'inserted_at' })).body.backfill.by],
     ['inserted_at', 'inserted_at'],
@@ -185,29 +158,22 @@ test('a backfill of persons is by their one time, also where nobody says so', as
 
 test('an export that ended can be created for its backfills, and says no run follows', async () => {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home, {
+  const created = await newExport(home, {
     end_at: '2026-01-02T00:00:00.000000Z',
     paused: true,
   });
   const url = `${projectBase(home)}${created.id}/`;
-  assert.equal((await harness.request('POST', `${url}unpause/`, { key: home.key })).status, 200);
-  const { results } = (await harness.request('GET', `${url}logs/`, { key: home.key })).body;
+  assert.equal((await home.ask('POST', `${url}unpause/`)).status, 200);
+  const { results } = (await home.ask('GET', `${url}logs/`)).body;
   assert.match(results[0].message, /^Unpaused\. No run follows.*move end_at/);
   assert.match(results[1].message, /has no scheduled run.*move end_at, or start a backfill/);
-  assert.equal(
-    (await harness.request('POST', `${url}backfill/`, { key: home.key, body: range })).status,
-    200,
-  );
+  assert.equal((await home.ask('POST', `${url}backfill/`, range)).status, 200);
 });
 
 test('one export has a bounded number of open backfills', async () => {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home);
-  const start = () =>
-    harness.request('POST', `${projectBase(home)}${created.id}/backfill/`, {
-      key: home.key,
-      body: range,
-    });
+  const created = await newExport(home);
+  const start = () => home.ask('POST', `${projectBase(home)}${created.id}/backfill/`, range);
   for (let number = 0; number < 20; number += 1) assert.equal((await start()).status, 200);
   assert.equal((await start()).status, 409);
 });

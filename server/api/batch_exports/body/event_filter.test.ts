@@ -139,9 +139,11 @@ test('what a list may hold, and beside which model', async () => {
     [{ include_events: ['a'] }, { model: 'persons' }, [`${key} invalid_input`]],
   ];
   for (const [config, rest, attrs] of cases) {
-    const answer = await exporting.harness.request('POST', projectBase(home), {
-      key: home.key,
-      body: { name: 'x', interval: 'hour', ...to('wrong', config), ...rest },
+    const answer = await home.ask('POST', projectBase(home), {
+      name: 'x',
+      interval: 'hour',
+      ...to('wrong', config),
+      ...rest,
     });
     assert.equal(answer.status, 400, JSON.stringify(config).slice(0, 100));
     assert.deepEqual(attrsOf(answer), attrs);

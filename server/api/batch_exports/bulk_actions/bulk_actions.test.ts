@@ -8,7 +8,7 @@ import {
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { inDepth } from '../../../../test/depth.ts';
 import { shareHarness } from '../../../../test/harness.ts';
-import type { TestOrganization } from '../../../../test/harness.ts';
+import type { Member, TestOrganization } from '../../../../test/harness.ts';
 import type { BulkActionItem } from './schema.ts';
 import { sweepBulkActions } from './sweep.ts';
 import { workBulkActions } from './work.ts';
@@ -16,10 +16,8 @@ import { workBulkActions } from './work.ts';
 const harness = shareHarness({ clickhouse: false });
 
 const bulkBase = (home: TestOrganization) => `/api/projects/${home.project.id}/bulk_actions/`;
-const post = (home: TestOrganization, path: string, body: unknown) =>
-  harness.request('POST', path, { key: home.key, body });
-const get = async (home: TestOrganization, path: string) =>
-  (await harness.request('GET', path, { key: home.key })).body;
+const post = (caller: Member, path: string, body: unknown) => caller.ask('POST', path, body);
+const get = async (home: TestOrganization, path: string) => (await home.ask('GET', path)).body;
 const work = () => workBulkActions(harness.deps);
 
 /** Runs that failed, one for each hour from 1 January 2026 on. */
@@ -46,7 +44,7 @@ const many = inDepth(250, 5_000);
 
 test('many failed runs are retried, each once, with a result for each', async () => {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   await insertFailed(home, id, many);
   const created = await post(home, `${projectBase(home)}${id}/runs/bulk/`, {
     action: 'retry_runs',
@@ -85,7 +83,7 @@ test('many failed runs are retried, each once, with a result for each', async ()
 
 test('two processes share the work; one that is cut off leaves nothing half done', async () => {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   await insertFailed(home, id, 250);
   const { body } = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
   const url = `${bulkBase(home)}${body.id}/`;
@@ -104,7 +102,7 @@ test('exports are paused, unpaused and deleted, by list or filter', async () => 
   const home = await harness.newOrganization();
   const names = ['One', 'Two', 'Other'];
   const ids: string[] = [];
-  for (const name of names) ids.push((await newExport(harness, home, { name })).id);
+  for (const name of names) ids.push((await newExport(home, { name })).id);
   await post(home, `${projectBase(home)}${ids[0]}/pause/`, {});
   const act = async (body: object) => {
     const created = await post(home, bulkBase(home), body);
@@ -145,14 +143,14 @@ test('exports are paused, unpaused and deleted, by list or filter', async () => 
 
 test('a deletion meanwhile is a result; an abort leaves the rest alone', async () => {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   await insertFailed(home, id, 3);
   const created = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
-  await harness.request('DELETE', `${projectBase(home)}${id}/`, { key: home.key });
+  await home.ask('DELETE', `${projectBase(home)}${id}/`);
   await work();
   const { results } = await get(home, `${bulkBase(home)}${created.body.id}/items/`);
   assert.ok(results.every(({ detail }: BulkActionItem) => detail === 'The export was deleted.'));
-  const other = await newExport(harness, home);
+  const other = await newExport(home);
   await insertFailed(home, other.id, 3);
   const stopped = await post(home, bulkBase(home), { action: 'retry_runs', filter: {} });
   const url = `${bulkBase(home)}${stopped.body.id}/`;
@@ -167,15 +165,14 @@ test('a deletion meanwhile is a result; an abort leaves the rest alone', async (
 
 test('who is no longer an active member has nothing done any more', async () => {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   await insertFailed(home, id, 2);
   for (const leave of [
     (user: number) => sql`DELETE FROM members WHERE user_id = ${user}`,
     (user: number) => sql`UPDATE users SET is_active = false WHERE id = ${user}`,
   ]) {
     const member = await harness.newMember(home.organization.id, 1);
-    const asker = { ...home, key: member.key };
-    const { body } = await post(asker, bulkBase(home), { action: 'retry_runs', filter: {} });
+    const { body } = await post(member, bulkBase(home), { action: 'retry_runs', filter: {} });
     await harness.deps.db.run(leave(member.user.id));
     await work();
     const ended = await get(home, `${bulkBase(home)}${body.id}/`);
@@ -187,7 +184,7 @@ test('who is no longer an active member has nothing done any more', async () => 
 
 test('wrong bodies are 400, what is not there too; nothing of others is reached', async () => {
   const [home, stranger] = [await harness.newOrganization(), await harness.newOrganization()];
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   const run = await insertRunRow(harness, id, { status: 'Failed' });
   for (const [body, attr] of [
     [{ action: 'retry_runs' }, 'filter'],

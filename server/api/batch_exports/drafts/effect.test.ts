@@ -13,13 +13,9 @@ const destination = { type: 'File', config: { prefix: 'here' } };
 
 test('what a change would mean is said and counted, and nothing is changed', async () => {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home, { destination });
+  const created = await newExport(home, { destination });
   const ask = (body: unknown, headers = {}) =>
-    harness.request('POST', `${projectBase(home)}${created.id}/effect/`, {
-      key: home.key,
-      body,
-      headers,
-    });
+    home.ask('POST', `${projectBase(home)}${created.id}/effect/`, body, headers);
   const elsewhere = { destination: { config: { prefix: 'there' } } };
   assert.deepEqual((await ask(elsewhere)).body, {
     starts_anew: true,
@@ -51,8 +47,6 @@ test('what a change would mean is said and counted, and nothing is changed', asy
   const refused = await ask({ destination: { config: { prefix: 1 } } });
   assert.deepEqual([refused.status, refused.body.attr], [400, 'destination__config__prefix']);
   assert.equal((await ask(elsewhere, { 'if-match': '"old"' })).status, 412);
-  const after_all = await harness.request('GET', `${projectBase(home)}${created.id}/`, {
-    key: home.key,
-  });
+  const after_all = await home.ask('GET', `${projectBase(home)}${created.id}/`);
   assert.deepEqual(after_all.body.destination, created.destination);
 });

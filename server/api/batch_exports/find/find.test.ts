@@ -19,9 +19,9 @@ test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
   const { home, created, get } = await withEvents(harness, 'found');
   const id = created.id as string;
   const other = { destination: { type: 'NoOp', config: { exclude_events: ['event 3'] } } };
-  const excluding = await newExport(harness, home, other);
-  const persons = await newExport(harness, home, { model: 'persons' });
-  const made_later = await newExport(harness, home);
+  const excluding = await newExport(home, other);
+  const persons = await newExport(home, { model: 'persons' });
+  const made_later = await newExport(home);
   await scheduleFrom(harness, id);
   await delivering.startOnce();
   await until(
@@ -38,7 +38,7 @@ test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
     ({ event }: FoundRecord) => event === 'event 3',
   );
   // Created now: its query is asked anew for each record, and the day has thirty.
-  const queried = await newExport(harness, home, {
+  const queried = await newExport(home, {
     custom_query: "SELECT uuid, event FROM events WHERE event != 'event 3'",
   });
   const { body } = await find(`uuid=${record.uuid!.toUpperCase()}`);
@@ -63,10 +63,9 @@ test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
   assert.deepEqual(unknown.body.records, []);
   assert.match(unknown.body.detail, /^No event .* is stored\./);
   const stranger = await harness.newOrganization();
-  const foreign = await harness.request(
+  const foreign = await stranger.ask(
     'GET',
     `/api/projects/${stranger.project.id}/find/?uuid=${record.uuid}`,
-    { key: stranger.key },
   );
   assert.deepEqual(foreign.body.records, []);
 });
@@ -74,23 +73,16 @@ test('a delivered, an excluded, a foreign and an unknown uuid', async () => {
 test('what waits for its slot says when it is planned; a failed run says why', async () => {
   const { harness } = delivering;
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home, { interval: 'week' });
+  const { id } = await newExport(home, { interval: 'week' });
   const uuid = crypto.randomUUID();
-  const sent = await harness.request('POST', `/api/projects/${home.project.id}/events/`, {
-    key: home.key,
-    body: {
-      events: [
-        { uuid, event: 'e', distinct_id: 'x', properties: {}, timestamp: new Date().toISOString() },
-      ],
-    },
+  const sent = await home.ask('POST', `/api/projects/${home.project.id}/events/`, {
+    events: [
+      { uuid, event: 'e', distinct_id: 'x', properties: {}, timestamp: new Date().toISOString() },
+    ],
   });
   assert.equal(sent.status, 200, sent.text);
   const find = async (more = '') =>
-    (
-      await harness.request('GET', `/api/projects/${home.project.id}/find/?uuid=${uuid}${more}`, {
-        key: home.key,
-      })
-    ).body;
+    (await home.ask('GET', `/api/projects/${home.project.id}/find/?uuid=${uuid}${more}`)).body;
   const [waiting]: FoundExport[] = (await find()).records[0].exports;
   assert.equal(waiting!.state, 'waiting');
   assert.match(waiting!.detail, /^Stored at .*; its slot is planned at .*\.$/);
@@ -122,7 +114,7 @@ test('what is asked for has to be whole; an unknown export is 404', async () => 
   const { harness } = delivering;
   const home = await harness.newOrganization();
   const find = (query: string) =>
-    harness.request('GET', `/api/projects/${home.project.id}/find/?${query}`, { key: home.key });
+    home.ask('GET', `/api/projects/${home.project.id}/find/?${query}`);
   for (const [query, attr] of [
     ['', 'uuid'],
     ['uuid=x', 'uuid'],
@@ -140,7 +132,7 @@ test('a person is found by the versions that were stored on the day', async () =
   const home = await harness.newOrganization();
   await harness.deps.db.run(sql`UPDATE projects SET timezone = 'Asia/Tokyo'
     WHERE id = ${home.project.id}`);
-  const { id } = await newExport(harness, home, { model: 'persons', interval: 'day' });
+  const { id } = await newExport(home, { model: 'persons', interval: 'day' });
   const values = [1, 2].map((version) => ({
     team_id: home.project.id,
     distinct_id: 'ada',
@@ -166,10 +158,9 @@ test('a person is found by the versions that were stored on the day', async () =
           inserted_to: Date.parse(to),
         },
       ])}, now() FROM gen_random_uuid() made`);
-  const { body } = await harness.request(
+  const { body } = await home.ask(
     'GET',
     `/api/projects/${home.project.id}/find/?distinct_id=ada&day=2026-01-02`,
-    { key: home.key },
   );
   assert.deepEqual(
     body.records.map(({ model, person_version, exports }: FoundRecord) => [

@@ -24,7 +24,7 @@ test('a search text finds itself and nothing that only looks like it', () => {
 
 async function withLogs() {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home);
+  const created = await newExport(home);
   const run = await insertRunRow(harness, created.id);
   await harness.deps.db.run(
     sql`DELETE FROM batch_export_logs WHERE batch_export_id = ${created.id}`,
@@ -50,7 +50,7 @@ const words = (answer: { body: { results: { message: string }[] } }) =>
 
 test('logs answer the record with its lines beside it, newest first', async () => {
   const { home, created, run, url } = await withLogs();
-  const logs = await harness.request('GET', `${url}logs/`, { key: home.key });
+  const logs = await home.ask('GET', `${url}logs/`);
   const { count, next, previous, results, ...record } = logs.body;
   assert.deepEqual({ ...record, latest_runs: [] }, created);
   assert.deepEqual(
@@ -63,11 +63,7 @@ test('logs answer the record with its lines beside it, newest first', async () =
     message: 'FOUR twoXb',
     run,
   });
-  const ofRun = await harness.request(
-    'GET',
-    `${organizationBase(home)}${created.id}/runs/${run}/logs/`,
-    { key: home.key },
-  );
+  const ofRun = await home.ask('GET', `${organizationBase(home)}${created.id}/runs/${run}/logs/`);
   assert.deepEqual(
     [ofRun.body.id, ofRun.body.batch_export, ofRun.body.count, words(ofRun)],
     [run, created.id, 3, ['FOUR', 'two_b', 'One']],
@@ -93,19 +89,12 @@ test('filters of logs', async () => {
     ['unknown=1', ['FOUR', 'three', 'two_b', 'One', 'zero']],
   ];
   for (const [query, expected] of cases)
-    assert.deepEqual(
-      words(await harness.request('GET', `${url}logs/?${query}`, { key: home.key })),
-      expected,
-      query,
-    );
-  const page = await harness.request('GET', `${url}logs/?limit=2&level=ERROR,INFO,WARNING`, {
-    key: home.key,
-  });
+    assert.deepEqual(words(await home.ask('GET', `${url}logs/?${query}`)), expected, query);
+  const page = await home.ask('GET', `${url}logs/?limit=2&level=ERROR,INFO,WARNING`);
   assert.deepEqual([page.body.count, page.body.previous], [4, null]);
-  const second = await harness.request(
+  const second = await home.ask(
     'GET',
     new URL(page.body.next).pathname + new URL(page.body.next).search,
-    { key: home.key },
   );
   assert.deepEqual([words(second), second.body.next], [['two_b', 'One'], null]);
 });
@@ -129,7 +118,7 @@ test('wrong parameters of logs are 400', async () => {
       'limit=1&limit=2',
       `search=${'x'.repeat(1001)}`,
     ]) {
-      const answer = await harness.request('GET', `${path}?${query}`, { key: home.key });
+      const answer = await home.ask('GET', `${path}?${query}`);
       assert.equal(answer.status, 400, query);
       assert.equal(answer.body.attr, query.split('=')[0], query);
     }

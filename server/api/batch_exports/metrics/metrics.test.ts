@@ -52,11 +52,11 @@ async function insertBackfill(exportId: string): Promise<string> {
 }
 
 const metrics = (home: TestOrganization, id: string, query = '') =>
-  harness.request('GET', `${projectBase(home)}${id}/metrics/${query}`, { key: home.key });
+  home.ask('GET', `${projectBase(home)}${id}/metrics/${query}`);
 
 test('a point for each run, and the same runs by hour and day, backfills apart', async () => {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home);
+  const created = await newExport(home);
   const { id } = created;
   const backfill = await insertBackfill(id);
   const first = await insertRun(created, {
@@ -150,13 +150,10 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
     data_interval_end: '2026-03-09T23:00:00.000000Z',
     runs: { ...hour.runs, open: 1 },
   });
-  const narrow = await harness.request(
+  const narrow = await home.ask(
     'GET',
     `${organizationBase(home)}${id}/metrics/` +
       '?after=2026-03-09T22:11:00Z&before=2026-03-09T22:21:00.000000Z',
-    {
-      key: home.key,
-    },
   );
   assert.deepEqual(
     narrow.body.results.map((point: { rows: number }) => point.rows),
@@ -166,7 +163,7 @@ test('a point for each run, and the same runs by hour and day, backfills apart',
 
 test('a run that makes up for a backfill, and its retry, have their own kind, no lag', async () => {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home);
+  const created = await newExport(home);
   const scheduled = await insertRun(created, { end: '2026-03-09T22:00:00.000000Z' });
   const make_up = await insertRun(created, {
     end: '2026-03-09T23:00:00.000000Z',
@@ -182,11 +179,7 @@ test('a run that makes up for a backfill, and its retry, have their own kind, no
       WHERE id = ${make_up}`,
   );
   const kindOf = async (id: string) =>
-    (
-      await harness.request('GET', `${projectBase(home)}${created.id}/runs/${id}/`, {
-        key: home.key,
-      })
-    ).body.kind;
+    (await home.ask('GET', `${projectBase(home)}${created.id}/runs/${id}/`)).body.kind;
   const kinds = [];
   for (const id of [scheduled, make_up, backfill]) kinds.push(await kindOf(id));
   assert.deepEqual(kinds, ['scheduled', 'make_up', 'backfill']);
@@ -207,10 +200,10 @@ test('a run that makes up for a backfill, and its retry, have their own kind, no
     ['make_up', null],
     ['backfill', null],
   ]);
-  const retried = await harness.request(
+  const retried = await home.ask(
     'POST',
     `${projectBase(home)}${created.id}/runs/${make_up}/retry/`,
-    { key: home.key, body: {} },
+    {},
   );
   assert.equal(retried.status, 200, retried.text);
   assert.deepEqual([retried.body.kind, retried.body.id === make_up], ['make_up', false]);
@@ -218,7 +211,7 @@ test('a run that makes up for a backfill, and its retry, have their own kind, no
 
 test('more than 1000 points and wrong parameters are 400, with what to do', async () => {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   await harness.deps.db.run(sql`
     INSERT INTO batch_export_runs (id, team_id, batch_export_id, revision, delivery_id, status,
       data_interval_start, data_interval_end, selection, created_at)

@@ -24,7 +24,7 @@ const at = (hour: number) => Date.parse('2026-01-01T00:00:00Z') + hour * 3_600_0
 
 test('an interval that failed is told until something has delivered it', async () => {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   const told = async () => {
     const [{ health, failed_interval }] = (await overview(home)).results as [ExportOverview];
     return [health.code, failed_interval?.run_id, health.detail, failed_interval?.retry_run_id];
@@ -44,7 +44,7 @@ test('an interval that failed is told until something has delivered it', async (
   );
   // It is told while a retry is under way, and when that one is done the next one is.
   const retry = async (run: string) =>
-    harness.request('POST', `${projectBase(home)}${id}/runs/${run}/retry/`, { key: home.key });
+    home.ask('POST', `${projectBase(home)}${id}/runs/${run}/retry/`);
   const retried = (await retry(runs[0]!)).body.id as string;
   const [, run, sentence, retry_run_id] = await told();
   assert.deepEqual([run, retry_run_id], [runs[0], retried]);
@@ -68,12 +68,12 @@ test('an incomplete export is counted, filtered and ordered by', async () => {
   const home = await harness.newOrganization();
   const ids: string[] = [];
   for (const name of ['well', 'incomplete', 'revised', 'ended', 'paused'])
-    ids.push((await newExport(harness, home, { name })).id);
+    ids.push((await newExport(home, { name })).id);
   for (const id of ids.slice(1)) await endedRun(harness, id, failed, { hour: 1 });
   for (const id of ids) await endedRun(harness, id, completed, { hour: 2 });
   const [, , revised, ended, paused] = ids;
   const change = (id: string, body: object) =>
-    harness.request('PATCH', `${projectBase(home)}${id}/`, { key: home.key, body });
+    home.ask('PATCH', `${projectBase(home)}${id}/`, body);
   await change(revised!, { model: 'persons' });
   await change(ended!, { end_at: '2026-01-02T00:00:00Z' });
   await change(paused!, { paused: true });
@@ -93,7 +93,7 @@ test('an incomplete export is counted, filtered and ordered by', async () => {
 
 async function overview(home: TestOrganization, query = '') {
   const path = `/api/projects/${home.project.id}/overview/${query}`;
-  return (await harness.request('GET', path, { key: home.key })).body;
+  return (await home.ask('GET', path)).body;
 }
 
 /** Ends a run that is planned, as if a worker had delivered it. */

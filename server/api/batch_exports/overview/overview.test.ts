@@ -24,13 +24,7 @@ const harness = aroundTests(() =>
 );
 
 const get = async (home: TestOrganization, query = '') => {
-  const answer = await harness.request(
-    'GET',
-    `/api/projects/${home.project.id}/overview/${query}`,
-    {
-      key: home.key,
-    },
-  );
+  const answer = await home.ask('GET', `/api/projects/${home.project.id}/overview/${query}`);
   assert.equal(answer.status, 200, answer.text);
   return answer.body;
 };
@@ -39,13 +33,10 @@ test('health in a word and a sentence, with freshness, next run and rows', async
   const home = await harness.newOrganization();
   const ids: Record<string, string> = {};
   for (const name of ['good', 'bad', 'paused', 'fresh', 'late', 'ended'])
-    ids[name] = (await newExport(harness, home, { name })).id;
+    ids[name] = (await newExport(home, { name })).id;
   for (const rows of [3, 4, 5]) await endedRun(harness, ids['good']!, completed, { rows });
   await endedRun(harness, ids['bad']!, failed);
-  await harness.request('POST', `${projectBase(home)}${ids['paused']}/pause/`, {
-    key: home.key,
-    body: {},
-  });
+  await home.ask('POST', `${projectBase(home)}${ids['paused']}/pause/`, {});
   await endedRun(harness, ids['late']!, completed);
   await harness.deps.db.run(sql`UPDATE batch_export_health SET is_late = true
     WHERE batch_export_id = ${ids['late']!}`);
@@ -93,10 +84,9 @@ test('health in a word and a sentence, with freshness, next run and rows', async
   assert.equal((await get(home, '?limit=2&offset=4&ordering=name')).results.length, 2);
   const of_one = await get(home, `?batch_export=${ids['bad']}`);
   assert.deepEqual([of_one.count, of_one.results], [1, [named('bad')]]);
-  const wrong = await harness.request(
+  const wrong = await home.ask(
     'GET',
     `/api/organizations/${home.organization.id}/overview/?health=well`,
-    { key: home.key },
   );
   assert.deepEqual([wrong.status, wrong.body.attr], [400, 'health']);
 });
@@ -108,7 +98,7 @@ test('what backfills delivered before the first run of the schedule is told', as
     const [{ health, records_by_backfills }] = results as [ExportOverview];
     return [health.code, records_by_backfills, health.detail.slice(0, 37)];
   };
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   assert.deepEqual(await told(), ['waiting', 0, 'It waits for its first run.']);
   const backfill_id = randomUUID();
   await harness.deps.db.run(sql`
@@ -126,7 +116,7 @@ test('what backfills delivered before the first run of the schedule is told', as
 
 test('what is tried again is told, whatever was delivered after it', async () => {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   const told = async () => (await get(home)).results[0] as ExportOverview;
   const tried = await insertRunRow(harness, id, { hour: 1, status: 'Running' });
   await insertRunRow(harness, id, { hour: 2, status: 'Running' });
@@ -159,7 +149,7 @@ test('what is tried again is told, whatever was delivered after it', async () =>
 
 test('10,000 exports are one short answer a page', async () => {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   await harness.deps.db.run(sql`
     INSERT INTO batch_exports (id, team_id, name, model, destination_type, "interval", timezone,
       planned_until, next_run_at)
@@ -189,16 +179,13 @@ test('10,000 exports are one short answer a page', async () => {
 
 test('an organization shows exports of all its projects in each order, page by page', async () => {
   const home = await harness.newOrganization();
-  const project = await harness.request('POST', '/api/projects/', {
-    key: home.key,
-    body: { name: 'Second' },
-  });
+  const project = await home.ask('POST', '/api/projects/', { name: 'Second' });
   const other = { ...home, project: project.body };
   for (const [index, name] of ['b', 'D', 'a', 'c'].entries())
-    await newExport(harness, index % 2 === 0 ? home : other, { name, paused: index === 3 });
+    await newExport(index % 2 === 0 ? home : other, { name, paused: index === 3 });
   const names = async (query: string) => {
     const url = `/api/organizations/${home.organization.id}/overview/${query}`;
-    const { body } = await harness.request('GET', url, { key: home.key });
+    const { body } = await home.ask('GET', url);
     return [body.count, body.results.map(({ name }: ExportOverview) => name).join('')];
   };
   for (const [ordering, expected] of [
@@ -219,7 +206,7 @@ test('an organization shows exports of all its projects in each order, page by p
   assert.deepEqual(await names('?health=waiting,late&limit=1&ordering=name'), [3, 'a']);
   assert.deepEqual(await names('?search=d&limit=1'), [1, 'D']);
   const url = `/api/organizations/${home.organization.id}/batch_exports/?limit=2&offset=1`;
-  const { body } = await harness.request('GET', url, { key: home.key });
+  const { body } = await home.ask('GET', url);
   assert.deepEqual(
     [body.count, body.results.map(({ name }: ExportOverview) => name)],
     [4, ['a', 'D']],
@@ -230,7 +217,7 @@ test('the worst are read page by page, also while health changes below', async (
   const home = await harness.newOrganization();
   const of = ['waiting', 'failing', 'late', 'failing', 'waiting', 'late', 'up_to_date', 'failing'];
   for (const [index, code] of of.entries()) {
-    const { id } = await newExport(harness, home, { name: `${index}` });
+    const { id } = await newExport(home, { name: `${index}` });
     await harness.deps.db.run(sql`
       INSERT INTO batch_export_health (batch_export_id, revision, is_failing, is_late,
         is_volume_unusual, delivered_until, consecutive_failures)

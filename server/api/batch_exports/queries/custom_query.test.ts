@@ -28,7 +28,7 @@ const schema = {
 };
 const urlOf = (home: TestOrganization, id: string) => `${projectBase(home)}${id}/`;
 const send = (home: TestOrganization, method: string, path: string, body?: unknown) =>
-  harness.request(method, path, { key: home.key, ...(body === undefined ? {} : { body }) });
+  home.ask(method, path, body);
 const revisionOf = async (id: string) =>
   (await harness.deps.db.row<{ revision: number }>(
     sql`SELECT revision FROM batch_exports WHERE id = ${id}`,
@@ -37,13 +37,13 @@ const revisionOf = async (id: string) =>
 test('a query comes back as it was sent, with the schema that it was resolved into', async () => {
   const home = await harness.newOrganization();
   const sent = `  ${query}\n-- a comment\n`;
-  const created = await newExport(harness, home, { custom_query: sent });
+  const created = await newExport(home, { custom_query: sent });
   assert.deepEqual(
     [created.custom_query, created.schema],
     [sent, { ...schema, custom_query: sent }],
   );
   assert.deepEqual((await send(home, 'GET', urlOf(home, created.id))).body, created);
-  const plain = await newExport(harness, home, { custom_query: null });
+  const plain = await newExport(home, { custom_query: null });
   assert.deepEqual([plain.custom_query, plain.schema], [null, null]);
 });
 
@@ -52,7 +52,7 @@ test(
     'is in the log',
   async () => {
     const home = await harness.newOrganization();
-    const { id } = await newExport(harness, home, { custom_query: query });
+    const { id } = await newExport(home, { custom_query: query });
     const put = { name: 'Put', destination: noop_export.destination, interval: 'hour' };
     const steps: [string, object, string | null, number][] = [
       ['PATCH', { name: 'Renamed' }, query, 1],
@@ -145,7 +145,7 @@ test(
     'test and preview check too',
   async () => {
     const home = await harness.newOrganization();
-    const { id } = await newExport(harness, home, {
+    const { id } = await newExport(home, {
       custom_query: 'SELECT event AS xmin, person.properties.plan AS plan FROM events',
     });
     const model = await send(home, 'PATCH', urlOf(home, id), { model: 'persons' });
@@ -240,7 +240,7 @@ test('hostile texts are 400', async () => {
 
 test('without the analytics store a query is not checked: 503, nothing is changed', async () => {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home, { custom_query: query });
+  const { id } = await newExport(home, { custom_query: query });
   const away = openClickHouse('http://127.0.0.1:9/none', { application: 'sluice-test' });
   const app = buildApp(withEngine({ ...harness.deps, clickhouse: away }));
   const headers = { authorization: `Bearer ${home.key}`, 'content-type': 'application/json' };

@@ -97,13 +97,10 @@ test('a preview of a query that takes too much, or fails, is a 400 that says so'
     ['SELECT groupArray(properties) AS a FROM events', /64 MiB/],
     ["SELECT toInt64(concat('x', event)) AS n FROM events", /Line 1, column 8/],
   ] as const) {
-    const answer = await exporting.harness.request(
+    const answer = await home.ask(
       'POST',
       `/api/projects/${home.project.id}/batch_exports/preview/`,
-      {
-        key: home.key,
-        body: { ...draft, custom_query },
-      },
+      { ...draft, custom_query },
     );
     assert.deepEqual([answer.status, answer.body.attr], [400, 'custom_query']);
     assert.match(answer.body.detail, sentence);

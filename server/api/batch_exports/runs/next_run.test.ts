@@ -10,9 +10,9 @@ const harness = aroundTests(() =>
 
 test('an export and its runs say which run is next, when, and why there is none', async () => {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home);
+  const created = await newExport(home);
   const url = `${projectBase(home)}${created.id}/`;
-  const runs = async () => (await harness.request('GET', `${url}runs/`, { key: home.key })).body;
+  const runs = async () => (await home.ask('GET', `${url}runs/`)).body;
   const { data_interval_start, data_interval_end } = created.next_run;
   assert.equal(Date.parse(data_interval_end) - Date.parse(data_interval_start), 3_600_000);
   const { next_run, detail, results } = await runs();
@@ -23,12 +23,12 @@ test('an export and its runs say which run is next, when, and why there is none'
     detail,
     /^The next run is for what is taken in from .+ 15 seconds after its interval/,
   );
-  await harness.request('POST', `${url}backfill/`, {
-    key: home.key,
-    body: { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-02T00:00:00Z' },
+  await home.ask('POST', `${url}backfill/`, {
+    start_at: '2026-01-01T00:00:00Z',
+    end_at: '2026-01-02T00:00:00Z',
   });
   assert.match((await runs()).detail, / A backfill begins at .+ has settled\.$/);
-  const paused = await harness.request('POST', `${url}pause/`, { key: home.key });
+  const paused = await home.ask('POST', `${url}pause/`);
   assert.equal(paused.body.next_run, null);
   assert.deepEqual((await runs()).next_run, null);
   assert.match((await runs()).detail, /^The export is paused: .+ A backfill begins at /);

@@ -10,7 +10,7 @@ import { listRuns } from './store.ts';
 const harness = aroundTests(() => openHarness({ clickhouse: false }));
 
 test('runs of a rare status are found by its index, among however many others', async () => {
-  const created = await newExport(harness, await harness.newOrganization());
+  const created = await newExport(await harness.newOrganization());
   const { db } = harness.deps;
   await db.run(sql`
     INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,

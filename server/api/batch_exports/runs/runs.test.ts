@@ -16,14 +16,14 @@ const harness = shareHarness({ clickhouse: false });
 
 async function withExport() {
   const home = await harness.newOrganization();
-  const created = await newExport(harness, home);
+  const created = await newExport(home);
   const url = `${projectBase(home)}${created.id}/runs/`;
   return {
     home,
     created,
     url,
-    get: (path: string) => harness.request('GET', `${url}${path}`, { key: home.key }),
-    act: (path: string) => harness.request('POST', `${url}${path}`, { key: home.key }),
+    get: (path: string) => home.ask('GET', `${url}${path}`),
+    act: (path: string) => home.ask('POST', `${url}${path}`),
   };
 }
 
@@ -67,15 +67,11 @@ test('the list of runs is a cursor list with orders and filters', async () => {
     seen.push(...page.body.results.map((run: { id: string }) => run.id));
     if (page.body.next === null) break;
     const next = new URL(page.body.next);
-    page = await harness.request('GET', next.pathname + next.search, { key: home.key });
+    page = await home.ask('GET', next.pathname + next.search);
   }
   assert.deepEqual(seen, [zero, one, two, three]);
   assert.equal(
-    (
-      await harness.request('GET', `${organizationBase(home)}${created.id}/runs/`, {
-        key: home.key,
-      })
-    ).body.results.length,
+    (await home.ask('GET', `${organizationBase(home)}${created.id}/runs/`)).body.results.length,
     5,
   );
   for (const query of [
@@ -284,9 +280,8 @@ test(
       sql`UPDATE batch_export_runs SET status = 'Failed', finished_at = now()
         WHERE id = ${body.id}`,
     );
-    await harness.request('PATCH', `${projectBase(home)}${created.id}/`, {
-      key: home.key,
-      body: { destination: { config: { arg: 'elsewhere' } } },
+    await home.ask('PATCH', `${projectBase(home)}${created.id}/`, {
+      destination: { config: { arg: 'elsewhere' } },
     });
     assert.equal((await act(`${old}/retry/`)).status, 409);
     const other = await insertRunRow(harness, created.id, { hour: 5, status: 'Failed' });

@@ -14,7 +14,7 @@ const harness = shareHarness({ clickhouse: false });
 
 test('a list has the same bytes of a run as the run itself and its export', async () => {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home, { paused: true });
+  const { id } = await newExport(home, { paused: true });
   const runs = [
     await insertRunRow(harness, id),
     await insertRunRow(harness, id, { status: 'Failed', total: counter_max + 1, hour: 1 }),
@@ -37,13 +37,13 @@ test('a list has the same bytes of a run as the run itself and its export', asyn
   const texts = await Promise.all(
     runs.map(async (run) => {
       const path = `${projectBase(home)}${id}/runs/${run}/`;
-      return (await harness.request('GET', path, { key: home.key })).text;
+      return (await home.ask('GET', path)).text;
     }),
   );
-  const of_export = await harness.request('GET', `${projectBase(home)}${id}/`, { key: home.key });
+  const of_export = await home.ask('GET', `${projectBase(home)}${id}/`);
   assert.ok(of_export.text.includes(`"latest_runs":[${texts.toReversed().join()}]`));
   for (const base of [projectBase(home), organizationBase(home)]) {
-    const { text } = await harness.request('GET', base, { key: home.key });
+    const { text } = await home.ask('GET', base);
     assert.equal(text, `{"count":1,"next":null,"previous":null,"results":[${of_export.text}]}`);
   }
 });

@@ -30,7 +30,7 @@ const slotArea = (hour: number, to = hour + 1): Rectangle => ({
 /** An export that was created at the hour of 1 January, whose schedule is planned until another. */
 async function exportFrom(created: number, planned: number) {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   await harness.deps.db.run(sql`UPDATE batch_exports SET created_at = ${at(created)},
     planned_until = ${at(planned)} WHERE id = ${id}`);
   const url = `${projectBase(home)}${id}/`;
@@ -44,13 +44,7 @@ async function exportFrom(created: number, planned: number) {
         .run(sql`INSERT INTO batch_export_ledgers (batch_export_id, revision, delivered)
         VALUES (${id}, 1, ${JSON.stringify(toStored(areas))})`),
     slots: async (from: number, to: number) => {
-      const answer = await harness.request(
-        'GET',
-        `${url}slots/?after=${at(from)}&before=${at(to)}`,
-        {
-          key: home.key,
-        },
-      );
+      const answer = await home.ask('GET', `${url}slots/?after=${at(from)}&before=${at(to)}`);
       assert.equal(answer.status, 200, answer.text);
       return answer.body;
     },
@@ -104,13 +98,12 @@ test('every state, with the runs at the ends and their rows', async () => {
   assert.deepEqual([next, interval], [null, 'hour']);
   assert.ok(ranges.every(({ detail }: SlotRange) => detail.endsWith('.')));
   const organization = `/api/organizations/${home.organization.id}/batch_exports/${id}/slots/`;
-  assert.equal((await harness.request('GET', organization, { key: home.key })).status, 200);
+  assert.equal((await home.ask('GET', organization)).status, 200);
 });
 
 test('a pause tells which slots it left out, also after its end', async () => {
   const { id, home, url, slots } = await exportFrom(0, 4);
-  const send = (path: string) =>
-    harness.request('POST', `${url}${path}`, { key: home.key, body: {} });
+  const send = (path: string) => home.ask('POST', `${url}${path}`, {});
   await send('pause/');
   await harness.deps.db.run(sql`UPDATE activity SET created_at = ${at(4.5)} WHERE item_id = ${id}
     AND activity = 'paused'`);
@@ -138,7 +131,7 @@ test('an earlier revision is a reason; the future waits', async () => {
     '2-3 missing schedule_changed',
   ]);
   const soon = new Date(Date.now() + 5 * hour_ms).toISOString();
-  const ahead = await harness.request('GET', `${url}slots/?before=${soon}`, { key: home.key });
+  const ahead = await home.ask('GET', `${url}slots/?before=${soon}`);
   assert.equal(ahead.body.ranges.at(-1).state, 'waiting');
   assert.match(ahead.body.ranges.at(-1).detail, /15 seconds/);
 });
@@ -167,9 +160,8 @@ test('days follow the zone; ranges that are too long or turned round are 400', a
   const home = await harness.newOrganization();
   await harness.deps.db.run(sql`UPDATE projects SET timezone = 'Europe/Berlin'
     WHERE id = ${home.project.id}`);
-  const { id } = await newExport(harness, home, { interval: 'day' });
-  const get = (query: string) =>
-    harness.request('GET', `${projectBase(home)}${id}/slots/?${query}`, { key: home.key });
+  const { id } = await newExport(home, { interval: 'day' });
+  const get = (query: string) => home.ask('GET', `${projectBase(home)}${id}/slots/?${query}`);
   const { body } = await get('after=2026-03-28T12:00:00Z&before=2026-03-30T12:00:00Z');
   assert.deepEqual(
     [body.after, body.before, body.slots, body.timezone],

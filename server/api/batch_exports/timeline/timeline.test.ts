@@ -14,13 +14,13 @@ const harness = shareHarness({ clickhouse: false });
 
 async function withExport() {
   const home = await harness.newOrganization();
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   const url = `${projectBase(home)}${id}/`;
   return {
     home,
     id: id as string,
     send: (method: string, path: string, body: unknown = {}) =>
-      harness.request(method, `${url}${path}`, { key: home.key, body }),
+      home.ask(method, `${url}${path}`, body),
     timeline: async (query = '', key = home.key) => {
       const answer = await harness.request('GET', `${url}timeline/${query}`, { key });
       assert.equal(answer.status, 200, answer.text);

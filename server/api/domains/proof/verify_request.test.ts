@@ -14,20 +14,13 @@ test('nothing has to be sent, what is sent must be an object; DNS is not asked t
   const domain = await world.claim(home);
   const path = `/api/organizations/${home.organization.id}/domains/${domain.id}/verify/`;
   for (const body of ['{', '[]', '"x"', 'null'])
-    assert.equal(
-      (await world.harness.request('POST', path, { key: home.key, body })).status,
-      400,
-      body,
-    );
+    assert.equal((await home.ask('POST', path, body)).status, 400, body);
   assert.deepEqual(await world.read(home, domain), domain);
   assert.equal(
     world.resolvers[0]!.queries.filter(({ name }) => name === proofNameOf(domain)).length,
     0,
   );
-  assert.equal(
-    (await world.harness.request('POST', path, { key: home.key, body: {} })).status,
-    200,
-  );
+  assert.equal((await home.ask('POST', path, {})).status, 200);
 });
 
 test('a domain that goes away during its look-up is 404; validate_only keeps nothing', async () => {
@@ -38,20 +31,15 @@ test('a domain that goes away during its look-up is 404; validate_only keeps not
   const path = (id: string) => `/api/organizations/${home.organization.id}/domains/${id}/`;
   const seen = dns!.queries.length;
   const [verify] = await Promise.all([
-    world.harness.request('POST', `${path(domain.id)}verify/`, { key: home.key }),
+    home.ask('POST', `${path(domain.id)}verify/`),
     (async () => {
       while (dns!.queries.length === seen) await new Promise(setImmediate);
-      assert.equal(
-        (await world.harness.request('DELETE', path(domain.id), { key: home.key })).status,
-        204,
-      );
+      assert.equal((await home.ask('DELETE', path(domain.id))).status, 204);
     })(),
   ]);
   assert.equal(verify.status, 404);
   dns!.set(proofNameOf(other), { records: [proofOf(other)] });
-  const dry = await world.harness.request('POST', `${path(other.id)}verify/?validate_only=true`, {
-    key: home.key,
-  });
+  const dry = await home.ask('POST', `${path(other.id)}verify/?validate_only=true`);
   assert.deepEqual([dry.status, dry.body.is_verified], [200, true]);
   assert.deepEqual(await world.read(home, other), other);
 });

@@ -18,19 +18,15 @@ const world = aroundTests(openSingleSignOn);
 
 const email = 'ada@acme.example';
 const membersOf = async (home: Home) =>
-  (
-    await world.harness.request('GET', `/api/organizations/${home.organization.id}/members/`, {
-      key: home.key,
-    })
-  ).body.results.map(
+  (await home.ask('GET', `/api/organizations/${home.organization.id}/members/`)).body.results.map(
     (member: { user: { email: string }; level: number }) => `${member.user.email} ${member.level}`,
   );
 const invite = async (home: Home, level: number, target_email = email) =>
   assert.equal(
     (
-      await world.harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, {
-        key: home.key,
-        body: { target_email, level },
+      await home.ask('POST', `/api/organizations/${home.organization.id}/invites/`, {
+        target_email,
+        level,
       })
     ).status,
     201,
@@ -74,11 +70,7 @@ test(
     await invite(home, 8);
     assert.equal((await signInBySaml(world, browser)).status, 303);
     assert.deepEqual(await membersOf(home), [`${email} 8`, `${home.user.email} 15`]);
-    const list = await world.harness.request(
-      'GET',
-      `/api/organizations/${home.organization.id}/invites/`,
-      { key: home.key },
-    );
+    const list = await home.ask('GET', `/api/organizations/${home.organization.id}/invites/`);
     assert.equal(list.body.count, 0);
   },
 );
@@ -92,7 +84,7 @@ test('an invite that has expired lets nobody in, and with JIT it gives no level'
   );
   const browser = openNavigator(world.harness);
   await assertRefused(world, browser, await signInBySaml(world, browser), 'no_account');
-  await changeDomain(world, home, { jit_provisioning_enabled: true });
+  await changeDomain(home, { jit_provisioning_enabled: true });
   assert.equal((await signInBySaml(world, browser)).status, 303);
   assert.deepEqual(await membersOf(home), [`${email} 1`, `${home.user.email} 15`]);
 });
@@ -104,11 +96,7 @@ test("another organization's invite gives an account, and still is to be accepte
   const browser = openNavigator(world.harness);
   assert.equal((await signInBySaml(world, browser)).status, 303);
   assert.deepEqual((await accountAt(world.harness, browser)).organizations, []);
-  const list = await world.harness.request(
-    'GET',
-    `/api/organizations/${other.organization.id}/invites/`,
-    { key: other.key },
-  );
+  const list = await other.ask('GET', `/api/organizations/${other.organization.id}/invites/`);
   assert.equal(
     (
       await world.harness.request('POST', `/api/invites/${list.body.results[0].id}/accept/`, {

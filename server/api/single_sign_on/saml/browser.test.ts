@@ -53,7 +53,7 @@ test(
   async () => {
     const browser = await chromium.open();
     const home = await world.newHome({ jit_provisioning_enabled: true });
-    await changeDomain(world, home, {
+    await changeDomain(home, {
       saml_acs_url: `http://127.0.0.1:${(provider.address() as AddressInfo).port}/sso`,
     });
     const page = await (await browser.newContext()).newPage();

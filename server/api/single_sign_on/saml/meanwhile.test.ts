@@ -68,19 +68,19 @@ const between: {
     name: 'another certificate',
     reason: 'provider_changed',
     change: () =>
-      changeDomain(world, home, {
+      changeDomain(home, {
         saml_x509_cert: [
           home.domain.saml_x509_cert,
           testIdentityProvider('other').certificate,
         ].join('\n'),
       }),
-    undo: () => changeDomain(world, home, { saml_x509_cert: home.domain.saml_x509_cert }),
+    undo: () => changeDomain(home, { saml_x509_cert: home.domain.saml_x509_cert }),
   },
   {
     name: 'no provider',
     reason: 'provider_changed',
-    change: () => changeDomain(world, home, { saml_entity_id: null }),
-    undo: () => changeDomain(world, home, { saml_entity_id: home.domain.saml_entity_id }),
+    change: () => changeDomain(home, { saml_entity_id: null }),
+    undo: () => changeDomain(home, { saml_entity_id: home.domain.saml_entity_id }),
   },
   {
     name: 'a domain that lapsed',
@@ -123,11 +123,7 @@ test('a domain that was deleted takes its sign-ins with it', async () => {
   const gone = await world.newHome({}, 'gone.example');
   const browser = newBrowser();
   const request = await beginSaml(browser, 'ada@gone.example');
-  await world.harness.request(
-    'DELETE',
-    `/api/organizations/${gone.organization.id}/domains/${gone.domain.id}/`,
-    { key: gone.key },
-  );
+  await gone.ask('DELETE', `/api/organizations/${gone.organization.id}/domains/${gone.domain.id}/`);
   await assertRefused(
     world,
     browser,

@@ -28,11 +28,7 @@ const logOf = (chain_id: string) =>
       WHERE chain_id = ${chain_id}::uuid ORDER BY number`,
   );
 const membersOf = async (home: Home) =>
-  (
-    await world.harness.request('GET', `/api/organizations/${home.organization.id}/members/`, {
-      key: home.key,
-    })
-  ).body.results.map(
+  (await home.ask('GET', `/api/organizations/${home.organization.id}/members/`)).body.results.map(
     (member: { user: { email: string }; level: number }) => `${member.user.email} ${member.level}`,
   );
 
@@ -233,7 +229,7 @@ test('while certificates are changed either key signs in', async () => {
       303,
     );
   }
-  await changeDomain(world, home, { saml_x509_cert: next.certificate });
+  await changeDomain(home, { saml_x509_cert: next.certificate });
   const browser = openNavigator(world.harness);
   await assertRefused(
     world,

@@ -62,7 +62,7 @@ const enable = (code: string, allowed_hosts = ['127.0.0.1'], path = '') =>
 
 test('eight events are under way at a time, and of one person one', async () => {
   await enable(sending);
-  await sendEvents(harness, home, 30);
+  await sendEvents(home, 30);
   const open: string[] = [];
   let most = 0;
   const full = Promise.withResolvers<void>();
@@ -89,7 +89,7 @@ test('a plugin that captures events has one event under way at a time', async ()
     if (event.event === 'sent') await posthog.capture('seen', { n: event.properties.number });
   };`;
   await enable(code);
-  await sendEvents(harness, home, 10);
+  await sendEvents(home, 10);
   let open = 0;
   target.before_answer = async () => {
     open += 1;
@@ -107,7 +107,7 @@ test(
     'comes twice',
   async () => {
     await enable(sending);
-    await sendEvents(harness, home, 20);
+    await sendEvents(home, 20);
     const [first] = await stored();
     let tries = 0;
     target.answer = ({ uuid }) => {
@@ -130,7 +130,7 @@ test(
     'comes again',
   async () => {
     await enable(sending);
-    await sendEvents(harness, home, 20);
+    await sendEvents(home, 20);
     const [first] = await stored();
     const never = Promise.withResolvers<void>();
     target.before_answer = ({ uuid }) => (uuid === first!.uuid ? never.promise : Promise.resolve());
@@ -157,13 +157,13 @@ test('one that never ends is passed over with its file and line, others are not'
       await post(config, event.uuid);
     }`;
   const { url } = await enable(code);
-  await sendEvents(harness, home, 12);
+  await sendEvents(home, 12);
   run();
   await taken(11);
   const all = await stored();
   const looping = all.find(({ properties }) => JSON.parse(properties).number === 5)!;
   const lines = await soon('the log', async () => {
-    const found = (await logLines(harness, home, url)).join('\n');
+    const found = (await logLines(home, url)).join('\n');
     return found.includes('Passed over') ? found : undefined;
   });
   assert.match(
@@ -221,7 +221,7 @@ async function assertHeld(
   const waiting = await read();
   assert.deepEqual([waiting.enabled, waiting.error.message], [true, sentence], name);
   assert.deepEqual(came(), [], name);
-  const lines = await logLines(harness, home, url);
+  const lines = await logLines(home, url);
   assert.equal(lines.filter((line) => line === `WARNING ${sentence}`).length, 1, name);
   assert.doesNotMatch(lines.join('\n'), /Passed over/, name);
   const body = { allowed_hosts: ['127.0.0.1'] };
@@ -247,7 +247,7 @@ test('without the host that it needs everything waits, and it says so', async ()
     const path = `/${held.length}`;
     held.push([name, await enable(code, ['example.com'], path), path]);
   }
-  await sendEvents(harness, home, 12);
+  await sendEvents(home, 12);
   run();
   await Promise.all(
     held.map(([name, config, path]) =>
@@ -264,11 +264,11 @@ test('a host that an event alone names holds nothing up', async () => {
     await post(config, { uuid: event.uuid });
   };`;
   const { url } = await enable(code);
-  await sendEvents(harness, home, 8, 'hostile.somewhere');
+  await sendEvents(home, 8, 'hostile.somewhere');
   run();
   await taken(6);
   const lines = await soon('the log', async () => {
-    const found = (await logLines(harness, home, url)).join('\n');
+    const found = (await logLines(home, url)).join('\n');
     return (found.match(/Passed over/g) ?? []).length === 2 ? found : undefined;
   });
   assert.match(lines, /WARNING The plugin asked for hostile\.somewhere, which is not among/);

@@ -41,14 +41,14 @@ test('an event whose request gets no answer comes again, and none is passed over
   const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
     config: { address },
   });
-  await sendEvents(harness, home, 1);
+  await sendEvents(home, 1);
   run();
   await soon('the event', async () => (arrived.length > 0 ? arrived : undefined));
   assert.deepEqual(
     arrived,
     (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid),
   );
-  const lines = (await logLines(harness, home, url)).join('\n');
+  const lines = (await logLines(home, url)).join('\n');
   assert.match(lines, /WARNING The request failed: \w+\. \(index\.ts:\d+:\d+\) It is tried again/);
   assert.doesNotMatch(lines, /Passed over/);
 });
@@ -67,12 +67,12 @@ for (const [method, sent] of [
       config: { address: target.url },
       allowed_hosts: ['127.0.0.1', '*.nowhere.invalid'],
     });
-    await sendEvents(harness, home, 1, 'stranger.nowhere.invalid');
-    await sendEvents(harness, home, 2);
+    await sendEvents(home, 1, 'stranger.nowhere.invalid');
+    await sendEvents(home, 2);
     run();
     assert.deepEqual(await taken(2), ['sent', 'sent']);
     const lines = await soon('the line of the event', async () => {
-      const text = (await logLines(harness, home, url)).join('\n');
+      const text = (await logLines(home, url)).join('\n');
       return text.includes('There is no host stranger.nowhere.invalid.') ? text : undefined;
     });
     assert.match(lines, /Passed over the event/);

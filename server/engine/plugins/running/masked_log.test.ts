@@ -45,7 +45,7 @@ for (const [where, text] of Object.entries(code)) {
       config: { address: 'http://127.0.0.1', secret: hidden },
       fields: target_fields,
     });
-    await sendEvents(harness, home, 3);
+    await sendEvents(home, 3);
     const runner = runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds: 1 });
     try {
       // Stopped, or held until a host is allowed.
@@ -56,7 +56,7 @@ for (const [where, text] of Object.entries(code)) {
       assert.match(stopped.error.message, /\*{8}/);
       // What a plugin logged is written a moment after it.
       const lines = await until('the line', 60_000, 20, async () => {
-        const written = await logLines(harness, home, url);
+        const written = await logLines(home, url);
         return written.some((line) => line.includes('********')) ? written : undefined;
       });
       const kept = await harness.deps.db.rows(

@@ -26,7 +26,7 @@ test(
   'onEvent gets the events from the moment of enabling on, in the order of each person, each as ' +
     'processEvent made it',
   async () => {
-    await sendEvents(harness, home, 3, 'before');
+    await sendEvents(home, 3, 'before');
     const code = `${send}
     export const processEvent = (event) =>
       event.properties.number % 2 === 1 ? null : { ...event, event: event.event + '!' };
@@ -35,8 +35,8 @@ test(
       config: { address: target.url },
     });
     run();
-    await sendEvents(harness, home, 10, 'first');
-    await sendEvents(harness, home, 10, 'second');
+    await sendEvents(home, 10, 'first');
+    await sendEvents(home, 10, 'second');
     await taken(10);
     const expected = (await storedEvents(harness, home.project.id)).filter(
       ({ event, properties }) => event !== 'before' && JSON.parse(properties).number % 2 === 0,
@@ -77,7 +77,7 @@ test(
       asked.push(body);
       return asked.length <= 2 ? 503 : undefined;
     };
-    await sendEvents(harness, home, 700);
+    await sendEvents(home, 700);
     run();
     await taken(2);
     assert.deepEqual(
@@ -90,7 +90,7 @@ test(
     );
     assert.deepEqual(asked[0], asked[2]);
     assert.match(
-      (await logLines(harness, home, url)).join('\n'),
+      (await logLines(home, url)).join('\n'),
       /WARNING answered 503 \(index\.ts:\d+:\d+\) It is tried again/,
     );
   },
@@ -113,7 +113,7 @@ test(
     // Two at most: they may come one after the other, and three in a row would stop the plugin.
     target.answer = ({ number }) =>
       number === 5 ? 400 : number === 7 && (refused += 1) < 2 ? 429 : undefined;
-    await sendEvents(harness, home, 9);
+    await sendEvents(home, 9);
     run();
     await taken(7);
     const wanted = (await storedEvents(harness, home.project.id)).filter(
@@ -124,7 +124,7 @@ test(
       wanted,
     );
     const lines = await soon('the log', async () => {
-      const found = (await logLines(harness, home, url)).join('\n');
+      const found = (await logLines(home, url)).join('\n');
       return found.includes('Passed over') ? found : undefined;
     });
     assert.match(lines, /ERROR Passed over the event \S+: The webhook was answered with 400/);
@@ -141,7 +141,7 @@ test(
       config: { address: target.url },
     });
     target.answer = () => 400;
-    await sendEvents(harness, home, 6);
+    await sendEvents(home, 6);
     run();
     const config = await stopped(url);
     assert.match(
@@ -153,9 +153,9 @@ test(
       AND item_id = ${String(id)} ORDER BY number`,
     );
     assert.deepEqual(entries.slice(1), [{ activity: 'stopped', user_id: null }]);
-    assert.match((await logLines(harness, home, url)).at(-1)!, /ERROR Stopped after 3 failures/);
+    assert.match((await logLines(home, url)).at(-1)!, /ERROR Stopped after 3 failures/);
     target.answer = () => undefined;
-    await sendEvents(harness, home, 2);
+    await sendEvents(home, 2);
     const again = await harness.request('PATCH', url, { key: home.key, body: { enabled: true } });
     assert.deepEqual([again.status, again.body.error], [200, null]);
     await taken(8);
@@ -203,7 +203,7 @@ test(
       events.find(({ event }) => event === 'dated')!.timestamp,
       '2026-01-02T03:04:05.000000Z',
     );
-    assert.match((await logLines(harness, home, url)).join('\n'), /not yet/);
+    assert.match((await logLines(home, url)).join('\n'), /not yet/);
   },
 );
 
@@ -234,7 +234,7 @@ test('jobs run when they are due, are tried again, and those for good fail alone
     const left = await harness.deps.db.row<{ count: number }>(
       sql`SELECT count(*) AS count FROM plugin_jobs WHERE plugin_config_id = ${id}`,
     );
-    const found = (await logLines(harness, home, url)).join('\n');
+    const found = (await logLines(home, url)).join('\n');
     return left!.count === 0 && found.includes('for good') ? found : undefined;
   });
   assert.match(lines, /WARNING The job count failed and is tried again: again/);
@@ -292,7 +292,7 @@ test('storage, cache and log', async () => {
     ...faults,
   ]);
   const lines = await soon('the log', async () => {
-    const found = await logLines(harness, home, url);
+    const found = await logLines(home, url);
     return found.length >= 4 ? found : undefined;
   });
   assert.deepEqual(lines, ['DEBUG one', 'INFO two', 'WARNING three', 'ERROR four']);

@@ -38,16 +38,16 @@ test(
     );
     run();
     const kinds = () => target.taken.map(([word, secret]) => `${word} ${secret}`);
-    await sendEvents(harness, home, 1);
+    await sendEvents(home, 1);
     await taken(1);
     await harness.request('PATCH', url, { key: home.key, body: { config: { secret: 'changed' } } });
-    await sendEvents(harness, home, 1);
+    await sendEvents(home, 1);
     await taken(2);
     await harness.request('PATCH', `${plugin}update_source/`, {
       key: home.key,
       body: { source: { 'index.ts': code('new') } },
     });
-    await sendEvents(harness, home, 1);
+    await sendEvents(home, 1);
     await taken(3);
     assert.deepEqual(kinds(), ['old null', 'old changed', 'new changed']);
     await harness.deps.db.run(sql`
@@ -55,7 +55,7 @@ test(
       WHERE id = (SELECT version_id FROM plugins p JOIN plugin_configs c ON c.plugin_id = p.id
       WHERE c.id = ${id})`);
     await harness.deps.db.run(sql`UPDATE plugin_configs SET updated_at = now() WHERE id = ${id}`);
-    await sendEvents(harness, home, 1);
+    await sendEvents(home, 1);
     const config = await stopped(url);
     assert.match(config.error.message, /The stored code is not what was installed/);
     assert.equal(target.taken.length, 3);
@@ -71,7 +71,7 @@ test("two workers: each event is handed over once, each config is in one's hands
   run(0);
   run(0);
   for (let round = 0; round < inDepth(3, 5); round += 1) {
-    await sendEvents(harness, home, 20);
+    await sendEvents(home, 20);
     await taken((round + 1) * 20);
   }
   assertTaken(target.taken, await storedEvents(harness, home.project.id));
@@ -92,7 +92,7 @@ test('kill -9 of the sandbox: nothing is lost, at most one batch comes twice', a
     }
     return undefined;
   };
-  for (let sent = 0; sent < inDepth(2, 5); sent += 1) await sendEvents(harness, home, 1_000);
+  for (let sent = 0; sent < inDepth(2, 5); sent += 1) await sendEvents(home, 1_000);
   run();
   const expected = (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid);
   await soon('all events', async () =>

@@ -46,7 +46,7 @@ async function delivered(
   code: string,
   count: number,
   options: Parameters<typeof enabledPlugin>[4] = {},
-  send: () => Promise<void> = () => sendEvents(harness, home, count),
+  send: () => Promise<void> = () => sendEvents(home, count),
 ): Promise<{ taken: any[]; url: string }> {
   const settings = { config: { address: target.url }, ...options };
   const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, settings);
@@ -162,7 +162,7 @@ test('posthog.api asks with the key that it is given, over the guarded fetch', a
       const body = seen;
       await ${post};
     }`;
-  const { taken } = await delivered(code, 3, {}, () => sendEvents(harness, home, 1));
+  const { taken } = await delivered(code, 3, {}, () => sendEvents(home, 1));
   assert.deepEqual(asked, ['/api/event/?a=1', '/api/annotation/?token=slp', '/']);
   assert.deepEqual(taken.slice(0, 2), [null, { a: 1 }]);
   assert.deepEqual(taken[2].slice(0, 2), [200, 200]);
@@ -257,10 +257,10 @@ test('what the plugin logs is there while the batch is under way', async () => {
   const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
     config: { address: target.url },
   });
-  await sendEvents(harness, home, 1);
+  await sendEvents(home, 1);
   runner = runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds: 1 });
   await soon('the line', async () =>
-    (await logLines(harness, home, url)).includes('INFO before the answer') ? true : undefined,
+    (await logLines(home, url)).includes('INFO before the answer') ? true : undefined,
   );
   assert.deepEqual(target.taken, []);
   held.resolve();

@@ -19,7 +19,7 @@ const harness = shareHarness({
 let own: TestOrganization;
 
 const padded = (bytes: number) => `{"name":"x","unknown":"${'y'.repeat(bytes - 25)}"}`;
-const post = (url: string, body: string) => harness.request('POST', url, { key: own.key, body });
+const post = (url: string, body: string) => own.ask('POST', url, body);
 
 /** Processor milliseconds of this thread, which a busy machine does not change. */
 function processorTime(work: () => void): number {

@@ -40,14 +40,12 @@ test('a body that is not JSON, of another kind, packed or too deep is refused', 
     ['{"name":"x"}', { 'content-encoding': 'gzip' }, 415, 'unsupported_media_type'],
   ];
   for (const [body, headers, status, code] of cases) {
-    const answer = await harness.request('POST', list, { key: own.key, body, headers });
+    const answer = await own.ask('POST', list, body, headers);
     assert.equal(answer.status, status, String(body).slice(0, 40));
     assert.equal(answer.body.code, code, String(body).slice(0, 40));
   }
-  const plain = await harness.request('POST', list, {
-    key: own.key,
-    body: '{"name":"x"}',
-    headers: { 'content-type': 'application/json; charset="UTF-8"' },
+  const plain = await own.ask('POST', list, '{"name":"x"}', {
+    'content-type': 'application/json; charset="UTF-8"',
   });
   assert.equal(plain.status, 201);
 });
@@ -70,42 +68,30 @@ test('NUL and half surrogates are refused everywhere', async () => {
     '{"unknown":{"deep":["\\u0000"]}, "name":"x"}',
     '{"\\u0000":1,"name":"x"}',
   ]) {
-    const answer = await harness.request('POST', list, { key: own.key, body });
+    const answer = await own.ask('POST', list, body);
     assert.equal(answer.status, 400, body);
     assert.equal(answer.body.code, 'null_characters_not_allowed');
   }
   assert.equal(
-    (
-      await harness.request('POST', list, {
-        key: own.key,
-        body: '{"unknown":{"deep":["\\u0000"]}, "name":"x"}',
-      })
-    ).body.attr,
+    (await own.ask('POST', list, '{"unknown":{"deep":["\\u0000"]}, "name":"x"}')).body.attr,
     'unknown__deep__0',
   );
-  assert.equal(
-    (await harness.request('POST', list, { key: own.key, body: '{"name":"\\ud800"}' })).body.code,
-    'invalid_input',
-  );
-  assert.equal(
-    (await harness.request('POST', list, { key: own.key, body: '{"name":"\\ud83d\\ude00"}' })).body
-      .name,
-    '😀',
-  );
-  assert.equal((await harness.request('GET', `${list}?limit=%00`, { key: own.key })).status, 400);
-  assert.equal((await harness.request('GET', `${list}%00/`, { key: own.key })).status, 404);
-  assert.equal((await harness.request('GET', `${list}%zz/`, { key: own.key })).status, 404);
+  assert.equal((await own.ask('POST', list, '{"name":"\\ud800"}')).body.code, 'invalid_input');
+  assert.equal((await own.ask('POST', list, '{"name":"\\ud83d\\ude00"}')).body.name, '😀');
+  assert.equal((await own.ask('GET', `${list}?limit=%00`)).status, 400);
+  assert.equal((await own.ask('GET', `${list}%00/`)).status, 404);
+  assert.equal((await own.ask('GET', `${list}%zz/`)).status, 404);
 });
 
 test('unknown and read-only fields and __proto__ are ignored, names are trimmed', async () => {
   const id = own.organization.id;
-  const answer = await harness.request('POST', list, {
-    key: own.key,
-    body:
-      '{"name":"  A  name ' +
+  const answer = await own.ask(
+    'POST',
+    list,
+    '{"name":"  A  name ' +
       `","id":"${id}","slug":"mine","plugins_access_level":0,"__proto__":{"level":1},` +
       '"constructor":1,"toString":2}',
-  });
+  );
   assert.equal(answer.status, 201);
   assert.notEqual(answer.body.id, id);
   assert.equal(answer.body.slug, 'a-name');

@@ -22,20 +22,16 @@ let home: TestOrganization;
 const agent = { 'sluice-agent': 'mcp' };
 const organizationPath = () => `/api/organizations/${home.organization.id}/`;
 const forbid = async (forbids_agent_writes: boolean) => {
-  const answer = await harness.request('PATCH', organizationPath(), {
-    key: home.key,
-    body: { forbids_agent_writes },
-  });
+  const answer = await home.ask('PATCH', organizationPath(), { forbids_agent_writes });
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.body.forbids_agent_writes, forbids_agent_writes);
 };
-const entries = async () =>
-  (await harness.request('GET', `${organizationPath()}activity/`, { key: home.key })).body.results;
+const entries = async () => (await home.ask('GET', `${organizationPath()}activity/`)).body.results;
 
 test('an organization says whether agents may write, and the log keeps who said it', async () => {
-  const created = await harness.request('POST', '/api/organizations/', {
-    key: home.key,
-    body: { name: 'Closed to agents', forbids_agent_writes: true },
+  const created = await home.ask('POST', '/api/organizations/', {
+    name: 'Closed to agents',
+    forbids_agent_writes: true,
   });
   assert.equal(created.body.forbids_agent_writes, true);
   assert.equal(home.organization.forbids_agent_writes, false);
@@ -48,7 +44,7 @@ test('an organization says whether agents may write, and the log keeps who said 
 });
 
 test('where it is forbidden no change of an agent goes through; people and reads do', async () => {
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   const path = `${projectBase(home)}${id}/`;
   const changes: [string, string, object?][] = [
     ['PATCH', path, { name: 'Renamed' }],
@@ -66,37 +62,26 @@ test('where it is forbidden no change of an agent goes through; people and reads
   await forbid(true);
   const before = await entries();
   for (const [method, at, body] of changes) {
-    const answer = await harness.request(method, at, {
-      key: home.key,
-      headers: agent,
-      ...(body === undefined ? {} : { body }),
-    });
+    const answer = await home.ask(method, at, body, agent);
     assert.equal(answer.status, 403, `${method} ${at} ${answer.text}`);
     assert.match(answer.body.detail, /does not let agents change anything/);
-    const tried = await harness.request(method, `${at}?validate_only=true`, {
-      key: home.key,
-      headers: agent,
-      ...(body === undefined ? {} : { body }),
-    });
+    const tried = await home.ask(method, `${at}?validate_only=true`, body, agent);
     assert.equal(tried.status, 403, 'a check says the same');
   }
   assert.deepEqual(await entries(), before);
   const read = await harness.request('GET', path, { key: home.key, headers: agent });
   assert.equal(read.status, 200);
-  const looked = await harness.request('POST', `${path}backfill/`, {
-    key: home.key,
-    headers: agent,
-    body: { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T01:00:00Z', dry_run: true },
-  });
+  const looked = await home.ask(
+    'POST',
+    `${path}backfill/`,
+    { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T01:00:00Z', dry_run: true },
+    agent,
+  );
   assert.notEqual(looked.status, 403, 'a dry run changes nothing');
-  const person = await harness.request('PATCH', path, { key: home.key, body: { name: 'By hand' } });
+  const person = await home.ask('PATCH', path, { name: 'By hand' });
   assert.equal(person.status, 200);
   await forbid(false);
-  const allowed = await harness.request('PATCH', path, {
-    key: home.key,
-    headers: agent,
-    body: { name: 'By an agent' },
-  });
+  const allowed = await home.ask('PATCH', path, { name: 'By an agent' }, agent);
   assert.equal(allowed.status, 200);
 });
 
@@ -106,7 +91,7 @@ const waits = (count: number) =>
   });
 
 test('once it is forbidden no write of an agent is under way', async () => {
-  const { id } = await newExport(harness, home);
+  const { id } = await newExport(home);
   const path = `${organizationBase(home)}${id}/`;
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
   const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>();
@@ -117,11 +102,7 @@ test('once it is forbidden no write of an agent is under way', async () => {
     await held;
   });
   await locked;
-  const change = harness.request('PATCH', path, {
-    key: home.key,
-    headers: agent,
-    body: { name: 'Slow' },
-  });
+  const change = home.ask('PATCH', path, { name: 'Slow' }, agent);
   await waits(1);
   const forbidding = forbid(true);
   await waits(2);
@@ -129,11 +110,7 @@ test('once it is forbidden no write of an agent is under way', async () => {
   await holding;
   assert.equal((await change).status, 200, 'it began before');
   await forbidding;
-  const late = await harness.request('PATCH', path, {
-    key: home.key,
-    headers: agent,
-    body: { name: 'Late' },
-  });
+  const late = await home.ask('PATCH', path, { name: 'Late' }, agent);
   assert.equal(late.status, 403);
   await forbid(false);
 });
