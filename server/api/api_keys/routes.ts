@@ -25,7 +25,6 @@ import {
 } from './schema.ts';
 import type { ApiKeyRow } from './schema.ts';
 import {
-  countApiKeys,
   countLiveApiKeys,
   deleteApiKey,
   findApiKey,
@@ -88,12 +87,7 @@ function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
     },
     (request) => {
       const { user_id } = request.caller;
-      return answerPage<ApiKeyRow>(
-        request,
-        db,
-        (page) => listApiKeys(user_id, page),
-        () => countApiKeys(user_id),
-      );
+      return answerPage<ApiKeyRow>(request, db, listApiKeys(user_id));
     },
   );
 

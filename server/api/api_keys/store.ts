@@ -1,10 +1,9 @@
 import sql from 'sql-template-tag';
-import type { Sql } from 'sql-template-tag';
 import type { Static } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import { createApiKey, maskApiKey } from '../../platform/http/caller/api_key.ts';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
@@ -26,16 +25,14 @@ const columns = sql`
     '{}') AS scoped_organizations, coalesce(k.scoped_teams, '{}') AS scoped_teams, k.expires_at,
   k.last_used_at, k.last_used_ip, k.last_used_user_agent, k.created_at`;
 
-/** One page of the person's keys, newest first (ties by id). Leans on personal_api_keys_by_user. */
-export function listApiKeys(user_id: number, page: Page): Sql {
-  return sql`
-    SELECT ${columns} FROM personal_api_keys k WHERE k.user_id = ${user_id}
-      ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of the person's keys. */
-export function countApiKeys(user_id: number): Sql {
-  return sql`SELECT count(*) AS count FROM personal_api_keys WHERE user_id = ${user_id}`;
+/** The person's keys, newest first (ties by id). Leans on personal_api_keys_by_user. */
+export function listApiKeys(user_id: number): List {
+  return {
+    rows: (page) => sql`
+      SELECT ${columns} FROM personal_api_keys k WHERE k.user_id = ${user_id}
+      ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM personal_api_keys WHERE user_id = ${user_id}`,
+  };
 }
 
 /** The person's key. */

@@ -59,12 +59,10 @@ function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
       },
     },
     async (request) => {
-      const page = await answerPage<ListedExport>(
-        request,
-        engine.db,
-        (asked) => listBatchExports(request.access, asked),
-        () => countBatchExports(request.access),
-      );
+      const page = await answerPage<ListedExport>(request, engine.db, {
+        rows: (asked) => listBatchExports(request.access, asked),
+        count: countBatchExports(request.access),
+      });
       const results = page.results.map((one) => ({
         ...one,
         latest_runs: new JsonText(one.latest_runs),

@@ -15,7 +15,7 @@ import { checkEntry, domainEntry, settleAnswer } from './proof/proof.ts';
 import { Domain, DomainCreate, DomainPatch } from './schema.ts';
 import type { DomainRow } from './schema.ts';
 import { ssoChoices } from './sso_choices.ts';
-import { countDomains, deleteDomain, findDomain, listDomains, updateDomain } from './store.ts';
+import { deleteDomain, findDomain, listDomains, updateDomain } from './store.ts';
 
 const base = '/api/organizations/:organization_id/domains/';
 const one = `${base}:id/`;
@@ -44,12 +44,7 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
       },
     },
     (request) =>
-      answerPage<DomainRow>(
-        request,
-        deps.db,
-        (page) => listDomains(request.access.organization_id, page),
-        () => countDomains(request.access.organization_id),
-      ),
+      answerPage<DomainRow>(request, deps.db, listDomains(request.access.organization_id)),
   );
 
   const description =

@@ -1,8 +1,7 @@
 import sql, { empty } from 'sql-template-tag';
-import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import { domainOf } from '../../platform/mail/mailbox.ts';
 import { configuredProviders } from '../../platform/openid_providers.ts';
 import type { OpenidSettings } from '../../platform/openid_providers.ts';
@@ -28,19 +27,15 @@ const columns = sql`
     'next_check_at', wire_instant(d.next_check_at), 'answers', d.answers) AS verification,
   ${managedBy('domain', sql`d.id`)} AS managed_by`;
 
-/**
- * One page of the organization's domains by name, in the order of ASCII. Leans on
- * domains_by_organization.
- */
-export function listDomains(organization_id: string, page: Page): Sql {
-  return sql`SELECT ${columns} FROM domains d WHERE d.organization_id = ${organization_id}::uuid
-    ORDER BY d.domain LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of the organization's domains. */
-export function countDomains(organization_id: string): Sql {
-  return sql`SELECT count(*) AS count FROM domains d
-    WHERE d.organization_id = ${organization_id}::uuid`;
+/** The organization's domains by name, in the order of ASCII. Leans on domains_by_organization. */
+export function listDomains(organization_id: string): List {
+  return {
+    rows: (page) => sql`
+      SELECT ${columns} FROM domains d WHERE d.organization_id = ${organization_id}::uuid
+      ORDER BY d.domain LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM domains d
+      WHERE d.organization_id = ${organization_id}::uuid`,
+  };
 }
 
 /**

@@ -23,14 +23,7 @@ import { erasureEntry } from './entry.ts';
 import { withExactNumbers } from './exact_numbers.ts';
 import { CopiesQuery, Erasure, ErasureCopy, ErasurePreview, NewErasure } from './schema.ts';
 import type { ErasureRow } from './schema.ts';
-import {
-  countCopies,
-  countErasures,
-  createErasure,
-  findErasure,
-  listCopies,
-  listErasures,
-} from './store.ts';
+import { countErasures, createErasure, findErasure, listCopies, listErasures } from './store.ts';
 
 const base = '/api/projects/:project_id/erasures/';
 const reading = { scope: 'project:read', within: 'project' } as const;
@@ -182,12 +175,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
     async (request) => {
       const { state } = query(request, CopiesQuery);
       const { id } = await getErasure(request, deps.db);
-      return answerPage<Static<typeof ErasureCopy>>(
-        request,
-        deps.db,
-        (page) => listCopies(id, state, page),
-        () => countCopies(id, state),
-      );
+      return answerPage<Static<typeof ErasureCopy>>(request, deps.db, listCopies(id, state));
     },
   );
 }

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List, Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { askedOf, sealCriteria } from '../../engine/erasures/criteria.ts';
@@ -77,19 +77,17 @@ export async function createErasure(
   return (await findErasure(tx, team_id, id))!;
 }
 
-/** One page of the copies of an erasure, by export and interval. */
-export function listCopies(id: string, state: string | undefined, page: Page): Sql {
-  return sql`SELECT batch_export_id AS batch_export, name, destination_type, place,
+/** The copies of an erasure, by export and interval. */
+export function listCopies(id: string, state: string | undefined): List {
+  return {
+    rows: (page) => sql`SELECT batch_export_id AS batch_export, name, destination_type, place,
       data_interval_start, data_interval_end, records, state, detail, run_id AS run,
       new_run_id AS new_run
-    FROM erasure_copies WHERE erasure_id = ${id}::uuid
+      FROM erasure_copies WHERE erasure_id = ${id}::uuid
       AND (${state ?? null}::text IS NULL OR state = ${state ?? null})
-    ORDER BY batch_export_id, data_interval_start, delivery_id
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** How many copies it has. */
-export function countCopies(id: string, state: string | undefined): Sql {
-  return sql`SELECT count(*) AS count FROM erasure_copies WHERE erasure_id = ${id}::uuid
-    AND (${state ?? null}::text IS NULL OR state = ${state ?? null})`;
+      ORDER BY batch_export_id, data_interval_start, delivery_id
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM erasure_copies WHERE erasure_id = ${id}::uuid
+      AND (${state ?? null}::text IS NULL OR state = ${state ?? null})`,
+  };
 }

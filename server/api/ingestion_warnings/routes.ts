@@ -6,7 +6,7 @@ import { answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { IngestionWarning, IngestionWarningQuery } from './schema.ts';
 import type { IngestionWarningRow } from './schema.ts';
-import { countWarnings, listWarnings } from './store.ts';
+import { listWarnings } from './store.ts';
 
 const default_ms = 30 * 24 * 3_600_000;
 
@@ -39,8 +39,7 @@ export function ingestionWarningRoutes(app: FastifyInstance, { db, clock }: Deps
       const page = await answerPage<Omit<IngestionWarningRow, 'outcome'>>(
         request,
         db,
-        (part) => listWarnings(wanted, part),
-        () => countWarnings(wanted),
+        listWarnings(wanted),
       );
       const results = page.results.map((row) => ({ ...row, outcome: warning_reasons[row.reason] }));
       return { ...page, results };

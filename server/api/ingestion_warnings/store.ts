@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 
 /** Which warnings are wanted. */
 export type WarningsWanted = {
@@ -22,18 +22,16 @@ const matching = ({ team_id, after, before, reason }: WarningsWanted) => sql`
     AND w.hour < ${before}::timestamptz
     AND (${reason ?? null}::text IS NULL OR w.reason = ${reason ?? null}::text)`;
 
-/** One page of them, newest first, those of one time by reason. */
-export function listWarnings(wanted: WarningsWanted, page: Page): Sql {
-  return sql`
-    SELECT ${starts[wanted.interval]} AS start_at, w.reason, sum(w.events)::bigint AS events,
+/** The warnings, newest first, those of one time by reason. */
+export function listWarnings(wanted: WarningsWanted): List {
+  return {
+    rows: (page) => sql`
+      SELECT ${starts[wanted.interval]} AS start_at, w.reason, sum(w.events)::bigint AS events,
       max(w.last_at) AS last_at,
       (array_agg(w.examples ORDER BY w.hour DESC))[1] AS examples
-    ${matching(wanted)} GROUP BY 1, 2 ORDER BY 1 DESC, 2
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** How many there are. */
-export function countWarnings(wanted: WarningsWanted): Sql {
-  return sql`SELECT count(*) AS count FROM (SELECT ${starts[wanted.interval]}, w.reason
-    ${matching(wanted)} GROUP BY 1, 2) AS found`;
+      ${matching(wanted)} GROUP BY 1, 2 ORDER BY 1 DESC, 2
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM (SELECT ${starts[wanted.interval]}, w.reason
+      ${matching(wanted)} GROUP BY 1, 2) AS found`,
+  };
 }

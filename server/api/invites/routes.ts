@@ -6,7 +6,7 @@ import { publicInviteRoutes } from './public_routes.ts';
 import { recordRoutes } from './record_routes.ts';
 import { Invite } from './schema.ts';
 import type { InviteRow } from './schema.ts';
-import { countInvites, listInvites } from './store.ts';
+import { listInvites } from './store.ts';
 
 /**
  * `/api/organizations/:organization_id/invites/` for members, and `/api/invites/:id/` for whom an
@@ -27,8 +27,7 @@ export function inviteRoutes(app: FastifyInstance, deps: Deps): void {
       answerPage<InviteRow>(
         request,
         deps.db,
-        (page) => listInvites(request.access.organization_id, deps.clock.now(), page),
-        () => countInvites(request.access.organization_id),
+        listInvites(request.access.organization_id, deps.clock.now()),
       ),
   );
   createRoutes(app, deps);

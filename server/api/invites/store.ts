@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import { isBarred } from '../scim/store.ts';
@@ -36,19 +36,17 @@ const columns = (now_ms: number) => sql`
 const with_inviter = sql`invites i LEFT JOIN users u ON u.id = i.created_by`;
 
 /**
- * One page of the organization's invites, expired ones too, newest first (ties by id). Leans on
+ * The organization's invites, expired ones too, newest first (ties by id). Leans on
  * invites_by_organization.
  */
-export function listInvites(organization_id: string, now_ms: number, page: Page): Sql {
-  return sql`SELECT ${columns(now_ms)} FROM ${with_inviter}
-    WHERE i.organization_id = ${organization_id}::uuid
-    ORDER BY i.created_at DESC, i.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of the organization's invites. */
-export function countInvites(organization_id: string): Sql {
-  return sql`SELECT count(*) AS count FROM invites
-    WHERE organization_id = ${organization_id}::uuid`;
+export function listInvites(organization_id: string, now_ms: number): List {
+  return {
+    rows: (page) => sql`SELECT ${columns(now_ms)} FROM ${with_inviter}
+      WHERE i.organization_id = ${organization_id}::uuid
+      ORDER BY i.created_at DESC, i.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM invites
+      WHERE organization_id = ${organization_id}::uuid`,
+  };
 }
 
 /** The invite of the organization. */

@@ -14,7 +14,6 @@ import { isOneself, refuseLevel, refuseRemoval } from './rules.ts';
 import { Member, MemberPatch, MemberPut } from './schema.ts';
 import type { MemberRow } from './schema.ts';
 import {
-  countMembers,
   deleteMember,
   findMember,
   findMemberOfAnyState,
@@ -52,13 +51,7 @@ function listRoute(app: FastifyInstance, { db }: Deps): void {
         response: { 200: pageOf(Member) },
       },
     },
-    (request) =>
-      answerPage<MemberRow>(
-        request,
-        db,
-        (page) => listMembers(request.access.organization_id, page),
-        () => countMembers(request.access.organization_id),
-      ),
+    (request) => answerPage<MemberRow>(request, db, listMembers(request.access.organization_id)),
   );
 }
 

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Mail } from '../../platform/mail/mail.ts';
 import type { Outbox } from '../../platform/mail/outbox.ts';
@@ -22,12 +22,14 @@ const all = (organization_id: string) =>
 const active = (organization_id: string) => sql`${all(organization_id)} AND u.is_active`;
 
 /**
- * One page of the organization's active members, newest first (ties by id). Leans on
- * members_by_organization.
+ * The organization's active members, newest first (ties by id). Leans on members_by_organization.
  */
-export function listMembers(organization_id: string, page: Page): Sql {
-  return sql`SELECT ${columns} FROM ${active(organization_id)} ORDER BY m.joined_at DESC, m.id DESC
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
+export function listMembers(organization_id: string): List {
+  return {
+    rows: (page) => sql`SELECT ${columns} FROM ${active(organization_id)}
+      ORDER BY m.joined_at DESC, m.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT ${memberCount(sql`${organization_id}::uuid`)} AS count`,
+  };
 }
 
 /**
@@ -38,11 +40,6 @@ export function memberCount(organization_id: Sql): Sql {
   return sql`((SELECT count(*) FROM members WHERE members.organization_id = ${organization_id})
     - (SELECT count(*) FROM users JOIN members ON members.user_id = users.id
       WHERE NOT users.is_active AND members.organization_id = ${organization_id}))`;
-}
-
-/** The number of the organization's active members. */
-export function countMembers(organization_id: string): Sql {
-  return sql`SELECT ${memberCount(sql`${organization_id}::uuid`)} AS count`;
 }
 
 /** The active member with this user uuid. */

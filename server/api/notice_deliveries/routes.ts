@@ -11,7 +11,7 @@ import { mountsOf } from '../../platform/http/caller/mount.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from './schema.ts';
-import { countDeliveries, findDelivery, listDeliveries, lockDelivery, sendAgain } from './store.ts';
+import { findDelivery, listDeliveries, lockDelivery, sendAgain } from './store.ts';
 
 /** What became of notices, under organizations and under projects: list, retrieve, send again. */
 export function noticeDeliveryRoutes(app: FastifyInstance, deps: Deps): void {
@@ -36,12 +36,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps, { base, within }: Mou
     },
     (request) => {
       const wanted = query(request, DeliveriesQuery);
-      return answerPage<NoticeDelivery>(
-        request,
-        db,
-        (page) => listDeliveries(request.access, wanted, page),
-        () => countDeliveries(request.access, wanted),
-      );
+      return answerPage<NoticeDelivery>(request, db, listDeliveries(request.access, wanted));
     },
   );
   app.get(

@@ -1,8 +1,7 @@
 import sql, { empty } from 'sql-template-tag';
-import type { Sql } from 'sql-template-tag';
 import { liesIn } from '../../platform/http/caller/mount.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { NoticeDeliveryRecord } from './schema.ts';
 
@@ -21,15 +20,14 @@ const fits = (place: Place, { target, batch_export, outcome }: DeliveriesWanted)
   ${batch_export === undefined ? empty : sql`AND d.batch_export_id = ${batch_export}::uuid`}
   ${outcome === undefined ? empty : sql`AND d.outcome = ${outcome}`}`;
 
-/** One page of the deliveries of a place, newest first. */
-export function listDeliveries(place: Place, wanted: DeliveriesWanted, page: Page): Sql {
-  return sql`SELECT ${columns} FROM ${joined} WHERE ${fits(place, wanted)} ORDER BY d.id DESC
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of the deliveries of a place. */
-export function countDeliveries(place: Place, wanted: DeliveriesWanted): Sql {
-  return sql`SELECT count(*) AS count FROM notice_deliveries d WHERE ${fits(place, wanted)}`;
+/** The deliveries of a place, newest first. */
+export function listDeliveries(place: Place, wanted: DeliveriesWanted): List {
+  return {
+    rows: (page) => sql`
+      SELECT ${columns} FROM ${joined} WHERE ${fits(place, wanted)} ORDER BY d.id DESC
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM notice_deliveries d WHERE ${fits(place, wanted)}`,
+  };
 }
 
 /** The delivery with all that was tried. */

@@ -14,7 +14,7 @@ import { findTargetProject } from '../batch_exports/store.ts';
 import { refuseWrongFields } from './input.ts';
 import { NoticeTargetCreate, NoticeTargetPatch } from './schema.ts';
 import type { NoticeTargetRow } from './schema.ts';
-import { countNoticeTargets, insertNoticeTarget, updateNoticeTarget } from './store.ts';
+import { insertNoticeTarget, listNoticeTargets, updateNoticeTarget } from './store.ts';
 
 const targets_max = 50;
 
@@ -40,7 +40,7 @@ export async function createTarget(
     { ...fields, ...(own_secret === undefined ? {} : { secret: own_secret }) },
   );
   const counted = await tx.row<{ count: number }>(
-    countNoticeTargets({ organization_id: request.access.organization_id, team_id }),
+    listNoticeTargets({ organization_id: request.access.organization_id, team_id }).count,
   );
   if (counted!.count >= targets_max)
     throw conflict(

@@ -22,12 +22,7 @@ import {
   NoticeTargetTest,
 } from './schema.ts';
 import type { NoticeTargetRow } from './schema.ts';
-import {
-  countNoticeTargets,
-  deleteNoticeTarget,
-  findNoticeTarget,
-  listNoticeTargets,
-} from './store.ts';
+import { deleteNoticeTarget, findNoticeTarget, listNoticeTargets } from './store.ts';
 import { tryTarget } from './try_target.ts';
 
 /**
@@ -55,13 +50,7 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
         response: { 200: pageOf(NoticeTarget) },
       },
     },
-    (request) =>
-      answerPage<NoticeTargetRow>(
-        request,
-        deps.db,
-        (page) => listNoticeTargets(request.access, page),
-        () => countNoticeTargets(request.access),
-      ),
+    (request) => answerPage<NoticeTargetRow>(request, deps.db, listNoticeTargets(request.access)),
   );
 
   const description =

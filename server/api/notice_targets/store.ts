@@ -1,8 +1,7 @@
 import sql from 'sql-template-tag';
-import type { Sql } from 'sql-template-tag';
 import { liesIn } from '../../platform/http/caller/mount.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
@@ -16,13 +15,13 @@ const columns = sql`t.id, t.team_id, t.type, t.address, t.url, t.events, t.batch
 
 const isInPlace = (place: Place) => liesIn(place, sql`t.team_id`);
 
-/**
- * One page of the targets of a place, newest first (ties by id). Leans on
- * notice_targets_by_project.
- */
-export function listNoticeTargets(place: Place, page: Page): Sql {
-  return sql`SELECT ${columns} FROM notice_targets t WHERE ${isInPlace(place)}
-    ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+/** The targets of a place, newest first (ties by id). Leans on notice_targets_by_project. */
+export function listNoticeTargets(place: Place): List {
+  return {
+    rows: (page) => sql`SELECT ${columns} FROM notice_targets t WHERE ${isInPlace(place)}
+      ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM notice_targets t WHERE ${isInPlace(place)}`,
+  };
 }
 
 /** The settings of all targets of an organization with what is sealed, the oldest first. */
@@ -32,11 +31,6 @@ export function listTargetSettings(
 ): Promise<(NoticeTargetFields & Pick<NoticeTargetRow, 'id' | 'team_id' | 'type'>)[]> {
   return db.rows(sql`SELECT ${columns}, t.url_sealed, t.secret FROM notice_targets t
     WHERE ${isInPlace({ organization_id })} ORDER BY t.created_at, t.id`);
-}
-
-/** The number of the targets of a place. */
-export function countNoticeTargets(place: Place): Sql {
-  return sql`SELECT count(*) AS count FROM notice_targets t WHERE ${isInPlace(place)}`;
 }
 
 /** The target; with `lock` nobody else can change or delete it until the transaction ends. */

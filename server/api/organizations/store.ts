@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller, RecordPlace } from '../../platform/http/caller/access.ts';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
@@ -38,16 +38,15 @@ const columns = (level: Sql) => sql`
 const visible = (caller: Caller) => sql`
   ${isReached(caller)} AND ${caller.scoped_teams}::integer[] IS NULL`;
 
-/** One page of the caller's organizations, oldest first (ties by id). */
-export function listOrganizations(caller: Caller, page: Page): Sql {
-  return sql`SELECT ${columns(sql`m.level`)} FROM members m JOIN organizations o
-    ON o.id = m.organization_id
-    WHERE ${visible(caller)} ORDER BY o.created_at, o.id LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of the caller's organizations. */
-export function countOrganizations(caller: Caller): Sql {
-  return sql`SELECT count(*) AS count FROM members m WHERE ${visible(caller)}`;
+/** The caller's organizations, oldest first (ties by id). */
+export function listOrganizations(caller: Caller): List {
+  return {
+    rows: (page) => sql`SELECT ${columns(sql`m.level`)} FROM members m JOIN organizations o
+      ON o.id = m.organization_id
+      WHERE ${visible(caller)} ORDER BY o.created_at, o.id
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM members m WHERE ${visible(caller)}`,
+  };
 }
 
 /** The organization of the place, as a member of this level sees it. */

@@ -13,7 +13,7 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { getConfig, getLockedConfig } from './found.ts';
 import { PluginJob, PluginJobStart, PluginMetric } from './schema.ts';
 import type { PluginConfigRow, PluginJobRow, PluginMetricRow } from './schema.ts';
-import { countPluginMetrics, getPluginJob, listPluginMetrics } from './store.ts';
+import { getPluginJob, listPluginMetrics } from './store.ts';
 
 const one = '/api/projects/:project_id/plugin_configs/:id/';
 
@@ -37,12 +37,7 @@ export function runningRoutes(app: FastifyInstance, deps: Deps): void {
     },
     async (request) => {
       const { id } = await getConfig(deps.db, request);
-      return answerPage<PluginMetricRow>(
-        request,
-        deps.db,
-        (page) => listPluginMetrics(id, page),
-        () => countPluginMetrics(id),
-      );
+      return answerPage<PluginMetricRow>(request, deps.db, listPluginMetrics(id));
     },
   );
 

@@ -20,13 +20,7 @@ import {
 } from './schema.ts';
 import type { PluginConfigRow, PluginLogRow } from './schema.ts';
 import type { HowToChange } from './settings.ts';
-import {
-  countPluginConfigs,
-  countPluginLogs,
-  deletePluginConfig,
-  listPluginConfigs,
-  listPluginLogs,
-} from './store.ts';
+import { deletePluginConfig, listPluginConfigs, listPluginLogs } from './store.ts';
 
 const base = '/api/projects/:project_id/plugin_configs/';
 const one = `${base}:id/`;
@@ -58,12 +52,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
     },
     async (request) => {
       await requirePluginsLevel(db, request.access, 3);
-      return answerPage<PluginConfigRow>(
-        request,
-        db,
-        (page) => listPluginConfigs(request.access.team_id!, page),
-        () => countPluginConfigs(request.access.team_id!),
-      );
+      return answerPage<PluginConfigRow>(request, db, listPluginConfigs(request.access.team_id!));
     },
   );
 
@@ -86,12 +75,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps): void {
     async (request) => {
       const { id } = await getConfig(db, request);
       const wanted = query(request, PluginLogQuery);
-      return answerPage<PluginLogRow>(
-        request,
-        db,
-        (page) => listPluginLogs(id, wanted, page),
-        () => countPluginLogs(id, wanted),
-      );
+      return answerPage<PluginLogRow>(request, db, listPluginLogs(id, wanted));
     },
   );
 }

@@ -1,7 +1,6 @@
 import sql from 'sql-template-tag';
-import type { Sql } from 'sql-template-tag';
 import type { StoredPluginConfig } from '../../engine/plugins/stored_config.ts';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
@@ -26,18 +25,13 @@ const selectConfigs = sql`
     ON o.id = p.organization_id
     LEFT JOIN plugin_cursors k ON k.plugin_config_id = c.id`;
 
-/**
- * One page of the project's configs, in their order (ties by id). Leans on
- * plugin_configs_by_project.
- */
-export function listPluginConfigs(team_id: number, page: Page): Sql {
-  return sql`${selectConfigs} WHERE c.team_id = ${team_id} ORDER BY c."order", c.id
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of the project's configs. */
-export function countPluginConfigs(team_id: number): Sql {
-  return sql`SELECT count(*) AS count FROM plugin_configs c WHERE c.team_id = ${team_id}`;
+/** The project's configs, in their order (ties by id). Leans on plugin_configs_by_project. */
+export function listPluginConfigs(team_id: number): List {
+  return {
+    rows: (page) => sql`${selectConfigs} WHERE c.team_id = ${team_id} ORDER BY c."order", c.id
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM plugin_configs c WHERE c.team_id = ${team_id}`,
+  };
 }
 
 /** What people set of a config, with what is sealed. */
@@ -68,15 +62,14 @@ const isExporting = (organization_id: string) => sql`
   AND c.team_id IN (SELECT t.id FROM projects t
     WHERE t.organization_id = ${organization_id}::uuid)`;
 
-/** One page of those, newest first. */
-export function listExportingConfigs(organization_id: string, page: Page): Sql {
-  return sql`${selectConfigs} WHERE ${isExporting(organization_id)} ORDER BY c.id DESC
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of those. */
-export function countExportingConfigs(organization_id: string): Sql {
-  return sql`SELECT count(*) AS count FROM plugin_configs c WHERE ${isExporting(organization_id)}`;
+/** Those configs, newest first. */
+export function listExportingConfigs(organization_id: string): List {
+  return {
+    rows: (page) => sql`${selectConfigs} WHERE ${isExporting(organization_id)} ORDER BY c.id DESC
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM plugin_configs c
+      WHERE ${isExporting(organization_id)}`,
+  };
 }
 
 /** The project's config as it is on the wire. */
@@ -161,18 +154,16 @@ export async function deletePluginConfig(tx: Transaction, id: number): Promise<v
   await tx.run(sql`DELETE FROM plugin_configs WHERE id = ${id}`);
 }
 
-/** One page of what the config's plugin has counted, by name. */
-export function listPluginMetrics(config_id: number, page: Page): Sql {
-  return sql`
-    SELECT m.name, m.operation, m.value, m.updated_at FROM plugin_metrics m
-    WHERE m.plugin_config_id = ${config_id} ORDER BY m.name
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of those. */
-export function countPluginMetrics(config_id: number): Sql {
-  return sql`
-    SELECT count(*) AS count FROM plugin_metrics m WHERE m.plugin_config_id = ${config_id}`;
+/** What the config's plugin has counted, by name. */
+export function listPluginMetrics(config_id: number): List {
+  return {
+    rows: (page) => sql`
+      SELECT m.name, m.operation, m.value, m.updated_at FROM plugin_metrics m
+      WHERE m.plugin_config_id = ${config_id} ORDER BY m.name
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`
+      SELECT count(*) AS count FROM plugin_metrics m WHERE m.plugin_config_id = ${config_id}`,
+  };
 }
 
 /** A job that was stored in this transaction. */
@@ -189,16 +180,14 @@ const isLogged = (config_id: number, { level, after, before }: PluginLogQuery) =
   AND (${before ?? null}::timestamptz IS NULL OR l."timestamp" < ${before ?? null}::timestamptz)`;
 
 /**
- * One page of the config's log lines, newest first. Ids grow with time, and plugin_logs_by_config
- * is in their order.
+ * The config's log lines, newest first. Ids grow with time, and plugin_logs_by_config is in their
+ * order.
  */
-export function listPluginLogs(config_id: number, wanted: PluginLogQuery, page: Page): Sql {
-  return sql`SELECT l."timestamp", l.level, l.message FROM plugin_logs l
-    WHERE ${isLogged(config_id, wanted)} ORDER BY l.id DESC
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of those. */
-export function countPluginLogs(config_id: number, wanted: PluginLogQuery): Sql {
-  return sql`SELECT count(*) AS count FROM plugin_logs l WHERE ${isLogged(config_id, wanted)}`;
+export function listPluginLogs(config_id: number, wanted: PluginLogQuery): List {
+  return {
+    rows: (page) => sql`SELECT l."timestamp", l.level, l.message FROM plugin_logs l
+      WHERE ${isLogged(config_id, wanted)} ORDER BY l.id DESC
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM plugin_logs l WHERE ${isLogged(config_id, wanted)}`,
+  };
 }

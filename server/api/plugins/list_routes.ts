@@ -13,21 +13,14 @@ import type { ActivityRow } from '../activity/schema.ts';
 import { level_of_addresses } from '../activity/store.ts';
 import { PluginConfig } from '../plugin_configs/schema.ts';
 import type { PluginConfigRow } from '../plugin_configs/schema.ts';
-import { countExportingConfigs, listExportingConfigs } from '../plugin_configs/store.ts';
+import { listExportingConfigs } from '../plugin_configs/store.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import type { Collection } from './collections.ts';
 import { placeOf } from './found.ts';
 import { reading } from './record_routes.ts';
 import { CatalogueItem, Plugin, besideRecord, no_record } from './schema.ts';
 import type { PluginRow } from './schema.ts';
-import {
-  countPluginActivity,
-  countUnusedPlugins,
-  findPlugin,
-  listPluginActivity,
-  listUnusedPlugins,
-  requirePluginsLevel,
-} from './store.ts';
+import { findPlugin, listPluginActivity, listUnusedPlugins, requirePluginsLevel } from './store.ts';
 
 const beside =
   'The answer is the first plugin that the list is about (null fields: there is none), with ' +
@@ -130,12 +123,7 @@ async function answerCatalogue(request: FastifyRequest, { catalogue, collection 
 
 async function answerUnused(request: FastifyRequest, { db, collection }: Asked) {
   const place = placeOf(request, collection);
-  const page = await answerPage<PluginRow>(
-    request,
-    db,
-    (asked) => listUnusedPlugins(place, asked),
-    () => countUnusedPlugins(place),
-  );
+  const page = await answerPage<PluginRow>(request, db, listUnusedPlugins(place));
   return { ...(page.results[0] ?? no_record), ...page };
 }
 
@@ -144,8 +132,7 @@ async function answerExporting(request: FastifyRequest, { db }: Asked) {
   const page = await answerPage<PluginConfigRow>(
     request,
     db,
-    (asked) => listExportingConfigs(organization_id, asked),
-    () => countExportingConfigs(organization_id),
+    listExportingConfigs(organization_id),
   );
   return { ...(page.results[0]?.plugin_info ?? no_record), ...page };
 }
@@ -156,8 +143,7 @@ async function answerActivity(request: FastifyRequest, { db, collection }: Asked
   const page = await answerPage<ActivityRow>(
     request,
     db,
-    (asked) => listPluginActivity(organization_id, collection.scope, reader, asked),
-    () => countPluginActivity(organization_id, collection.scope),
+    listPluginActivity(organization_id, collection.scope, reader),
   );
   const [newest] = page.results;
   const plugin =

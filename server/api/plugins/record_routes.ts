@@ -15,13 +15,7 @@ import { pluginEntry } from './entry.ts';
 import { getPlugin, lockOwnPlugin, placeOf } from './found.ts';
 import { Plugin, PluginCreate, PluginPatch } from './schema.ts';
 import type { PluginRow } from './schema.ts';
-import {
-  countPlugins,
-  deletePlugin,
-  isUsedElsewhere,
-  listPlugins,
-  requirePluginsLevel,
-} from './store.ts';
+import { deletePlugin, isUsedElsewhere, listPlugins, requirePluginsLevel } from './store.ts';
 
 /** What every route that reads a plugin is configured with. */
 export const reading = { within: 'organization', scope: 'plugin:read' } as const;
@@ -52,12 +46,7 @@ function readingRoutes(app: FastifyInstance, { db }: Deps, collection: Collectio
     async (request) => {
       await requirePluginsLevel(db, request.access, 3);
       const place = placeOf(request, collection);
-      return answerPage<PluginRow>(
-        request,
-        db,
-        (page) => listPlugins(place, page),
-        () => countPlugins(place),
-      );
+      return answerPage<PluginRow>(request, db, listPlugins(place));
     },
   );
 

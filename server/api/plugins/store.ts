@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import type { PluginCollection } from '../../engine/plugins/plugin.ts';
 import type { Access } from '../../platform/http/caller/access.ts';
 import { forbidden, missing } from '../../platform/http/errors.ts';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
@@ -42,15 +42,13 @@ function isVisible(organization_id: string): Sql {
 const isInPlace = ({ organization_id, collection }: Place) =>
   sql`p.collection = ${collection} AND ${isVisible(organization_id)}`;
 
-/** One page of a place's plugins, newest first. */
-export function listPlugins(place: Place, page: Page): Sql {
-  return sql`SELECT ${columns} ${source} WHERE ${isInPlace(place)} ORDER BY p.id DESC
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of a place's plugins. */
-export function countPlugins(place: Place): Sql {
-  return sql`SELECT count(*) AS count FROM plugins p WHERE ${isInPlace(place)}`;
+/** A place's plugins, newest first. */
+export function listPlugins(place: Place): List {
+  return {
+    rows: (page) => sql`SELECT ${columns} ${source} WHERE ${isInPlace(place)} ORDER BY p.id DESC
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM plugins p WHERE ${isInPlace(place)}`,
+  };
 }
 
 const isUnused = ({ organization_id, collection }: Place) =>
@@ -58,17 +56,15 @@ const isUnused = ({ organization_id, collection }: Place) =>
     AND NOT EXISTS (${enabled})`;
 
 /**
- * One page of the organization's own plugins in the collection that no project of the server has
- * enabled, newest first.
+ * The organization's own plugins in the collection that no project of the server has enabled,
+ * newest first.
  */
-export function listUnusedPlugins(place: Place, page: Page): Sql {
-  return sql`SELECT ${columns} ${source} WHERE ${isUnused(place)} ORDER BY p.id DESC
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of those. */
-export function countUnusedPlugins(place: Place): Sql {
-  return sql`SELECT count(*) AS count FROM plugins p WHERE ${isUnused(place)}`;
+export function listUnusedPlugins(place: Place): List {
+  return {
+    rows: (page) => sql`SELECT ${columns} ${source} WHERE ${isUnused(place)} ORDER BY p.id DESC
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM plugins p WHERE ${isUnused(place)}`,
+  };
 }
 
 /** The plugin as the organization sees it in the collection. */
@@ -260,23 +256,20 @@ const isAbout = (organization_id: string, scope: string) =>
   sql`a.chain_id = ${organization_id}::uuid AND a.scope = ${scope}`;
 
 /**
- * One page of what the organization did with the plugins of a collection, newest first. Leans on
+ * What the organization did with the plugins of a collection, newest first. Leans on
  * activity_by_scope.
  */
 export function listPluginActivity(
   organization_id: string,
   scope: string,
   reader: Parameters<typeof activityColumns>[0],
-  page: Page,
-): Sql {
-  return sql`SELECT ${activityColumns(reader)} FROM activity a
-    WHERE ${isAbout(organization_id, scope)} ORDER BY a.number DESC
-    LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of those entries. */
-export function countPluginActivity(organization_id: string, scope: string): Sql {
-  return sql`SELECT count(*) AS count FROM activity a WHERE ${isAbout(organization_id, scope)}`;
+): List {
+  return {
+    rows: (page) => sql`SELECT ${activityColumns(reader)} FROM activity a
+      WHERE ${isAbout(organization_id, scope)} ORDER BY a.number DESC
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM activity a WHERE ${isAbout(organization_id, scope)}`,
+  };
 }
 
 /**

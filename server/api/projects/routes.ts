@@ -15,7 +15,6 @@ import { addressFaults } from './addresses.ts';
 import { Project, ProjectCreate, ProjectPatch, ProjectPut } from './schema.ts';
 import type { ProjectRow } from './schema.ts';
 import {
-  countProjects,
   deleteProject,
   findHome,
   findProject,
@@ -48,13 +47,7 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
         response: { 200: pageOf(Project) },
       },
     },
-    (request) =>
-      answerPage<ProjectRow>(
-        request,
-        db,
-        (page) => listProjects(request.caller, page),
-        () => countProjects(request.caller),
-      ),
+    (request) => answerPage<ProjectRow>(request, db, listProjects(request.caller)),
   );
 
   app.post(

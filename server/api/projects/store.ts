@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller, RecordPlace } from '../../platform/http/caller/access.ts';
 import { createWriteKey } from '../../platform/http/caller/write_key.ts';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import { isOpenTo } from '../../platform/http/caller/second_factor.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -27,26 +27,22 @@ const visible = (caller: Caller) => sql`
   ${isReached(caller)} AND (${caller.scoped_teams}::integer[] IS NULL
     OR p.id = ANY (${caller.scoped_teams}::integer[]))`;
 
-/**
- * One page of the projects that the caller may see over all organizations, oldest first (ties by
- * id).
- */
-export function listProjects(caller: Caller, page: Page): Sql {
-  return sql`SELECT ${columns} FROM projects p JOIN members m
-    ON m.organization_id = p.organization_id
-    WHERE ${visible(caller)} ORDER BY p.created_at, p.id LIMIT ${page.limit} OFFSET ${page.offset}`;
+/** The projects that the caller may see over all organizations, oldest first (ties by id). */
+export function listProjects(caller: Caller): List {
+  return {
+    rows: (page) => sql`SELECT ${columns} FROM projects p JOIN members m
+      ON m.organization_id = p.organization_id
+      WHERE ${visible(caller)} ORDER BY p.created_at, p.id
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM projects p JOIN members m
+      ON m.organization_id = p.organization_id WHERE ${visible(caller)}`,
+  };
 }
 
 /** All projects of an organization, oldest first. */
 export function listProjectsOf(db: Queryable, organization_id: string): Promise<ProjectRow[]> {
   return db.rows(sql`SELECT ${columns} FROM projects p
     WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.created_at, p.id`);
-}
-
-/** The number of the projects that the caller may see. */
-export function countProjects(caller: Caller): Sql {
-  return sql`SELECT count(*) AS count FROM projects p JOIN members m
-    ON m.organization_id = p.organization_id WHERE ${visible(caller)}`;
 }
 
 /** The project of the place. */

@@ -19,7 +19,6 @@ import type { SessionRow } from './schema.ts';
 import { confirmSecondFactor, recognise } from './sign_in.ts';
 import {
   beginningEntry,
-  countSessions,
   endSession,
   endSessions,
   findSession,
@@ -97,12 +96,7 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
     },
     (request) => {
       const now = clock.now();
-      return answerPage<SessionRow>(
-        request,
-        db,
-        (page) => listSessions(request.caller, now, page),
-        () => countSessions(request.caller, now),
-      );
+      return answerPage<SessionRow>(request, db, listSessions(request.caller, now));
     },
   );
 

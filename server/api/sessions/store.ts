@@ -1,12 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
-import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
 import { userAgentOf } from '../../platform/http/caller/auth.ts';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import {
   createSessionToken,
   session_idle_ms,
@@ -30,17 +29,14 @@ const live = (caller: Pick<Caller, 'user_id'>, now_ms: number) => sql`
     AND s.last_used_at >= ${isoInstant(now_ms - session_idle_ms)}::timestamptz`;
 
 /**
- * One page of the caller's sessions that have not ended, newest first (ties by id). Leans on
- * sessions_by_user.
+ * The caller's sessions that have not ended, newest first (ties by id). Leans on sessions_by_user.
  */
-export function listSessions(caller: Caller, now_ms: number, page: Page): Sql {
-  return sql`SELECT ${columns(caller)} FROM sessions s WHERE ${live(caller, now_ms)}
-    ORDER BY s.created_at DESC, s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of the caller's sessions that have not ended. */
-export function countSessions(caller: Caller, now_ms: number): Sql {
-  return sql`SELECT count(*) AS count FROM sessions s WHERE ${live(caller, now_ms)}`;
+export function listSessions(caller: Caller, now_ms: number): List {
+  return {
+    rows: (page) => sql`SELECT ${columns(caller)} FROM sessions s WHERE ${live(caller, now_ms)}
+      ORDER BY s.created_at DESC, s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM sessions s WHERE ${live(caller, now_ms)}`,
+  };
 }
 
 /**

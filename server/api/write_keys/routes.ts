@@ -23,7 +23,6 @@ import {
 import type { WriteKeyRow } from './schema.ts';
 import {
   countLiveWriteKeys,
-  countWriteKeys,
   deleteWriteKey,
   findWriteKey,
   insertWriteKey,
@@ -64,12 +63,7 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
     },
     (request) => {
       const team_id = request.access.team_id!;
-      return answerPage<WriteKeyRow>(
-        request,
-        db,
-        (page) => listWriteKeys(team_id, page),
-        () => countWriteKeys(team_id),
-      );
+      return answerPage<WriteKeyRow>(request, db, listWriteKeys(team_id));
     },
   );
 

@@ -1,9 +1,8 @@
 import sql from 'sql-template-tag';
-import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import { createWriteKey } from '../../platform/http/caller/write_key.ts';
-import type { Page } from '../../platform/http/lists/pagination.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
@@ -13,10 +12,13 @@ import type { WriteKeyRow } from './schema.ts';
 const columns = sql`k.id, k.name, k.value, k.expires_at, k.last_used_at, k.created_at,
   k.updated_at, ${managedBy('write_key', sql`k.id`)} AS managed_by`;
 
-/** One page of the project's keys, newest first (ties by id). Leans on write_keys_by_project. */
-export function listWriteKeys(team_id: number, page: Page): Sql {
-  return sql`SELECT ${columns} FROM write_keys k WHERE k.team_id = ${team_id}
-    ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+/** The project's keys, newest first (ties by id). Leans on write_keys_by_project. */
+export function listWriteKeys(team_id: number): List {
+  return {
+    rows: (page) => sql`SELECT ${columns} FROM write_keys k WHERE k.team_id = ${team_id}
+      ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM write_keys WHERE team_id = ${team_id}`,
+  };
 }
 
 /** The keys of all projects of an organization that were not rolled, the oldest first. */
@@ -27,11 +29,6 @@ export function listKeptWriteKeys(
   return db.rows(sql`SELECT k.id, k.team_id, k.name FROM write_keys k
     JOIN projects p ON p.id = k.team_id WHERE p.organization_id = ${organization_id}::uuid
       AND k.rolled_at IS NULL ORDER BY k.created_at, k.id`);
-}
-
-/** The number of the project's keys. */
-export function countWriteKeys(team_id: number): Sql {
-  return sql`SELECT count(*) AS count FROM write_keys WHERE team_id = ${team_id}`;
 }
 
 /** The project's key; with `lock` nobody else can change it until the transaction ends. */

@@ -8,7 +8,7 @@ import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagi
 import { write } from '../../../platform/http/write.ts';
 import { exportActionEntry } from '../activity.ts';
 import { backfill } from './backfill.ts';
-import { countBackfills, findBackfill, listBackfills } from './store.ts';
+import { findBackfill, listBackfills } from './store.ts';
 import { getExport, getPresence, getLockedExport, missing } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { Backfill, BatchExportWithBackfill, NewBackfill } from './schema.ts';
@@ -109,10 +109,5 @@ function cancelRoute(app: FastifyInstance, { base, within }: Mount): void {
 
 async function answerBackfills(engine: Engine, request: FastifyRequest) {
   const { id } = await getPresence(request, engine.db, 'batch_export_id');
-  return answerPage<Backfill>(
-    request,
-    engine.db,
-    (page) => listBackfills(request.access, id, page),
-    () => countBackfills(id),
-  );
+  return answerPage<Backfill>(request, engine.db, listBackfills(request.access, id));
 }

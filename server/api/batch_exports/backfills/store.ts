@@ -1,6 +1,5 @@
 import sql from 'sql-template-tag';
-import type { Sql } from 'sql-template-tag';
-import type { Page } from '../../../platform/http/lists/pagination.ts';
+import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { isInPlace } from '../place.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
@@ -21,16 +20,14 @@ const selectBackfills = sql`
         b.records_elsewhere) AS progress
     FROM batch_export_runs r WHERE r.backfill_id = b.id) counted`;
 
-/** One page of an export's backfills, newest first. */
-export function listBackfills(place: Place, exportId: string, page: Page): Sql {
-  return sql`${selectBackfills} WHERE e.id = ${exportId} AND ${isInPlace(place)}
-    ORDER BY b.created_at DESC, b.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of an export's backfills. */
-export function countBackfills(exportId: string): Sql {
-  return sql`SELECT count(*) AS count FROM batch_export_backfills
-    WHERE batch_export_id = ${exportId}`;
+/** An export's backfills, newest first. */
+export function listBackfills(place: Place, exportId: string): List {
+  return {
+    rows: (page) => sql`${selectBackfills} WHERE e.id = ${exportId} AND ${isInPlace(place)}
+      ORDER BY b.created_at DESC, b.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM batch_export_backfills
+      WHERE batch_export_id = ${exportId}`,
+  };
 }
 
 /** The backfill as it is on the wire, when its export lies in the place. */

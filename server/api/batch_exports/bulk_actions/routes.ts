@@ -13,14 +13,7 @@ import { getPresence, missing } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { createBulkAction, shownAction } from './create.ts';
 import { BulkAction, BulkActionItem, ItemsQuery, NewBulkAction, NewRunsAction } from './schema.ts';
-import {
-  abortBulkAction,
-  countBulkActions,
-  countItems,
-  findBulkAction,
-  listBulkActions,
-  listItems,
-} from './store.ts';
+import { abortBulkAction, findBulkAction, listBulkActions, listItems } from './store.ts';
 import type { BulkActionRow } from './store.ts';
 
 const frozen =
@@ -53,8 +46,7 @@ function listRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount
       const listed = await answerPage<BulkActionRow>(
         request,
         engine.db,
-        (page) => listBulkActions(request.access, page),
-        () => countBulkActions(request.access),
+        listBulkActions(request.access),
       );
       return { ...listed, results: listed.results.map(shownAction) };
     },
@@ -137,12 +129,7 @@ function recordRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mo
     async (request) => {
       const { outcome } = query(request, ItemsQuery);
       const { id } = await getAction(request, engine.db);
-      return answerPage<BulkActionItem>(
-        request,
-        engine.db,
-        (page) => listItems(id, outcome, page),
-        () => countItems(id, outcome),
-      );
+      return answerPage<BulkActionItem>(request, engine.db, listItems(id, outcome));
     },
   );
 }

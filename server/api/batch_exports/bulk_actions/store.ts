@@ -1,7 +1,7 @@
 import sql, { empty, join } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Actor } from '../../../platform/activity/chain.ts';
-import type { Page } from '../../../platform/http/lists/pagination.ts';
+import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { isInPlace } from '../place.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
@@ -22,15 +22,13 @@ const isHere = ({ organization_id, team_id }: Place) => sql`
 /** A row without the sentence that is made of it; `detail` is why the server ended it. */
 export type BulkActionRow = Omit<BulkAction, 'detail'> & { detail: string | null };
 
-/** One page of the actions of a place, newest first. */
-export function listBulkActions(place: Place, page: Page): Sql {
-  return sql`SELECT ${columns} FROM bulk_actions b WHERE ${isHere(place)}
-    ORDER BY b.created_at DESC, b.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of the actions of a place. */
-export function countBulkActions(place: Place): Sql {
-  return sql`SELECT count(*) AS count FROM bulk_actions b WHERE ${isHere(place)}`;
+/** The actions of a place, newest first. */
+export function listBulkActions(place: Place): List {
+  return {
+    rows: (page) => sql`SELECT ${columns} FROM bulk_actions b WHERE ${isHere(place)}
+      ORDER BY b.created_at DESC, b.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM bulk_actions b WHERE ${isHere(place)}`,
+  };
 }
 
 /** The action; with `lock` nobody works on it until the transaction ends. */
@@ -44,20 +42,19 @@ export function findBulkAction(
     WHERE b.id = ${id}::uuid AND ${isHere(place)} ${lock === undefined ? empty : sql`FOR UPDATE`}`);
 }
 
-/** One page of the items of an action, in their order. */
-export function listItems(id: string, outcome: string | undefined, page: Page): Sql {
-  return sql`SELECT i.number, i.batch_export_id AS batch_export, i.name, i.run_id AS run, i.outcome,
+/** The items of an action, in their order. */
+export function listItems(id: string, outcome: string | undefined): List {
+  return {
+    rows: (page) => sql`
+      SELECT i.number, i.batch_export_id AS batch_export, i.name, i.run_id AS run, i.outcome,
       i.detail, i.new_run_id AS new_run, i.finished_at
-    FROM bulk_action_items i WHERE i.bulk_action_id = ${id}::uuid
+      FROM bulk_action_items i WHERE i.bulk_action_id = ${id}::uuid
       AND (${outcome ?? null}::text IS NULL OR i.outcome = ${outcome ?? null})
-    ORDER BY i.number LIMIT ${page.limit} OFFSET ${page.offset}`;
-}
-
-/** The number of the items of an action. */
-export function countItems(id: string, outcome: string | undefined): Sql {
-  return sql`SELECT count(*) AS count FROM bulk_action_items i
-    WHERE i.bulk_action_id = ${id}::uuid
-      AND (${outcome ?? null}::text IS NULL OR i.outcome = ${outcome ?? null})`;
+      ORDER BY i.number LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM bulk_action_items i
+      WHERE i.bulk_action_id = ${id}::uuid
+      AND (${outcome ?? null}::text IS NULL OR i.outcome = ${outcome ?? null})`,
+  };
 }
 
 /** An action as it is asked for. */

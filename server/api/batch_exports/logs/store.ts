@@ -42,10 +42,12 @@ export async function answerLogs(
   return answerPage<LogEntry>(
     request,
     db,
-    ({ limit, offset }) =>
-      sql`SELECT l."timestamp", l.level, l.message, l.run_id AS run ${matching} ORDER BY l.id DESC
-        LIMIT ${limit} OFFSET ${offset}`,
-    () => sql`SELECT count(*) AS count ${matching}`,
+    {
+      rows: ({ limit, offset }) =>
+        sql`SELECT l."timestamp", l.level, l.message, l.run_id AS run ${matching} ORDER BY l.id DESC
+          LIMIT ${limit} OFFSET ${offset}`,
+      count: sql`SELECT count(*) AS count ${matching}`,
+    },
     page,
   );
 }

@@ -54,12 +54,10 @@ async function answerOverview(engine: Engine, request: FastifyRequest) {
   const count = countByHealth(wanted, counts);
   const page =
     count === undefined
-      ? await answerPage<OverviewRow>(
-          request,
-          engine.db,
-          (one) => listOverview(request.access, wanted, one),
-          () => countOverview(request.access, wanted),
-        )
+      ? await answerPage<OverviewRow>(request, engine.db, {
+          rows: (one) => listOverview(request.access, wanted, one),
+          count: countOverview(request.access, wanted),
+        })
       : await answerCounted(engine, request, wanted, { counts, count });
   const failed = await findFailedIntervals(engine.db, page.results);
   const results = page.results.map((row) =>

@@ -28,7 +28,7 @@ export const domain: Kind = {
   },
   spelled: (fields) => ({ ...fields, domain: String(fields['domain']).toLowerCase() }),
   read: async ({ db, organization_id }) =>
-    (await db.rows<DomainRow>(listDomains(organization_id, all))).map((row) => ({
+    (await db.rows<DomainRow>(listDomains(organization_id).rows(all))).map((row) => ({
       id: row.id,
       parent_id: '',
       name: row.domain,

@@ -30,7 +30,7 @@ export const invite: Kind = {
     target_email: String(fields['target_email']).toLowerCase(),
   }),
   read: async ({ deps, db, organization_id }) =>
-    (await db.rows<InviteRow>(listInvites(organization_id, deps.clock.now(), all)))
+    (await db.rows<InviteRow>(listInvites(organization_id, deps.clock.now()).rows(all)))
       .filter(({ is_expired }) => !is_expired)
       .toReversed()
       .map((row) => ({

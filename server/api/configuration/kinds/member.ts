@@ -24,7 +24,7 @@ export const member: Kind = {
   fixed: ['email'],
   spelled: (fields) => ({ ...fields, email: String(fields['email']).toLowerCase() }),
   read: async ({ db, organization_id }) =>
-    (await db.rows<MemberRow>(listMembers(organization_id, all))).map(({ user, level }) => ({
+    (await db.rows<MemberRow>(listMembers(organization_id).rows(all))).map(({ user, level }) => ({
       id: user.uuid,
       parent_id: '',
       name: user.email,

@@ -33,13 +33,11 @@ const harness = aroundTests(
               schema: { querystring: PageQuery, response: { 200: pageOf(Item) } },
             },
             (request) =>
-              answerPage<Item>(
-                request,
-                deps.db,
-                (page) =>
+              answerPage<Item>(request, deps.db, {
+                rows: (page) =>
                   sql`SELECT * FROM items ORDER BY id LIMIT ${page.limit} OFFSET ${page.offset}`,
-                () => sql`SELECT count(*) AS count FROM items`,
-              ),
+                count: sql`SELECT count(*) AS count FROM items`,
+              }),
           );
           app.get(
             '/api/long_pages/',
@@ -48,16 +46,14 @@ const harness = aroundTests(
               schema: { querystring: PageQuery, response: { 200: pageOf(Type.Unknown()) } },
             },
             (request) =>
-              answerPage(
-                request,
-                deps.db,
+              answerPage(request, deps.db, {
                 // Long where lengths are asked for, short where they are read: the page is not the
                 // point.
-                ({ limit, offset }) => sql`
-                  SELECT n, CASE WHEN ${limit} = 1000 THEN repeat('x', 500000) END AS text
-                  FROM generate_series(1, 150) n ORDER BY n LIMIT ${limit} OFFSET ${offset}`,
-                () => sql`SELECT 150 AS count`,
-              ),
+                rows: ({ limit, offset }) => sql`
+                    SELECT n, CASE WHEN ${limit} = 1000 THEN repeat('x', 500000) END AS text
+                    FROM generate_series(1, 150) n ORDER BY n LIMIT ${limit} OFFSET ${offset}`,
+                count: sql`SELECT 150 AS count`,
+              }),
           );
           app.get(
             '/api/cursors/',

@@ -41,6 +41,12 @@ export const PageQuery = Type.Object({
 /** The part of a list that is asked for. */
 export type Page = { limit: number; offset: number };
 
+/**
+ * What an offset list has: a page of its rows in a stable order, which ends before LIMIT, and the
+ * number of them all as `count`.
+ */
+export type List = { rows: (page: Page) => Sql; count: Sql };
+
 const link = (description: string) => nullable(Type.String({ format: 'uri', description }));
 
 /** The schema of an offset list of some resource. */
@@ -63,16 +69,14 @@ export function pageAsked(request: FastifyRequest): Page {
 }
 
 /**
- * Answers an offset list: `rows` selects one page in a stable order and ends before LIMIT, `count`
- * selects `count`. Guarantee: the count is asked for only where the page itself does not tell it,
- * so a short list is one round trip. `page` is what the request asks for, unless the list has
- * limits of its own. A page of very long records is shorter, and `next` goes on behind it.
+ * Answers an offset list. Guarantee: the count is asked for only where the page itself does not
+ * tell it, so a short list is one round trip. `page` is what the request asks for, unless the list
+ * has limits of its own. A page of very long records is shorter, and `next` goes on behind it.
  */
 export async function answerPage<Row>(
   request: FastifyRequest,
   db: Queryable,
-  rows: (page: Page) => Sql,
-  count: () => Sql,
+  { rows, count }: List,
   page = pageAsked(request),
 ) {
   const limit = await fittingRows(db, rows(page), page.limit);
@@ -80,7 +84,7 @@ export async function answerPage<Row>(
   const told = results.length < limit && (results.length > 0 || page.offset === 0);
   const total = told
     ? page.offset + results.length
-    : ((await db.row<{ count: number }>(count()))?.count ?? 0);
+    : ((await db.row<{ count: number }>(count))?.count ?? 0);
   return pageAnswer(request, page, total, results, limit);
 }
 
