@@ -12,7 +12,7 @@ import { sweepHistory } from '../engine/runs/sweep_history.ts';
 import { workBackgroundMigrations } from '../platform/background_migrations/work.ts';
 import { checkChains } from '../platform/activity/check.ts';
 import { isoInstant } from '../platform/clock.ts';
-import type { Chore } from '../platform/chores.ts';
+import type { Chore } from '../platform/pacing/chores.ts';
 import { sweepMails } from '../platform/mail/sweep_mails.ts';
 import { sweepBulkActions } from './batch_exports/bulk_actions/sweep.ts';
 import { workBulkActions } from './batch_exports/bulk_actions/work.ts';

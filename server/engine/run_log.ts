@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { batchCalls } from '../platform/batched_calls.ts';
+import { batchCalls } from '../platform/pacing/batched_calls.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
 
 /** How much a line matters to the person who reads an export's log. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { startChores } from '../../platform/chores.ts';
+import { startChores } from '../../platform/pacing/chores.ts';
 import { addressOf } from '../../platform/http/limits/address.ts';
 import { openArrivals } from '../../platform/http/limits/arrivals.ts';
 import type { Arrivals } from '../../platform/http/limits/arrivals.ts';

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts';
-import { batchCalls } from '../../platform/batched_calls.ts';
+import { batchCalls } from '../../platform/pacing/batched_calls.ts';
 import { unknownKey } from './keys.ts';
 import { findWriteAccess, touchWriteKey } from '../write_keys/store.ts';
 import type { WriteAccess } from '../write_keys/store.ts';

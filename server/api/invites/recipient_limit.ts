@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
-import { takeAttempts } from '../../platform/throttle.ts';
-import type { AttemptPolicy } from '../../platform/throttle.ts';
+import { takeAttempts } from '../../platform/pacing/throttle.ts';
+import type { AttemptPolicy } from '../../platform/pacing/throttle.ts';
 import { throttled } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 

@@ -7,7 +7,7 @@ import type { AttemptResult } from '../../engine/notices/attempt.ts';
 import { trialMail } from '../../engine/notices/notice_mail.ts';
 import { findTarget } from '../../engine/notices/outbox.ts';
 import { postToTarget } from '../../engine/notices/send.ts';
-import { takeAttempt } from '../../platform/throttle.ts';
+import { takeAttempt } from '../../platform/pacing/throttle.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { notFound, throttled } from '../../platform/http/errors.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
-import { sweepAttempts } from '../../platform/throttle.ts';
+import { sweepAttempts } from '../../platform/pacing/throttle.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { session_idle_ms } from '../../platform/http/caller/session.ts';
 

@@ -18,7 +18,7 @@ import { readReceipt } from '../../engine/runs/receipt.ts';
 import { columnsOf } from '../../engine/source/source_query.ts';
 import { listSlices } from '../../engine/runs/progress.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
-import { openStallTimer } from '../../platform/stall_timer.ts';
+import { openStallTimer } from '../../platform/pacing/stall_timer.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { CommandContext } from '../command_context.ts';
 import { oneLine } from '../shown_text.ts';

@@ -7,7 +7,7 @@ import {
   batchSettings,
   quorum_seconds,
 } from '../../platform/clickhouse/topology/request_settings.ts';
-import { openTurns } from '../../platform/turns.ts';
+import { openTurns } from '../../platform/pacing/turns.ts';
 
 /**
  * How an insert of a batch ended: all rows are stored and on disk, none is, or the store could not

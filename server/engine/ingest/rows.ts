@@ -1,4 +1,4 @@
-import { openTurns } from '../../platform/turns.ts';
+import { openTurns } from '../../platform/pacing/turns.ts';
 import type { Warning } from '../ingestion_warnings/warning.ts';
 import type { IncomingEvent } from './parse/event.ts';
 import type { IdentityWarningReason } from '../identities/judge_merge.ts';

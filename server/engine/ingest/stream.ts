@@ -1,4 +1,4 @@
-import { openTurns } from '../../platform/turns.ts';
+import { openTurns } from '../../platform/pacing/turns.ts';
 import { aside_bytes_min, readLineAside, readListAside } from './parse/aside.ts';
 import type { Ingestion, Stored, TakeFailure } from './batcher.ts';
 import type { EventProblem, IncomingEvent, ReadEvent } from './parse/event.ts';

@@ -5,7 +5,7 @@ import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { webhookHeaders } from '../../platform/outbound/standard_webhooks.ts';
 import { inSpan } from '../../platform/tracing/span.ts';
 import { tracedHeaders } from '../../platform/tracing/traceparent.ts';
-import { restAskedFor } from '../../platform/retry_schedule.ts';
+import { restAskedFor } from '../../platform/pacing/retry_schedule.ts';
 
 /** How long a receiver may take to answer: 15 s, the least that Standard Webhooks recommends. */
 const answer_ms_max = 15_000;

@@ -8,7 +8,7 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { writeRunLog } from '../run_log.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { DueDelivery } from './claim.ts';
-import { nextAttempt } from '../../platform/retry_schedule.ts';
+import { nextAttempt } from '../../platform/pacing/retry_schedule.ts';
 import { urlContext } from './webhook_url.ts';
 import type { DisabledReason } from './outbox.ts';
 

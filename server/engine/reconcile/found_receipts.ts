@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { openStallTimer } from '../../platform/stall_timer.ts';
+import { openStallTimer } from '../../platform/pacing/stall_timer.ts';
 import type { DestinationDefinition } from '../destination/destination.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { batchCalls } from '../../platform/batched_calls.ts';
+import { batchCalls } from '../../platform/pacing/batched_calls.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findDestination } from '../destinations/index.ts';
 import type { Engine } from '../engine.ts';

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
-import { openSemaphore } from '../../platform/semaphore.ts';
+import { openSemaphore } from '../../platform/pacing/semaphore.ts';
 import type { Engine } from '../engine.ts';
 import { settled, settledAtOnce } from '../ingest/lock.ts';
 import { toStored } from '../ledger/rectangles.ts';

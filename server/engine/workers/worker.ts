@@ -10,7 +10,7 @@ import { lookAfter } from './look_after.ts';
 import type { Active } from './look_after.ts';
 import { resolveBatches } from '../ingest/resolve.ts';
 import { removeLeftovers } from './leftovers.ts';
-import { startLoop } from '../../platform/loop.ts';
+import { startLoop } from '../../platform/pacing/loop.ts';
 import { completeEmptyRuns } from '../runs/empty_runs.ts';
 import { planDueExports } from '../runs/plan_due_exports.ts';
 import type { ClaimedRun } from '../run.ts';

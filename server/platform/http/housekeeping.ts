@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import sql from 'sql-template-tag';
-import { startChores } from '../chores.ts';
-import type { Chore } from '../chores.ts';
+import { startChores } from '../pacing/chores.ts';
+import type { Chore } from '../pacing/chores.ts';
 import { isoInstant } from '../clock.ts';
 import type { HttpContext } from './context.ts';
 import { replay_ms } from './idempotency.ts';

@@ -3,7 +3,7 @@ import { isoInstant } from '../clock.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { Database, Transaction } from '../postgres/database.ts';
-import { nextAttempt } from '../retry_schedule.ts';
+import { nextAttempt } from '../pacing/retry_schedule.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Mail, MailMessage } from './mail.ts';
 

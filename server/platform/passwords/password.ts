@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Argon2Parameters } from 'node:crypto';
 import { promisify } from 'node:util';
-import { openSemaphore } from '../semaphore.ts';
+import { openSemaphore } from '../pacing/semaphore.ts';
 
 const derive = promisify(argon2);
 const memory_kib = 19 * 1024;

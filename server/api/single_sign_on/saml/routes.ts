@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../../deps.ts';
-import { takeAttempt, takeBackAttempt } from '../../../platform/throttle.ts';
-import type { AttemptPolicy } from '../../../platform/throttle.ts';
+import { takeAttempt, takeBackAttempt } from '../../../platform/pacing/throttle.ts';
+import type { AttemptPolicy } from '../../../platform/pacing/throttle.ts';
 import { basePath } from '../../../platform/http/base_path.ts';
 import { isUuid } from '../../../platform/uuid.ts';
 import { throttled } from '../../../platform/http/errors.ts';

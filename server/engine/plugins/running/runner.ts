@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { startLoop } from '../../../platform/loop.ts';
+import { startLoop } from '../../../platform/pacing/loop.ts';
 import { sweepCache } from './cache.ts';
 import { LeaseLostError, claimConfigs, getState, releaseLease, renewLeases } from './leases.ts';
 import type { Lease } from './leases.ts';

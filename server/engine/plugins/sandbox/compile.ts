@@ -10,7 +10,7 @@ import type { PluginFiles, PluginManifest } from '../plugin.ts';
 import type { Bundles } from './bundle.ts';
 import { encodeFrame, openFrameReader } from './frames.ts';
 import { frame_bytes_max } from './limits.ts';
-import { openSemaphore } from '../../../platform/semaphore.ts';
+import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
 
 /**
  * The parts of a package, compiled: see `bundlePackage` for what each text is. A part that the

@@ -11,7 +11,7 @@ import type { Place, Places } from './places.ts';
 import type { InstanceReport, ProcessHolder, PluginSlot } from './process_holder.ts';
 import { CountedMetrics, Inspection } from './protocol.ts';
 import type { OrderMessage } from './protocol.ts';
-import { openSemaphore } from '../../../platform/semaphore.ts';
+import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
 
 /**
  * What an instance is made of. `setup` is the JSON text that the code is set up with; without a

@@ -10,7 +10,7 @@ import { default_limits } from './limits.ts';
 import type { SandboxLimits } from './limits.ts';
 import { openProcessHolder } from './process_holder.ts';
 import type { ProcessHolder } from './process_holder.ts';
-import { openSemaphore } from '../../../platform/semaphore.ts';
+import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
 
 // The four borders of decision 0019: the isolate (`child/isolate.ts`), its process
 // (`process_holder.ts`), the server, which believes nothing of it (`instance.ts`), and the network,

@@ -1,4 +1,4 @@
-import { batchCalls } from '../../batched_calls.ts';
+import { batchCalls } from '../../pacing/batched_calls.ts';
 import { StoreAwayError } from '../../store_away.ts';
 import type { ClickHouse } from '../client.ts';
 import { replicasOf } from './require_everywhere.ts';

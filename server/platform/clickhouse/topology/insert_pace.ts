@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import { batchCalls } from '../../batched_calls.ts';
+import { batchCalls } from '../../pacing/batched_calls.ts';
 import type { Queryable } from '../../postgres/database.ts';
 
 /**

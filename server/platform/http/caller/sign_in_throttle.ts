@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { forgetAttempts, takeAttempt, takeBackAttempt } from '../../throttle.ts';
-import type { AttemptPolicy } from '../../throttle.ts';
+import { forgetAttempts, takeAttempt, takeBackAttempt } from '../../pacing/throttle.ts';
+import type { AttemptPolicy } from '../../pacing/throttle.ts';
 import { PasswordsBusyError } from '../../passwords/password.ts';
 import { throttled } from '../errors.ts';
 import { addressOf } from '../limits/address.ts';

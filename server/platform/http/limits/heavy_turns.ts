@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { openSemaphore } from '../../semaphore.ts';
+import { openSemaphore } from '../../pacing/semaphore.ts';
 import { throttled } from '../errors.ts';
 import { innerCall } from '../inner/inner_call.ts';
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, preSerializationHookHandler } from 'fastify';
-import { openTurns } from '../../turns.ts';
+import { openTurns } from '../../pacing/turns.ts';
 
 /** Up to so many characters an answer is one text, which has a length. */
 const text_length_max = 256 * 1024;

@@ -1,7 +1,7 @@
 import ivm from 'isolated-vm';
 import { metrics_length_max, text_length_max } from '../limits.ts';
 import type { OrderMessage, ReportMessage } from '../protocol.ts';
-import type { Semaphore } from '../../../../platform/semaphore.ts';
+import type { Semaphore } from '../../../../platform/pacing/semaphore.ts';
 import { openAllowance } from './allowance.ts';
 import type { Allowance } from './allowance.ts';
 import { computeFor } from './compute.ts';

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { encodeFrame, openFrameReader } from '../frames.ts';
 import { frame_bytes_max } from '../limits.ts';
 import type { OrderMessage, ReportMessage } from '../protocol.ts';
-import { openSemaphore } from '../../../../platform/semaphore.ts';
+import { openSemaphore } from '../../../../platform/pacing/semaphore.ts';
 import { openIsolate } from './isolate.ts';
 import type { PluginIsolate } from './isolate.ts';
 

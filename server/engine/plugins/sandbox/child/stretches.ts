@@ -1,6 +1,6 @@
 import type ivm from 'isolated-vm';
 import type { SandboxLimits } from '../limits.ts';
-import type { Semaphore } from '../../../../platform/semaphore.ts';
+import type { Semaphore } from '../../../../platform/pacing/semaphore.ts';
 
 /**
  * Hears of what ends a stretch badly. `onFault` is called once, and again when a thread turns out

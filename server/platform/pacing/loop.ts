@@ -1,4 +1,4 @@
-import type { Logger } from './log.ts';
+import type { Logger } from '../log.ts';
 
 /** Work that is done again and again until it is stopped. */
 export type Loop = {

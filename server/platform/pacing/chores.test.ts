@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { startChores } from './chores.ts';
-import { silentLog } from './log.ts';
+import { silentLog } from '../log.ts';
 
 test('chores are done at once and again, none overlaps itself or waits for another', async () => {
   const runs = { quick: 0, slow: 0 };

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
-import type { Clock } from './clock.ts';
-import { isoInstant } from './clock.ts';
-import type { Database } from './postgres/database.ts';
+import type { Clock } from '../clock.ts';
+import { isoInstant } from '../clock.ts';
+import type { Database } from '../postgres/database.ts';
 
 /**
  * How a subject is slowed: `free` attempts (2 or more) in a row, then a pause before each further
