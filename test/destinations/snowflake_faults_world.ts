@@ -7,7 +7,7 @@ import { betweenFiles } from '../between_files.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { uuidDelivery } from '../servers/databases/postgres_destination.ts';
-import { proxyCertificate } from '../servers/databases/postgres_proxy.ts';
+import { certificate } from '../servers/certificate.ts';
 import { openSnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeFault as Fault } from '../servers/snowflake/state.ts';
@@ -97,7 +97,7 @@ export const refusal = (code: string, sql_state: string, message: string): Fault
 const openAccount = betweenFiles(
   async () => {
     outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
-    tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+    tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
     stores = await openTestStores({ clickhouse: false });
     pool = new pg.Pool({ connectionString: stores.database_url, max: 1 });
     pool.on('error', () => undefined);

@@ -8,7 +8,7 @@ import { destinationDeps } from './destination_deps.ts';
 import type { Config } from './destination_world.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
-import { proxyCertificate } from '../servers/databases/postgres_proxy.ts';
+import { certificate } from '../servers/certificate.ts';
 import { openSnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeServer } from '../servers/snowflake/server.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
@@ -74,7 +74,7 @@ export async function leftovers(config: Config): Promise<string[]> {
 export const openAroundTests = betweenFiles(
   async () => {
     deps = destinationDeps(openOutbound({ allow: ['127.0.0.0/8', '::1'] }));
-    tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+    tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
     stores = await openTestStores({ clickhouse: false });
     pool = new pg.Pool({
       connectionString: stores.database_url,

@@ -3,7 +3,7 @@ import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import { openBigQueryServer } from '../servers/bigquery/server.ts';
 import type { BigQueryServer } from '../servers/bigquery/server.ts';
 import { openTestStores } from '../harness_stores.ts';
-import { proxyCertificate } from '../servers/databases/postgres_proxy.ts';
+import { certificate } from '../servers/certificate.ts';
 import { openSnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeFault } from '../servers/snowflake/state.ts';
@@ -15,7 +15,7 @@ let places = 0;
 
 /** Faults of a Snowflake account. */
 export async function openSnowflakeFaults(): Promise<OpenFaults> {
-  tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
   const stores = await openTestStores({ clickhouse: false });
   const pool = poolOf(stores);
   const server = await openSnowflakeServer(stores.database_url);

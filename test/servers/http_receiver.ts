@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import { pipeline } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { certificate, certificate_key } from './certificate.ts';
 import { listenLocally } from './loopback.ts';
 
 /** A request that came in whole; `body` is unpacked. */
@@ -38,8 +38,6 @@ export type Answer =
   | 'hang'
   | { status: number; headers?: Record<string, string>; body?: string; is_endless?: boolean };
 
-const cert = readFileSync(new URL('../certificates/localhost.crt', import.meta.url), 'utf8');
-const key = readFileSync(new URL('../certificates/localhost.key', import.meta.url), 'utf8');
 const decompressors: Record<string, (bytes: Buffer) => Buffer> = {
   gzip: gunzipSync,
   br: brotliDecompressSync,
@@ -88,7 +86,9 @@ export async function openHttpReceiver(options: {
   const handler = (request: IncomingMessage, response: ServerResponse) =>
     void take(request, response).catch(() => response.destroy());
   const server =
-    options.tls === true ? https.createServer({ cert, key }, handler) : http.createServer(handler);
+    options.tls === true
+      ? https.createServer({ cert: certificate, key: certificate_key }, handler)
+      : http.createServer(handler);
   const { port, close } = await listenLocally(server);
   return {
     url: `${options.tls === true ? 'https' : 'http'}://127.0.0.1:${port}`,

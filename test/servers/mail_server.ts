@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import PostalMime from 'postal-mime';
 import type { Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
+import { certificate, certificate_key } from './certificate.ts';
 
 /**
  * A mail as the relay took it: the envelope, the message as it came (decoded as UTF-8), and what a
@@ -59,8 +59,6 @@ type MailServerOptions = {
   login?: { user: string; password: string };
 };
 
-const certificate = (name: string) =>
-  readFileSync(new URL(`../certificates/localhost.${name}`, import.meta.url), 'utf8');
 const wait_milliseconds_max = 5_000;
 
 /**
@@ -80,8 +78,8 @@ export async function openMailServer({
     disabledCommands: tls === 'starttls' ? [] : ['STARTTLS'],
     allowInsecureAuth: tls === 'none',
     authOptional: login === undefined,
-    key: certificate('key'),
-    cert: certificate('crt'),
+    key: certificate_key,
+    cert: certificate,
     disableReverseLookup: true,
     closeTimeout: 1,
     onAuth: ({ username = '', password }, _session, callback) => {

@@ -6,7 +6,7 @@ import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { proxyCertificate, proxyKey } from '../../../test/servers/databases/postgres_proxy.ts';
+import { certificate, certificate_key } from '../../../test/servers/certificate.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openOutbound } from '../../platform/outbound/outbound.ts';
 import { findDestination } from '../destinations/index.ts';
@@ -59,7 +59,7 @@ test('an address that is no store or endpoint is told by what answers there', as
       (request, response) => void request.resume().once('end', () => response.end()),
     ),
   );
-  const secure = await portOf(t, https.createServer({ cert: proxyCertificate, key: proxyKey }));
+  const secure = await portOf(t, https.createServer({ cert: certificate, key: certificate_key }));
   for (const [type, address, expected] of [
     ['S3', `http://127.0.0.1:${ssh}`, /does not speak HTTP; check endpoint_url\.$/],
     ['S3', `https://127.0.0.1:${ssh}`, /no TLS at this port; check endpoint_url/],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { certificate } from '../../../test/servers/certificate.ts';
 import {
   mailMessage,
   mail_date,
@@ -129,10 +129,7 @@ for (const tls of ['starttls', 'implicit'] as const) {
       assert.equal(far.lines[0]?.['code'], 'DEPTH_ZERO_SELF_SIGNED_CERT');
       assert.match((await far.mail.check()) ?? '', /certificate of the mail relay is not trusted/);
       const trusted = getCACertificates('default');
-      setDefaultCACertificates([
-        ...trusted,
-        readFileSync(new URL('../../../test/certificates/localhost.crt', import.meta.url), 'utf8'),
-      ]);
+      setDefaultCACertificates([...trusted, certificate]);
       t.after(() => setDefaultCACertificates(trusted));
       assert.equal(await far.mail.send(mailMessage()), false);
       assert.equal(far.lines[1]?.['code'], 'ERR_TLS_CERT_ALTNAME_INVALID');

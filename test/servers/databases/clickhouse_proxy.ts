@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import { pipeline } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { createZstdDecompress } from 'node:zlib';
+import { certificate, certificate_key } from '../certificate.ts';
 import { listenLocally } from '../loopback.ts';
 
 /**
@@ -26,8 +26,6 @@ export type ClickHouseProxy = {
 
 /** What is unpacked goes on in pieces of this size: with Node's own of 16 KiB each costs more. */
 const unpacked_bytes = 1024 * 1024;
-const cert = readFileSync(new URL('../../certificates/localhost.crt', import.meta.url), 'utf8');
-const key = readFileSync(new URL('../../certificates/localhost.key', import.meta.url), 'utf8');
 
 /**
  * Opens the door on 127.0.0.1 in front of the server of the URL; user and password of the requests
@@ -74,7 +72,7 @@ export async function openClickHouseProxy(
   const listener = (request: IncomingMessage, response: ServerResponse) =>
     void take(request, response).catch(() => response.destroy());
   const server = options.tls
-    ? https.createServer({ cert, key }, listener)
+    ? https.createServer({ cert: certificate, key: certificate_key }, listener)
     : http.createServer(listener);
   const { port, cut, close } = await listenLocally(server);
   return {

@@ -2,8 +2,6 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import net from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import mysql from 'mysql2/promise';
 import type { Connection } from 'mysql2/promise';
+import { findFreePort } from '../../../server/platform/embedded/free_port.ts';
 
 /** A MariaDB of a test file's own, as an ordinary process on a loopback port with TLS. */
 export type MariaDbServer = {
@@ -46,7 +45,7 @@ export const mariaDbMissing = programs.every((program) => findProgram(program) !
 export async function openMariaDb(): Promise<MariaDbServer> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-mariadb-'));
   const data = join(folder, 'data');
-  const port = await freePort();
+  const port = await findFreePort();
   const account = userInfo().username;
   await promisify(execFile)(findProgram('mariadb-install-db')!, [
     '--no-defaults',
@@ -126,13 +125,4 @@ async function startServer(folder: string, data: string, port: number, account: 
     if (child.exitCode !== null || waited > 30_000) throw new Error('MariaDB did not start.');
     await pause(20);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

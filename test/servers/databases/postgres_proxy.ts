@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import tls from 'node:tls';
+import { certificate, certificate_key } from '../certificate.ts';
 import { listenLocally } from '../loopback.ts';
 
 /**
@@ -21,17 +21,6 @@ export type PostgresProxy = {
 
 const ssl_request = 80_877_103;
 
-/** The certificate that the proxy shows: self-signed, for the name localhost. */
-export const proxyCertificate = readFileSync(
-  new URL('../../certificates/localhost.crt', import.meta.url),
-  'utf8',
-);
-/** The private key of the certificate. */
-export const proxyKey = readFileSync(
-  new URL('../../certificates/localhost.key', import.meta.url),
-  'utf8',
-);
-
 /** Opens the door on 127.0.0.1 in front of the server's Unix socket. */
 export async function openPostgresProxy(
   socketPath: string,
@@ -47,8 +36,8 @@ export async function openPostgresProxy(
       if (!options.tls) return join(client, socketPath, held.signal);
       const secure = new tls.TLSSocket(client, {
         isServer: true,
-        cert: proxyCertificate,
-        key: proxyKey,
+        cert: certificate,
+        key: certificate_key,
       });
       secure.on('error', () => client.destroy());
       join(secure, socketPath, held.signal);

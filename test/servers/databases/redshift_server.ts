@@ -3,8 +3,8 @@ import tls from 'node:tls';
 import { gunzipSync } from 'node:zlib';
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import pg from 'pg';
+import { certificate, certificate_key } from '../certificate.ts';
 import { listenLocally } from '../loopback.ts';
-import { proxyCertificate, proxyKey } from './postgres_proxy.ts';
 import type { S3Server } from '../object_stores/s3_server.ts';
 
 /** A door to a PostgreSQL that takes what Redshift takes and refuses what Redshift lacks. */
@@ -59,8 +59,8 @@ export async function openRedshiftServer(
       socket.write('S');
       const client = new tls.TLSSocket(socket, {
         isServer: true,
-        cert: proxyCertificate,
-        key: proxyKey,
+        cert: certificate,
+        key: certificate_key,
       });
       client.on('error', () => socket.destroy());
       join(client, socketPath, clients, statements);

@@ -5,29 +5,17 @@ import type { AddressInfo } from 'node:net';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { listenLocally } from '../loopback.ts';
+import { openFaultyServer } from '../faulty_server.ts';
+import type { FaultyServer } from '../faulty_server.ts';
 
 /** A store that speaks S3, on 127.0.0.1. */
-export type S3Server = {
-  endpoint: string;
+export type S3Server = FaultyServer & {
   access_key: string;
   secret_key: string;
-  /** Requests that the store has seen, as `PUT /bucket/key?query`. */
-  requests: string[];
-  /** The encryption that each of these requests asked for, undefined for none. */
-  encryptions: (string | undefined)[];
-  /**
-   * Answers the next request that matches with this status and S3 error code instead of passing it
-   * on.
-   */
-  failNext(pattern: RegExp, status: number, code: string): void;
-  /** Never answers the next request that matches. */
-  holdNext(pattern: RegExp): void;
-  /** Breaks the connection of the next request that matches, in the middle of its bytes. */
-  dropNext(pattern: RegExp): void;
+  /** Those of its requests that asked for encryption by AES256. */
+  encrypted: string[];
   /** Open uploads of a bucket, as keys. */
   openUploads(bucket: string): string[];
-  close(): Promise<void>;
 };
 
 /**
@@ -39,11 +27,6 @@ export function setEnvironmentCredentials({ access_key, secret_key }: S3Server):
 }
 
 type S3Rver = { run(): Promise<AddressInfo>; close(): Promise<void> };
-type Failure = { pattern: RegExp; status: number; code: string };
-
-/** Statuses that stand for no answer at all, and for a connection that breaks. */
-const held = 0;
-const dropped = -1;
 
 const access_key = 'AKIATHATONLYTESTSHAVE';
 const secret_key = 'a-secret-that-only-tests-have';
@@ -64,22 +47,10 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
     configureBuckets: buckets.map((name) => ({ name, configs: [] })),
   });
   const { port } = await rver.run();
-  const failures: Failure[] = [];
-  const requests: string[] = [];
-  const encryptions: (string | undefined)[] = [];
-  const front = http.createServer((request, response) => {
-    requests.push(`${request.method} ${request.url}`);
-    encryptions.push(request.headers['x-amz-server-side-encryption'] as string | undefined);
-    const failure = failures.findIndex(({ pattern }) =>
-      pattern.test(`${request.method} ${request.url}`),
-    );
-    const found = failures[failure];
-    if (found !== undefined) {
-      failures.splice(failure, 1);
-      if (found.status === held) return void request.resume();
-      if (found.status === dropped) return dropHalfway(request);
-      return refuse(request, response, found.status, found.code);
-    }
+  const encrypted: string[] = [];
+  const front = await openFaultyServer((request, response) => {
+    if (request.headers['x-amz-server-side-encryption'] === 'AES256')
+      encrypted.push(`${request.method} ${request.url}`);
     const problem = signatureProblem(request);
     if (problem !== undefined) return refuse(request, response, 403, problem);
     const answer = answerUploads(directory, request);
@@ -88,32 +59,19 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
         .writeHead(answer.status, { 'content-type': 'application/xml' })
         .end(answer.body);
     forward(request, response, port);
-  });
-  const { port: front_port, close } = await listenLocally(front);
+  }, refuse);
   return {
-    endpoint: `http://127.0.0.1:${front_port}`,
+    ...front,
     access_key,
     secret_key,
-    requests,
-    encryptions,
-    failNext: (pattern, status, code) => void failures.push({ pattern, status, code }),
-    holdNext: (pattern) => void failures.push({ pattern, status: held, code: '' }),
-    dropNext: (pattern) => void failures.push({ pattern, status: dropped, code: '' }),
+    encrypted,
     openUploads: (bucket) => uploadsOf(directory, bucket).map((upload) => upload.key),
     close: async () => {
-      await close();
+      await front.close();
       await rver.close();
       rmSync(directory, { recursive: true, force: true });
     },
   };
-}
-
-function dropHalfway(request: http.IncomingMessage): void {
-  let bytes = 0;
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes >= Number(request.headers['content-length']) / 2) request.destroy();
-  });
 }
 
 function refuse(

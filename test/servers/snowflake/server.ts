@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type http from 'node:http';
 import https from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import pg from 'pg';
+import { certificate, certificate_key } from '../certificate.ts';
 import { listenLocally } from '../loopback.ts';
 import { SnowflakeRefusal, installDialect } from './dialect.ts';
 import type { SnowflakeAnswer } from './session.ts';
@@ -43,7 +43,6 @@ export type SnowflakeServer = Pick<
 
 /** What there is of each in the account. */
 const known = { databases: ['ANALYTICS'], warehouses: ['LOADING'], roles: ['EXPORTER'] };
-const certificates = new URL('../../certificates/', import.meta.url);
 
 /**
  * Starts one over a database of PostgreSQL, which is made fit for it. It knows one user, one
@@ -53,10 +52,7 @@ export async function openSnowflakeServer(database_url: string): Promise<Snowfla
   const admin = new pg.Client({ connectionString: database_url });
   await admin.connect();
   await installDialect(admin).finally(() => admin.end());
-  const server = https.createServer({
-    cert: readFileSync(new URL('localhost.crt', certificates)),
-    key: readFileSync(new URL('localhost.key', certificates)),
-  });
+  const server = https.createServer({ cert: certificate, key: certificate_key });
   const { port, close } = await listenLocally(server);
   const host = `localhost:${port}`;
   const account = { ...known, database_url, storage: openSnowflakeStorage(host) };

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { zstdCompressSync } from 'node:zlib';
 import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
 import { assertFault, freshDelivery } from '../../../../test/factories/batch_exports/deliveries.ts';
-import { proxyCertificate } from '../../../../test/servers/databases/postgres_proxy.ts';
+import { certificate } from '../../../../test/servers/certificate.ts';
 import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
@@ -54,7 +54,7 @@ async function deliver(config: ClickHouseConfig, given: Delivery, rows: string[]
 
 test('TLS is verified by name and authority unless the config says otherwise', async () => {
   const config = { ...(await freshConfig()), has_self_signed_cert: false };
-  tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
   const status = async (changes: Partial<ClickHouseConfig>) =>
     (await clickhouse.check({ ...config, ...changes }, noteOnly, deps)).find(
       (step) => step.status === 'failed',

@@ -7,7 +7,7 @@ import { is_deep } from '../../../../test/depth.ts';
 import { freshDelivery } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { deliverAgain, killDelivery } from '../../../../test/processes/killed_delivery.ts';
-import { proxyCertificate } from '../../../../test/servers/databases/postgres_proxy.ts';
+import { certificate } from '../../../../test/servers/certificate.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import type { HttpConfig } from './config.ts';
 import { http } from './http.ts';
@@ -110,7 +110,7 @@ test('an error of the source is thrown as it is, and no half row is sent', async
 });
 
 test('a certificate counts that a known authority has signed for the name', async () => {
-  tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
   const steps = await http.check(
     { url: secure.url.replace('127.0.0.1', 'localhost') },
     contractColumns,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import tls from 'node:tls';
 import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
 import { deliverText, freshDelivery } from '../../../../test/factories/batch_exports/deliveries.ts';
-import { proxyCertificate } from '../../../../test/servers/databases/postgres_proxy.ts';
+import { certificate } from '../../../../test/servers/certificate.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
@@ -31,7 +31,7 @@ onMariaDb(() => {
       'when it may be',
     async () => {
       const config = { ...(await freshConfig()), has_self_signed_cert: false };
-      tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+      tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
       const status = async (changes: Partial<MySqlConfig>) =>
         (await mysql.check({ ...config, ...changes }, noteOnly, deps)).find(
           (step) => step.status === 'failed',

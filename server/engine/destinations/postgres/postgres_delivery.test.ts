@@ -9,7 +9,7 @@ import {
   freshDelivery,
   uuid_only,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
-import { proxyCertificate } from '../../../../test/servers/databases/postgres_proxy.ts';
+import { certificate } from '../../../../test/servers/certificate.ts';
 import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import { person_distinct_ids as idsModel } from '../../models/person_distinct_ids.ts';
@@ -46,7 +46,7 @@ test(
     'when it may be',
   async () => {
     const config = { ...(await freshConfig()), has_self_signed_cert: false };
-    tls.setDefaultCACertificates([...tls.getCACertificates('default'), proxyCertificate]);
+    tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
     const status = async (changes: Partial<PostgresConfig>) =>
       (await postgres.check({ ...config, ...changes }, uuid_only, deps)).find(
         (step) => step.status === 'failed',

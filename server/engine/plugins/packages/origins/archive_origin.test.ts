@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
@@ -11,6 +10,7 @@ import {
   origin_secret as secret,
   rejectsAs as refused,
 } from '../../../../../test/factories/plugins/plugin_origins.ts';
+import { certificate, certificate_key } from '../../../../../test/servers/certificate.ts';
 import { openOutbound } from '../../../../platform/outbound/outbound.ts';
 import { openOrigin } from './open_origin.ts';
 
@@ -23,16 +23,17 @@ test('archives: over https alone, bounded, and told apart by content', async (t)
   const fetched = (url: string, given = world.deps) =>
     openOrigin({ url }, given).fetch(null, signal);
   const trusted = tls.getCACertificates('default');
-  const read = (name: string) =>
-    readFile(new URL(`../../../../../test/certificates/${name}`, import.meta.url), 'utf8');
-  const [cert, key] = await Promise.all([read('localhost.crt'), read('localhost.key')]);
   let archive: Buffer = packFiles(files('one'));
-  const server = https.createServer({ cert, key }, (request, response) => {
-    if (request.url?.startsWith('/to/') === true)
-      response.writeHead(302, { location: decodeURIComponent(request.url.slice(4)) }).end();
-    else if (request.url === '/huge') response.end(Buffer.alloc(21 * 1024 * 1024));
-    else response.writeHead(request.url?.includes('?signature=') === true ? 200 : 403).end(archive);
-  });
+  const server = https.createServer(
+    { cert: certificate, key: certificate_key },
+    (request, response) => {
+      if (request.url?.startsWith('/to/') === true)
+        response.writeHead(302, { location: decodeURIComponent(request.url.slice(4)) }).end();
+      else if (request.url === '/huge') response.end(Buffer.alloc(21 * 1024 * 1024));
+      else
+        response.writeHead(request.url?.includes('?signature=') === true ? 200 : 403).end(archive);
+    },
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(async () => {
@@ -44,7 +45,7 @@ test('archives: over https alone, bounded, and told apart by content', async (t)
   const base = `https://localhost:${(server.address() as AddressInfo).port}`;
   const url = `${base}/x.zip?signature=${secret}`;
   await refused(fetched(url), 'unreachable', /cannot be reached/);
-  tls.setDefaultCACertificates([...trusted, cert]);
+  tls.setDefaultCACertificates([...trusted, certificate]);
   const first = await fetched(url);
   assert.equal(first.files['index.js'], 'one');
   assert.equal(await latest(url), first.tag);
