@@ -1,14 +1,9 @@
 import { limit_settings } from './limits.ts';
-import type { LimitConfig } from './limits.ts';
 import { plugin_settings } from './plugins.ts';
-import type { PluginConfig } from './plugins.ts';
 import { ownUrl } from './public_url.ts';
 import { secret_settings } from './secrets.ts';
-import type { SecretConfig } from './secrets.ts';
 import { sign_in_settings } from './sign_in.ts';
-import type { SignInConfig } from './sign_in.ts';
 import { tracing_settings } from './tracing.ts';
-import type { TracingConfig } from './tracing.ts';
 import {
   WrongValue,
   addresses,
@@ -30,46 +25,7 @@ import {
   urls,
   whole,
 } from './values.ts';
-import type { Read, Setting } from './values.ts';
-
-/** Everything that an operator can set, checked. The only place that reads the environment. */
-export type Config = PluginConfig &
-  SecretConfig &
-  LimitConfig &
-  SignInConfig &
-  TracingConfig & {
-    host: string;
-    port: number;
-    /** undefined: a worker alone does not listen */
-    worker_port: number | undefined;
-    /**
-     * Address under which users reach the server; links and `next` URLs begin with it. No trailing
-     * slash.
-     */
-    public_url: string;
-    data_dir: string;
-    /** undefined: the server starts its own PostgreSQL in the data folder */
-    database_url: string | undefined;
-    /** undefined: the server starts its own ClickHouse in the data folder */
-    clickhouse_url: string | undefined;
-    /** undefined: one node, or a store that tells of its cluster by itself */
-    clickhouse_cluster: string | undefined;
-    owner_email: string;
-    owner_password: string | undefined;
-    owner_api_key: string | undefined;
-    export_dir: string;
-    /** Proxies in front of the server whose X-Forwarded-For is believed. */
-    trusted_proxies: string[];
-    outbound_allow: string[];
-    /**
-     * May S3 destinations without an access key use the credentials that this server has itself?
-     */
-    s3_environment_credentials: boolean;
-    log_level: string;
-    smtp_url: string | undefined;
-    mail_from: string;
-    dns_servers: string[];
-  };
+import type { Read, ValuesOf } from './values.ts';
 
 /** One wrong setting: the variable's name and a sentence that says what it must be. */
 export type ConfigProblem = { variable: string; detail: string };
@@ -217,7 +173,13 @@ export const settings = {
   ...plugin_settings,
   ...sign_in_settings,
   ...tracing_settings,
-} satisfies Record<keyof Config, Setting>;
+};
+
+/**
+ * Everything that an operator can set, checked. The only place that reads the environment. The
+ * address under which users reach the server is always known, without a slash at its end.
+ */
+export type Config = ValuesOf<typeof settings> & { public_url: string };
 
 /** Settings that are set together or not at all. */
 const pairs: [keyof typeof settings, keyof typeof settings][] = [

@@ -1,39 +1,6 @@
 import { setting, whole } from './values.ts';
 
-/** How long the server waits, and how much it does at a time; part of `Config`. */
-export type LimitConfig = {
-  settle_seconds: number;
-  /** So long a server that is told to stop goes on to answer, and says that it is not ready. */
-  drain_seconds: number;
-  pause_after_failures: number;
-  /**
-   * How many export runs are worked on at a time: in one process; over all processes, of one
-   * project and against one host.
-   */
-  worker_runs_max: number;
-  project_runs_max: number;
-  host_runs_max: number;
-  /** So long a destination may show no progress before the attempt ends. */
-  destination_silence_seconds_max: number;
-  /** What all processes together begin on a ClickHouse with replicas. */
-  clickhouse_inserts_per_second: number;
-  /** What one custom query may take of the analytics store. */
-  query_seconds_max: number;
-  query_memory_mb_max: number;
-  /** What all custom queries of one process may take together. */
-  query_memory_total_mb: number;
-  query_rows_max: number;
-  rate_limit_per_minute: number;
-  rate_limit_per_hour: number;
-  capture_limit_per_key: number;
-  capture_limit_per_address: number;
-  /** What has to stay free on the disks of the stores; undefined: by their size. */
-  disk_free_mb_min: number | undefined;
-  /** What both stores may take; 0: no such bound. */
-  disk_budget_mb: number;
-};
-
-/** The same as `settings` of config.ts has them. */
+/** How long the server waits, and how much it does at a time. */
 export const limit_settings = {
   settle_seconds: setting(
     'SLUICE_SETTLE_SECONDS',

@@ -1,25 +1,8 @@
 import { folder, setting, text, url, whole } from './values.ts';
 
-/** The settings of where plugins come from and how they run; part of `Config`. */
-export type PluginConfig = {
-  plugin_dir: string;
-  /** undefined: the server's own catalogue */
-  plugin_catalogue: string | undefined;
-  npm_registry_url: string;
-  npm_token: string | undefined;
-  github_url: string;
-  github_api_url: string;
-  github_token: string | undefined;
-  gitlab_token: string | undefined;
-  /** After so many failures in a row a plugin's config is stopped. */
-  plugin_failures_max: number;
-  /** How many configs of plugins one process has loaded at a time. */
-  plugins_max: number;
-};
-
 const web = url('https:', 'http:');
 
-/** The same as `settings` of config.ts has them. */
+/** Where plugins come from and how they run. */
 export const plugin_settings = {
   plugin_dir: setting(
     'SLUICE_PLUGIN_DIR',

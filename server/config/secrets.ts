@@ -1,19 +1,6 @@
 import { longEnough, secrets, setting } from './values.ts';
 
-/** The settings of the server's secret key; part of `Config`. */
-export type SecretConfig = {
-  /** undefined: created at the first start and kept in the data folder */
-  secret_key: string | undefined;
-  /**
-   * Further secret keys that still open what was sealed under them; none when `secret_key` is
-   * undefined.
-   */
-  previous_secret_keys: string[];
-  /** Under which a backup holds the secret keys. */
-  backup_passphrase: string | undefined;
-};
-
-/** The same as `settings` of config.ts has them. */
+/** The server's secret key, and what a backup holds it under. */
 export const secret_settings = {
   secret_key: setting(
     'SLUICE_SECRET_KEY',

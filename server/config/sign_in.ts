@@ -1,21 +1,9 @@
 import { setting, text, url } from './values.ts';
 
-/** The OpenID providers of the server; part of `Config`. */
-export type SignInConfig = {
-  /**
-   * The OpenID providers that people may sign in with: each is offered when its id and secret are
-   * set, which go together.
-   */
-  google_client_id: string | undefined;
-  google_client_secret: string | undefined;
-  github_client_id: string | undefined;
-  github_client_secret: string | undefined;
-  gitlab_client_id: string | undefined;
-  gitlab_client_secret: string | undefined;
-  gitlab_url: string;
-};
-
-/** The same as `settings` of config.ts has them. */
+/**
+ * The OpenID providers that people may sign in with: each is offered when its id and secret are
+ * set, which go together.
+ */
 export const sign_in_settings = {
   google_client_id: setting(
     'SLUICE_GOOGLE_CLIENT_ID',

@@ -1,26 +1,7 @@
 import { samplers } from '../platform/tracing/sampler.ts';
 import type { TracingOptions } from '../platform/tracing/tracer.ts';
 import { WrongValue, choice, flag, folder, listed, number, setting, url, whole } from './values.ts';
-import type { Read } from './values.ts';
-
-/** The settings of traces, under the names of OpenTelemetry's specification; part of `Config`. */
-export type TracingConfig = {
-  otel_disabled: boolean;
-  otel_exporter: string;
-  /** The path `/v1/traces` is added to this one. */
-  otel_endpoint: string | undefined;
-  otel_traces_endpoint: string | undefined;
-  otel_protocol: string;
-  otel_headers: Record<string, string> | undefined;
-  otel_traces_headers: Record<string, string> | undefined;
-  otel_timeout_ms: number;
-  otel_sampler: string;
-  otel_sampler_ratio: number;
-  otel_service_name: string | undefined;
-  otel_resource: Record<string, string> | undefined;
-  /** undefined: to no file */
-  traces_file: string | undefined;
-};
+import type { Read, ValuesOf } from './values.ts';
 
 /** `name=value` with commas between, the values encoded as in a URL; a refusal repeats none. */
 const pairs: Read<Record<string, string>> = (text) =>
@@ -45,7 +26,7 @@ const headers: Read<Record<string, string>> = (text) => {
   }
 };
 
-/** The same as `settings` of config.ts has them. */
+/** Traces, under the names of OpenTelemetry's specification. */
 export const tracing_settings = {
   otel_disabled: setting(
     'OTEL_SDK_DISABLED',
@@ -132,7 +113,7 @@ export const tracing_settings = {
 };
 
 /** What is traced, and where it goes. */
-export function tracingOptions(config: TracingConfig): TracingOptions {
+export function tracingOptions(config: ValuesOf<typeof tracing_settings>): TracingOptions {
   const isOff = config.otel_disabled;
   const { otel_endpoint, otel_traces_endpoint } = config;
   const address =

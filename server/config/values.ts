@@ -7,15 +7,21 @@ import { splitHosts } from '../platform/postgres/hosts.ts';
 
 /** Reads the text of a variable, or throws `WrongValue`. */
 export type Read<Result> = (text: string) => Result;
+
 /**
- * One setting: its variable, the line of documentation, the text that stands for an unset one, and
- * how it is read.
+ * What settings are read as. One without a default is undefined where it is not set; a list is
+ * empty then.
  */
-export type Setting = {
-  variable: string;
-  documentation: string;
-  default_text: string;
-  read: Read<unknown>;
+export type ValuesOf<
+  Settings extends Record<string, { default_text: string; read: Read<unknown> }>,
+> = {
+  [Name in keyof Settings]:
+    | ReturnType<Settings[Name]['read']>
+    | (Settings[Name]['default_text'] extends ''
+        ? ReturnType<Settings[Name]['read']> extends string[]
+          ? never
+          : undefined
+        : never);
 };
 
 /** A text that a setting does not take; the message says what it must be. */
@@ -164,10 +170,13 @@ export function listed(value: string): string[] {
     .filter((item) => item !== '');
 }
 
-/** One entry of the settings. */
-export function setting<Result>(
+/**
+ * One entry of the settings: its variable, the text that stands for an unset one, how it is read,
+ * and the line of documentation.
+ */
+export function setting<Result, const Default extends string>(
   variable: string,
-  default_text: string,
+  default_text: Default,
   read: Read<Result>,
   documentation: string,
 ) {
