@@ -1,10 +1,5 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { BackupFlags } from './backup/backup.ts';
-import type { DrillFlags } from './backup/drill.ts';
-import type { ReconcileFlags } from './backup/reconcile.ts';
-import type { RestoreFlags } from './backup/restore.ts';
-import type { MigrateStoreFlags } from './migrate_store/command.ts';
 import type { Wrap } from './command_context.ts';
 
 const place = 'a folder, or s3://bucket/prefix?region=...&endpoint=...';
@@ -19,11 +14,7 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
     .option(...passphrase)
     .option('--keep <n>', 'remove all but the newest n backups afterwards')
     .option('--rows-per-file <n>', 'most rows of one file of events or persons')
-    .action(
-      wrap(async (context, address: string, options: BackupFlags) =>
-        (await import('./backup/backup.ts')).backup(context, address, options),
-      ),
-    );
+    .action(wrap(async () => (await import('./backup/backup.ts')).backup));
   program
     .command('restore')
     .description('bring a backup into an empty data folder, and reconcile it with destinations')
@@ -32,11 +23,7 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
     .option('--to <instant>', 'the newest backup at or before it; default the newest')
     .option('--lost <store>', 'postgres or clickhouse: that one alone, and the other one is kept')
     .option('--json', 'one JSON object instead of text')
-    .action(
-      wrap(async (context, address: string, options: RestoreFlags) =>
-        (await import('./backup/restore.ts')).restore(context, address, options),
-      ),
-    );
+    .action(wrap(async () => (await import('./backup/restore.ts')).restore));
   program
     .command('reconcile')
     .description(
@@ -45,11 +32,7 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
     .option('--export <id>', 'one export only; default all that wait for it')
     .option('--assume <what>', 'delivered or missing, where the destination cannot say it')
     .option('--json', 'one JSON object instead of text')
-    .action(
-      wrap(async (context, options: ReconcileFlags) =>
-        (await import('./backup/reconcile.ts')).reconcile(context, options),
-      ),
-    );
+    .action(wrap(async () => (await import('./backup/reconcile.ts')).reconcile));
   program
     .command('drill')
     .description(
@@ -57,11 +40,7 @@ export function addBackupCommands(program: Command, wrap: Wrap): void {
     )
     .option('--from <place>', 'restore the newest backup of this place instead of creating one')
     .option(...passphrase)
-    .action(
-      wrap(async (context, options: DrillFlags) =>
-        (await import('./backup/drill.ts')).drill(context, options),
-      ),
-    );
+    .action(wrap(async () => (await import('./backup/drill.ts')).drill));
 }
 
 /** `sluice migrate-store` (see docs/clickhouse_cluster.md). */
@@ -73,9 +52,5 @@ export function addMigrateStoreCommand(program: Command, wrap: Wrap): void {
     .option('--to-cluster <name>', 'its name in system.clusters, as SLUICE_CLICKHOUSE_CLUSTER')
     .option('--switch', 'copy the last rows, and close the store of the server to writing')
     .addOption(new Option('--undo', 'give the server its store back').conflicts(['to', 'switch']))
-    .action(
-      wrap(async (context, options: MigrateStoreFlags) =>
-        (await import('./migrate_store/command.ts')).migrateStore(context, options),
-      ),
-    );
+    .action(wrap(async () => (await import('./migrate_store/command.ts')).migrateStore));
 }

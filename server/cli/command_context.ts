@@ -7,7 +7,8 @@ import type { Logger } from '../platform/log.ts';
  */
 export type CommandContext = { config: Config; log: Logger; say(line: string): void };
 
-/** Creates the action of a command: gives it its context and keeps its exit code. */
-export type Wrap = <Args extends unknown[]>(
-  action: (context: CommandContext, ...args: Args) => Promise<number>,
-) => (...args: Args) => Promise<void>;
+/** What a command does with what its line gave; its result is the exit code. */
+export type Action = (context: CommandContext, ...given: never[]) => Promise<number>;
+
+/** Creates the action of a command out of what loads it, which nothing does before it runs. */
+export type Wrap = (load: () => Promise<Action>) => (...given: unknown[]) => Promise<void>;

@@ -1,8 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { version } from '../platform/version.ts';
-import type { ImportFlags } from './import/command.ts';
-import type { Wrap } from './command_context.ts';
-import type { AcceptedStore } from './process/process.ts';
+import type { CommandContext, Wrap } from './command_context.ts';
+import type { Parts } from './serve.ts';
 import { addBackupCommands, addMigrateStoreCommand } from './backup_commands.ts';
 import { addConfigCommand } from './config_commands.ts';
 import {
@@ -20,8 +19,8 @@ import {
 export async function run(argv: string[]): Promise<number> {
   let code = 0;
   const wrap: Wrap =
-    (action) =>
-    async (...args) => {
+    (load) =>
+    async (...given) => {
       // Settings and log are loaded when something runs: help is there without them.
       const [{ environmentConfig }, { openLog }, { terminalText }] = await Promise.all([
         import('../config/config.ts'),
@@ -29,14 +28,14 @@ export async function run(argv: string[]): Promise<number> {
         import('./shown_text.ts'),
       ]);
       const config = environmentConfig();
-      code = await action(
-        {
-          config,
-          log: openLog(config.log_level),
-          say: (line) => process.stdout.write(`${terminalText(line)}\n`),
-        },
-        ...args,
-      );
+      const context: CommandContext = {
+        config,
+        log: openLog(config.log_level),
+        say: (line) => process.stdout.write(`${terminalText(line)}\n`),
+      };
+      const action = await load();
+      // Last comes the command itself.
+      code = await action(context, ...(given.slice(0, -1) as never[]));
     };
   const command = build(wrap);
   try {
@@ -68,12 +67,7 @@ function build(wrap: Wrap): Command {
         .conflicts('status'),
     )
     .option('--status', 'change nothing; say what is pending and what goes on in the background')
-    .action(
-      wrap(async (context, options: { acceptStore?: AcceptedStore; status?: boolean }) => {
-        const { migrate, migrationStatus } = await import('./migrate.ts');
-        return options.status === true ? migrationStatus(context) : migrate(context, options);
-      }),
-    );
+    .action(wrap(async () => (await import('./migrate.ts')).migrate));
   addBackupCommands(program, wrap);
   addMigrateStoreCommand(program, wrap);
   addKeyCommand(program, wrap);
@@ -88,11 +82,7 @@ function build(wrap: Wrap): Command {
     .description('read destinations again and name what differs from the receipts')
     .option('--export <id>', 'one export only; default all that are not deleted')
     .option('--json', 'one JSON object instead of text')
-    .action(
-      wrap(async (context, options: { export?: string; json?: boolean }) =>
-        (await import('./verify/verify.ts')).verify(context, options),
-      ),
-    );
+    .action(wrap(async () => (await import('./verify/verify.ts')).verify));
   program
     .command('secrets')
     .description('the secret key under which credentials are stored')
@@ -102,14 +92,20 @@ function build(wrap: Wrap): Command {
       'put everything that is stored under former secret keys under the present one (see ' +
         'docs/operating.md)',
     )
-    .action(wrap(async (context) => (await import('./secrets.ts')).rotateSecrets(context)));
+    .action(wrap(async () => (await import('./secrets.ts')).rotateSecrets));
   program
     .command('doctor')
     .description('say what is wrong with this machine, its settings or its stores')
-    .action(wrap(async (context) => (await import('./doctor/doctor.ts')).doctor(context)));
+    .action(wrap(async () => (await import('./doctor/doctor.ts')).doctor));
   addSupportBundleCommand(program, wrap);
   return program;
 }
+
+const starting = (parts: Parts) => async () => {
+  const { start } = await import('./start.ts');
+  return (context: CommandContext, { demo = false }: { demo?: boolean }) =>
+    start(context, parts, demo);
+};
 
 function addServerCommands(program: Command, wrap: Wrap): void {
   program
@@ -119,31 +115,15 @@ function addServerCommands(program: Command, wrap: Wrap): void {
       '--demo',
       'fill the first project with a web shop, export it hourly, backfill the last day',
     )
-    .action(
-      wrap(async (context, options: { demo?: boolean }) =>
-        (await import('./start.ts')).start(
-          context,
-          { api: true, worker: true },
-          options.demo ?? false,
-        ),
-      ),
-    );
+    .action(wrap(starting({ api: true, worker: true })));
   program
     .command('api')
     .description('start the API alone (with embedded stores where no URL is set)')
-    .action(
-      wrap(async (context) =>
-        (await import('./start.ts')).start(context, { api: true, worker: false }, false),
-      ),
-    );
+    .action(wrap(starting({ api: true, worker: false })));
   program
     .command('worker')
     .description('start a worker beside a running server, or on the stores that are configured')
-    .action(
-      wrap(async (context) =>
-        (await import('./start.ts')).start(context, { api: false, worker: true }, false),
-      ),
-    );
+    .action(wrap(starting({ api: false, worker: true })));
 }
 
 function addSupportBundleCommand(program: Command, wrap: Wrap): void {
@@ -152,11 +132,7 @@ function addSupportBundleCommand(program: Command, wrap: Wrap): void {
     .description('write a file for whoever helps: versions, settings, runs, logs; no secrets')
     .option('--output <file>', 'file to write; default sluice-support-<time>.tar.gz')
     .option('--log <file...>', "files with the server's log, of which the end is taken along")
-    .action(
-      wrap(async (context, options: { output?: string; log?: string[] }) =>
-        (await import('./support_bundle/command.ts')).supportBundle(context, options),
-      ),
-    );
+    .action(wrap(async () => (await import('./support_bundle/command.ts')).supportBundle));
 }
 
 function addMcpCommand(program: Command, wrap: Wrap): void {
@@ -165,11 +141,7 @@ function addMcpCommand(program: Command, wrap: Wrap): void {
     .description('serve an agent on standard input and output (see docs/agents.md)')
     .option('--url <url>', 'address of the server; default SLUICE_PUBLIC_URL')
     .option('--key <key>', 'personal API key; default SLUICE_OWNER_API_KEY')
-    .action(
-      wrap(async (context, options: { url?: string; key?: string }) =>
-        (await import('./mcp.ts')).mcp(context, options),
-      ),
-    );
+    .action(wrap(async () => (await import('./mcp.ts')).mcp));
 }
 
 function addImportCommand(program: Command, wrap: Wrap): void {
@@ -194,9 +166,5 @@ function addImportCommand(program: Command, wrap: Wrap): void {
     .option('--uuid-field <field>', 'field with the uuid of the event; default uuid')
     .option('--timezone <zone>', 'zone of times without one', 'UTC')
     .option('--dry-run', 'show the first events as they would be stored, and send nothing')
-    .action(
-      wrap(async (context, file: string, options: ImportFlags) =>
-        (await import('./import/command.ts')).importCommand(context, file, options),
-      ),
-    );
+    .action(wrap(async () => (await import('./import/command.ts')).importCommand));
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { Wrap } from './command_context.ts';
-import type { ConfigFlags } from './config/command.ts';
 
 const load = () => import('./config/command.ts');
 
@@ -13,41 +12,21 @@ export function addConfigCommand(program: Command, wrap: Wrap): void {
   serverOptions(config.command('pull'))
     .description('write what stands into a file, secrets as references')
     .argument('[file]', 'a new file, .yaml or .json; - is standard output', '-')
-    .action(
-      wrap(async (context, file: string, flags: ConfigFlags) =>
-        (await load()).pull(context, file, flags),
-      ),
-    );
+    .action(wrap(async () => (await load()).pull));
   shownOptions(planOptions(config.command('plan')))
     .description('show what an apply would do; nothing changes')
-    .action(
-      wrap(async (context, paths: string[], flags: ConfigFlags) =>
-        (await load()).plan(context, paths, flags),
-      ),
-    );
+    .action(wrap(async () => (await load()).plan));
   shownOptions(planOptions(config.command('diff')))
     .description('as plan; with --exit-code 1 when something differs')
     .option('--exit-code', 'exit with 1 when something differs')
-    .action(
-      wrap(async (context, paths: string[], flags: ConfigFlags) =>
-        (await load()).diff(context, paths, flags),
-      ),
-    );
+    .action(wrap(async () => (await load()).diff));
   shownOptions(planOptions(config.command('apply')))
     .description('show the plan, ask, and apply it: all of it or nothing')
     .option('--yes', 'do not ask')
-    .action(
-      wrap(async (context, paths: string[], flags: ConfigFlags) =>
-        (await load()).apply(context, paths, flags),
-      ),
-    );
+    .action(wrap(async () => (await load()).apply));
   planOptions(config.command('test'))
     .description('try every export that would change: its destination and its first rows')
-    .action(
-      wrap(async (context, paths: string[], flags: ConfigFlags) =>
-        (await load()).test(context, paths, flags),
-      ),
-    );
+    .action(wrap(async () => (await load()).test));
 }
 
 function serverOptions(command: Command): Command {

@@ -7,13 +7,14 @@ import { withProcess } from './process/with_process.ts';
 
 /**
  * Brings both stores to this version. `acceptStore` says of which store a person knows that it is
- * another one than before, or empty. Harmless when they are there already, also while a server
- * runs.
+ * another one than before, or empty; with `status` nothing is changed. Harmless when they are there
+ * already, also while a server runs.
  */
 export async function migrate(
   context: CommandContext,
-  { acceptStore }: { acceptStore?: AcceptedStore } = {},
+  { acceptStore, status }: { acceptStore?: AcceptedStore; status?: boolean } = {},
 ): Promise<number> {
+  if (status === true) return migrationStatus(context);
   const background = await withProcess(context, async ({ deps }) => lookAtBackground(deps.db), {
     start: 'always',
     accepts_store: acceptStore,

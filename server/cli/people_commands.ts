@@ -1,13 +1,16 @@
 import type { Command } from 'commander';
 import type { Deps } from '../deps.ts';
-import type { CommandContext, Wrap } from './command_context.ts';
+import type { Action, Wrap } from './command_context.ts';
 
-/** Loads what opens a process only when a command needs one. */
-async function sayWith(
-  context: CommandContext,
-  work: (deps: Deps) => Promise<string>,
-): Promise<number> {
-  return (await import('./process/with_process.ts')).sayWith(context, work);
+/**
+ * A command that does one thing in a process of its own, and prints the text that it gives. What
+ * opens a process is loaded when the command runs.
+ */
+function saying(load: () => Promise<(deps: Deps, ...given: never[]) => Promise<string>>) {
+  return async (): Promise<Action> => {
+    const [{ sayWith }, work] = await Promise.all([import('./process/with_process.ts'), load()]);
+    return (context, ...given) => sayWith(context, (deps) => work(deps, ...given));
+  };
 }
 
 /** `sluice removals`: what became of the rows of deleted projects. */
@@ -15,11 +18,7 @@ export function addRemovalsCommand(program: Command, wrap: Wrap): void {
   program
     .command('removals')
     .description('the rows of deleted projects: what is being removed, certificates of what was')
-    .action(
-      wrap(async (context) =>
-        sayWith(context, async (deps) => (await import('./removals.ts')).listRemovals(deps)),
-      ),
-    );
+    .action(wrap(saying(async () => (await import('./removals.ts')).listRemovals)));
 }
 
 /** `sluice erasures`, `sluice erase`: persons and events that leave both stores. */
@@ -27,25 +26,14 @@ export function addErasureCommands(program: Command, wrap: Wrap): void {
   program
     .command('erasures')
     .description('erasures of persons and events: how far they are, certificates of what was done')
-    .action(
-      wrap(async (context) =>
-        sayWith(context, async (deps) => (await import('./erasures.ts')).listErasures(deps)),
-      ),
-    );
+    .action(wrap(saying(async () => (await import('./erasures.ts')).listErasures)));
   program
     .command('erase')
     .description('erase persons with all of their distinct ids; a running server does the work')
     .argument('<project>', 'project id')
     .requiredOption('--distinct-id <ids...>', 'any distinct id of each person')
     .option('--anonymize', 'store later events of theirs under nobody, instead of refusing them')
-    .action(
-      wrap(
-        async (context, project: string, options: { distinctId: string[]; anonymize?: boolean }) =>
-          sayWith(context, async (deps) =>
-            (await import('./erasures.ts')).erase(deps, project, options),
-          ),
-      ),
-    );
+    .action(wrap(saying(async () => (await import('./erasures.ts')).erase)));
 }
 
 /** `sluice key`: create, list and revoke personal API keys. */
@@ -58,32 +46,17 @@ export function addKeyCommand(program: Command, wrap: Wrap): void {
     .option('--label <text>', 'what it is for', 'created on the command line')
     .option('--scopes <list>', 'scopes separated by commas', '*')
     .option('--expires-in-days <days>', 'days until it expires; default never')
-    .action(
-      wrap(
-        async (
-          context,
-          options: { email?: string; label: string; scopes: string; expiresInDays?: string },
-        ) => (await import('./key.ts')).createKey(context, options),
-      ),
-    );
+    .action(wrap(async () => (await import('./key.ts')).createKey));
   key
     .command('list')
     .description('list keys with their ids, newest first; the keys themselves are never shown')
     .option('--email <address>', 'whose keys; default those of everybody')
-    .action(
-      wrap(async (context, options: { email?: string }) =>
-        sayWith(context, async (deps) => (await import('./key.ts')).listKeys(deps, options)),
-      ),
-    );
+    .action(wrap(saying(async () => (await import('./key.ts')).listKeys)));
   key
     .command('revoke')
     .description('end a key at once')
     .argument('<id>', 'its id, as key list shows it')
-    .action(
-      wrap(async (context, id: string) =>
-        sayWith(context, async (deps) => (await import('./key.ts')).revokeKey(deps, id)),
-      ),
-    );
+    .action(wrap(saying(async () => (await import('./key.ts')).revokeKey)));
 }
 
 const load = () => import('./user.ts');
@@ -94,24 +67,14 @@ export function addUserCommand(program: Command, wrap: Wrap): void {
   user
     .command('list')
     .description('list everybody: how they get in, where they are a member, with which level')
-    .action(
-      wrap(async (context) => {
-        const { listUsers } = await load();
-        return sayWith(context, listUsers);
-      }),
-    );
+    .action(wrap(saying(async () => (await load()).listUsers)));
   user
     .command('create')
     .description('create a user and print the link under which they choose a password')
     .requiredOption('--email <address>', 'their e-mail address')
     .option('--organization <id>', 'id or slug of the organization that they become a member of')
     .option('--level <level>', '1 member, 8 administrator, 15 owner', '1')
-    .action(
-      wrap(async (context, options: { email: string; organization?: string; level: string }) => {
-        const { createUser } = await load();
-        return sayWith(context, (deps) => createUser(deps, options));
-      }),
-    );
+    .action(wrap(saying(async () => (await load()).createUser)));
   addLinkCommands(user, wrap);
   for (const [name, description, is_active] of [
     [
@@ -126,10 +89,13 @@ export function addUserCommand(program: Command, wrap: Wrap): void {
       .description(description)
       .requiredOption('--email <address>', 'whom')
       .action(
-        wrap(async (context, { email }: { email: string }) => {
-          const { setUserActive } = await load();
-          return sayWith(context, (deps) => setUserActive(deps, email, is_active));
-        }),
+        wrap(
+          saying(async () => {
+            const { setUserActive } = await load();
+            return (deps: Deps, { email }: { email: string }) =>
+              setUserActive(deps, email, is_active);
+          }),
+        ),
       );
   }
 }
@@ -142,19 +108,7 @@ function addLinkCommands(user: Command, wrap: Wrap): void {
     )
     .requiredOption('--email <address>', 'whose password')
     .option('--second-factor', 'take their second factor away as well')
-    .action(
-      wrap(
-        async (
-          context,
-          { email, secondFactor = false }: { email: string; secondFactor?: boolean },
-        ) => {
-          const { resetUser } = await load();
-          return sayWith(context, (deps) =>
-            resetUser(deps, { email, second_factor: secondFactor }),
-          );
-        },
-      ),
-    );
+    .action(wrap(saying(async () => (await load()).resetUser)));
   user
     .command('let-in')
     .description(
@@ -163,9 +117,11 @@ function addLinkCommands(user: Command, wrap: Wrap): void {
     )
     .requiredOption('--email <address>', 'whom')
     .action(
-      wrap(async (context, { email }: { email: string }) => {
-        const { letIn } = await load();
-        return sayWith(context, (deps) => letIn(deps, email));
-      }),
+      wrap(
+        saying(async () => {
+          const { letIn } = await load();
+          return (deps: Deps, { email }: { email: string }) => letIn(deps, email);
+        }),
+      ),
     );
 }

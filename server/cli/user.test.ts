@@ -82,7 +82,7 @@ test('what cannot be is told in a sentence and leaves nothing', async () => {
   ])
     await assert.rejects(createUser(harness.deps, wanted), UserError);
   await assert.rejects(
-    resetUser(harness.deps, { email: 'new@example.com', second_factor: false }),
+    resetUser(harness.deps, { email: 'new@example.com', secondFactor: false }),
     UserError,
   );
   await assert.rejects(setUserActive(harness.deps, 'new@example.com', true), UserError);
@@ -92,13 +92,13 @@ test('a reset gives a link; only when it is asked for, the second factor goes', 
   const user = await newPerson(harness);
   const browser = await signedIn(harness, user);
   await setUpSecondFactor(harness, browser);
-  await choose(await resetUser(harness.deps, { email: user.email, second_factor: false }));
+  await choose(await resetUser(harness.deps, { email: user.email, secondFactor: false }));
   assert.equal(
     (await trySignIn(harness, user.email, { password: other_password })).body.code,
     'second_factor_required',
   );
   await choose(
-    await resetUser(harness.deps, { email: user.email.toUpperCase(), second_factor: true }),
+    await resetUser(harness.deps, { email: user.email.toUpperCase(), secondFactor: true }),
   );
   assert.equal((await trySignIn(harness, user.email, { password: other_password })).status, 201);
   assert.deepEqual(
@@ -111,13 +111,13 @@ test('who is deactivated is out at once, with keys, sessions and links, until un
   const user = await newPerson(harness);
   const browser = await signedIn(harness, user);
   const key = await harness.newKey(user);
-  const link = await resetUser(harness.deps, { email: user.email, second_factor: false });
+  const link = await resetUser(harness.deps, { email: user.email, secondFactor: false });
   assert.match(await setUserActive(harness.deps, user.email, false), /no longer active/);
   assert.equal((await harness.request('GET', '/api/users/@me/', { key })).status, 401);
   assert.equal((await browser.ask('GET', '/api/users/@me/')).status, 401);
   assert.equal((await choose(link)).body.code, 'expired');
   await assert.rejects(
-    resetUser(harness.deps, { email: user.email, second_factor: false }),
+    resetUser(harness.deps, { email: user.email, secondFactor: false }),
     UserError,
   );
   await setUserActive(harness.deps, user.email, true);

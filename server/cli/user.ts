@@ -70,13 +70,13 @@ export async function createUser(
 
 /**
  * Gives a link under which the user chooses a new password, good for an hour and once; with
- * `second_factor` their second factor is taken away at once. For somebody who has lost both, or on
+ * `secondFactor` their second factor is taken away at once. For somebody who has lost both, or on
  * a server that sends no mail. Throws `UserError` when nobody has the address or they are not
  * active.
  */
 export async function resetUser(
   deps: Deps,
-  wanted: { email: string; second_factor: boolean },
+  wanted: { email: string; secondFactor?: boolean },
 ): Promise<string> {
   return deps.db.transaction(async (tx) => {
     const user = await getUser(tx, wanted.email);
@@ -85,14 +85,14 @@ export async function resetUser(
         `${user.email} is not active: activate the account first (sluice user activate ` +
           `--email ${user.email}).`,
       );
-    if (wanted.second_factor) await removeSecondFactor(tx, user.id);
+    if (wanted.secondFactor === true) await removeSecondFactor(tx, user.id);
     const { url } = await createLink(tx, deps, 'reset_password', user.id, null);
     await log(
       deps,
       tx,
       user,
       'requested_reset',
-      wanted.second_factor ? [secretChange('second_factor', 'deleted')] : [],
+      wanted.secondFactor === true ? [secretChange('second_factor', 'deleted')] : [],
     );
     return url;
   });

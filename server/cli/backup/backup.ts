@@ -25,7 +25,7 @@ import type { CreatedBackup, Writing } from './write_backup.ts';
 const backup_lock = 7_301_004;
 
 /** The options of `sluice backup`. */
-export type BackupFlags = { passphraseFile?: string; keep?: string; rowsPerFile?: string };
+type BackupFlags = { passphraseFile?: string; keep?: string; rowsPerFile?: string };
 
 /**
  * `sluice backup`: copies both stores and the secret keys into a place while the server goes on,

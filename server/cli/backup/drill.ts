@@ -19,7 +19,7 @@ import { restoreBackup } from './restore.ts';
 import { tellReconciled } from './tell_reconciled.ts';
 
 /** The options of `sluice drill`. */
-export type DrillFlags = { from?: string; passphraseFile?: string };
+type DrillFlags = { from?: string; passphraseFile?: string };
 
 /**
  * `sluice drill`: creates a backup, restores it into a temporary folder with stores of its own,

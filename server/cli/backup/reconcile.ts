@@ -7,7 +7,7 @@ import { withProcess } from '../process/with_process.ts';
 import { tellReconciled } from './tell_reconciled.ts';
 
 /** The options of `sluice reconcile`. */
-export type ReconcileFlags = { export?: string; assume?: string; json?: boolean };
+type ReconcileFlags = { export?: string; assume?: string; json?: boolean };
 
 /**
  * `sluice reconcile`: asks the destinations of exports that still wait since a restore what was

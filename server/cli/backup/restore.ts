@@ -49,7 +49,7 @@ import { tellReconciled } from './tell_reconciled.ts';
 const room_bytes_min = 16 * 2 ** 20;
 
 /** The options of `sluice restore`. */
-export type RestoreFlags = { passphraseFile?: string; to?: string; lost?: string; json?: boolean };
+type RestoreFlags = { passphraseFile?: string; to?: string; lost?: string; json?: boolean };
 
 /**
  * `sluice restore`: brings a backup into empty stores, then asks the destinations what was

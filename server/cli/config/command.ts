@@ -15,7 +15,7 @@ import { planLines, planMarkdown, summaryLine } from './show.ts';
 import { testExports } from './test_exports.ts';
 
 /** The options of `sluice config` as the command line gives them. */
-export type ConfigFlags = {
+type ConfigFlags = {
   url?: string;
   key?: string;
   organization: string;

@@ -4,7 +4,7 @@ import { stopSignal } from '../process/stop_signal.ts';
 import { WrongUsageError } from '../user_error.ts';
 
 /** The options of `sluice import` as the command line gives them. */
-export type ImportFlags = {
+type ImportFlags = {
   project: string;
   url?: string;
   key?: string;

@@ -21,7 +21,7 @@ import { claimTarget, markTarget } from './move_marks.ts';
 import { giveBack, movedTables, switchStore } from './switch_store.ts';
 
 /** The options of `sluice migrate-store`. */
-export type MigrateStoreFlags = {
+type MigrateStoreFlags = {
   to?: string;
   toCluster?: string;
   switch?: boolean;
