@@ -1,13 +1,7 @@
-/** A named thing to try; gives a sentence about what was found. */
-export type Step = { name: string; run(): Promise<string> };
+import type { CheckStep } from './destination.ts';
 
-/** How a step ended. */
-export type StepResult = {
-  name: string;
-  status: 'passed' | 'failed' | 'skipped';
-  detail: string;
-  duration_ms: number;
-};
+/** A named thing to try; gives a sentence about what was found. */
+export type Step = { name: string; run: () => Promise<string> };
 
 /**
  * Runs steps in order and times each. After a failed one the others are skipped. `explain` makes
@@ -16,36 +10,27 @@ export type StepResult = {
 export async function runSteps(
   steps: Step[],
   explain: (error: unknown) => string,
-): Promise<StepResult[]> {
-  const results: StepResult[] = [];
+): Promise<CheckStep[]> {
+  const results: CheckStep[] = [];
   let hasFailed = false;
-  for (const step of steps) {
+  for (const { name, run } of steps) {
     if (hasFailed) {
-      results.push({
-        name: step.name,
-        status: 'skipped',
-        detail: 'An earlier step failed.',
-        duration_ms: 0,
-      });
+      results.push({ name, status: 'skipped', detail: 'An earlier step failed.', duration_ms: 0 });
       continue;
     }
     const startedAt = performance.now();
-    const took = () => Math.round(performance.now() - startedAt);
-    try {
+    const note = (status: CheckStep['status'], detail: string) =>
       results.push({
-        name: step.name,
-        status: 'passed',
-        detail: await step.run(),
-        duration_ms: took(),
+        name,
+        status,
+        detail,
+        duration_ms: Math.round(performance.now() - startedAt),
       });
+    try {
+      note('passed', await run());
     } catch (error) {
       hasFailed = true;
-      results.push({
-        name: step.name,
-        status: 'failed',
-        detail: explain(error),
-        duration_ms: took(),
-      });
+      note('failed', explain(error));
     }
   }
   return results;

@@ -1,6 +1,7 @@
 import type { Logger } from '../../platform/log.ts';
 import { runSteps } from './timed_steps.ts';
-import type { Step, StepResult } from './timed_steps.ts';
+import type { Step } from './timed_steps.ts';
+import type { CheckStep } from './destination.ts';
 
 /**
  * Runs the steps of a connection test. What fails goes to the log as it is, and is told as
@@ -11,7 +12,7 @@ export function tryOut(
   log: Logger,
   explain: (error: unknown) => unknown,
   refused: string,
-): Promise<StepResult[]> {
+): Promise<CheckStep[]> {
   return runSteps(steps, (error) => {
     log.info({ err: error }, 'connection test failed');
     const explained = explain(error);
