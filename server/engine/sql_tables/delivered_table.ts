@@ -6,6 +6,7 @@ import type {
   DestinationDeps,
   Difference,
 } from '../destination/destination.ts';
+import { withFaults } from '../destination/faults.ts';
 import type { HeldReceipt, WantedReceipts } from '../destination/held_receipt.ts';
 import { compareContents } from './compare_contents.ts';
 
@@ -55,33 +56,26 @@ type Readers<Config> = {
 
 /**
  * What a destination with a table and receipts beside it does to read them again: `verify` compares
- * receipts, then all rows with those of the source, value by value. `explained` gives errors of the
- * other side in its words.
+ * receipts, then all rows with those of the source, value by value. `explainer` makes what
+ * gives errors of the other side in its words.
  */
 export function tableReaders<Config>(
   open: (config: Config, deps: DestinationDeps) => Promise<DeliveredTable>,
-  explained: <Result>(
-    work: () => Promise<Result>,
-    config: Config,
-    deps: DestinationDeps,
-  ) => Promise<Result>,
+  explainer: (config: Config, deps: DestinationDeps) => (error: unknown) => unknown,
 ): Readers<Config> {
   return {
     verify: (config, delivered, source, deps) =>
-      explained(
-        async () => {
-          const table = await open(config, deps);
-          try {
-            return await compareTable(table, delivered, source);
-          } finally {
-            await table.close();
-          }
-        },
-        config,
-        deps,
-      ),
+      withFaults(explainer(config, deps), async () => {
+        const table = await open(config, deps);
+        try {
+          return await compareTable(table, delivered, source);
+        } finally {
+          await table.close();
+        }
+      }),
     async *receipts(config, deps, { batch_export_id, isKnown }): AsyncGenerator<HeldReceipt> {
-      const withErrors = <Result>(work: () => Promise<Result>) => explained(work, config, deps);
+      const explained = explainer(config, deps);
+      const withErrors = <Result>(work: () => Promise<Result>) => withFaults(explained, work);
       const table = await withErrors(() => open(config, deps));
       const { receipts } = table;
       try {

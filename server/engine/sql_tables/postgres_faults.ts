@@ -1,5 +1,5 @@
 import { byConnectionCode } from '../../platform/outbound/connection_faults.ts';
-import { explain, lasting, passing, withFaults } from '../destination/faults.ts';
+import { explain, lasting, passing } from '../destination/faults.ts';
 import type { Fault } from '../destination/faults.ts';
 import { server_faults } from './server_faults.ts';
 
@@ -161,12 +161,4 @@ function saidFault(error: Error, table: readonly [RegExp, Fault][]): Fault | und
 function codedFault(code: unknown, table: Readonly<Record<string, Fault>>): Fault | undefined {
   if (typeof code !== 'string') return undefined;
   return table[code] ?? (/^[0-9A-Z]{5}$/.test(code) ? table[code.slice(0, 2)] : undefined);
-}
-
-/** Runs `work` and throws what `postgresError` makes of its errors. */
-export function withPostgresErrors<Result>(
-  work: () => Promise<Result>,
-  own: OwnFaults = none,
-): Promise<Result> {
-  return withFaults((error) => postgresError(error, own), work);
 }

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Logger } from '../../platform/log.ts';
 import { NonRetryableError, RetryableError, withCertainty } from '../destination/errors.ts';
+import { withFaults } from '../destination/faults.ts';
 import type {
   Delivery,
   Json,
@@ -57,9 +58,6 @@ export type StagedDelivery = {
   close(): Promise<void>;
 };
 
-/** Runs work and throws its errors as ones that say what to do. */
-type Explain = <Result>(work: () => Promise<Result>) => Promise<Result>;
-
 /** What is known of a delivery before anybody has looked. */
 export function newStanding(): Standing {
   return { is_delivered: false, may_show: false };
@@ -67,15 +65,17 @@ export function newStanding(): Standing {
 
 /**
  * Opens an attempt at a delivery whose finished slices wait in a stage. Rows of a delivery that is
- * there already are read and left aside. Closes the work when it cannot begin.
+ * there already are read and left aside. Closes the work when it cannot begin. `explained` gives
+ * errors of the other side in its words.
  */
 export async function openStagedSink(
   work: StagedDelivery,
-  explain: Explain,
+  explained: (error: unknown) => unknown,
   log: Logger,
 ): Promise<Sink> {
   const { name, standing, delivery } = work;
   let is_committed = false;
+  const explain = <Result>(act: () => Promise<Result>) => withFaults(explained, act);
   const tidyUp = async () => {
     await explain(async () => work.tidyUp?.()).catch((error: unknown) =>
       log.warn(

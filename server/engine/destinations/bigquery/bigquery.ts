@@ -3,7 +3,7 @@ import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { checkBigQuery } from './check.ts';
 import { api_origin, bigquery_config, bigQueryViolations, secret_keys } from './config.ts';
 import { openBigQueryTable } from './delivered_table.ts';
-import { withBigQueryErrors } from './faults.ts';
+import { bigQueryErrors } from './faults.ts';
 import { openBigQuerySink } from './sink.ts';
 import { slice_encoding } from './stage.ts';
 import { bigQueryColumnFaults } from './table.ts';
@@ -27,7 +27,5 @@ export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openBigQuerySink(config, delivery, deps),
   check: checkBigQuery,
-  ...tableReaders(openBigQueryTable, (work, config, { signal }) =>
-    withBigQueryErrors(config, signal, work),
-  ),
+  ...tableReaders(openBigQueryTable, (config, { signal }) => bigQueryErrors(config, signal)),
 };

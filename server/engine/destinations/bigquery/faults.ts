@@ -227,17 +227,12 @@ function withoutSecrets(text: string, config: BigQueryConfig): string {
 }
 
 /**
- * Runs `work` and throws what `bigQueryError` makes of its errors; once the work is to stop they
- * are thrown as they are, because they say no more than that.
+ * What makes `bigQueryError` of errors; once the work is to stop they stay as they are, because
+ * they say no more than that.
  */
-export async function withBigQueryErrors<Result>(
+export function bigQueryErrors(
   config: BigQueryConfig,
   signal: AbortSignal,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw signal.aborted ? error : bigQueryError(error, config);
-  }
+): (error: unknown) => unknown {
+  return (error) => (signal.aborted ? error : bigQueryError(error, config));
 }

@@ -12,7 +12,8 @@ import type { Dataset } from './api.ts';
 import { endCommits, findReceipt, replaceReceipt, showRows } from './commit.ts';
 import { targetOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
-import { withBigQueryErrors } from './faults.ts';
+import { bigQueryErrors } from './faults.ts';
+import { withFaults } from '../../destination/faults.ts';
 import { dropStages, isStaged, joinedStages, stageSlice } from './stage.ts';
 import type { StageState } from './stage.ts';
 import { prepareTables } from './table.ts';
@@ -31,9 +32,8 @@ export async function openBigQuerySink(
   delivery: Delivery,
   deps: DestinationDeps,
 ): Promise<Sink> {
-  const explained = <Result>(act: () => Promise<Result>) =>
-    withBigQueryErrors(config, deps.signal, act);
-  const dataset = await explained(() => openDataset(config, deps));
+  const explained = bigQueryErrors(config, deps.signal);
+  const dataset = await withFaults(explained, () => openDataset(config, deps));
   const session: Session = {
     dataset,
     delivery,

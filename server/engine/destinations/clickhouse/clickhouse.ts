@@ -4,7 +4,7 @@ import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { checkClickHouse } from './check.ts';
 import { clickhouse_config, clickHouseViolations } from './config.ts';
 import { openClickHouseTable } from './delivered_table.ts';
-import { withClickHouseErrors } from './faults.ts';
+import { clickHouseError } from './faults.ts';
 import { openClickHouseSink } from './sink.ts';
 import { clickHouseColumnFaults } from './table.ts';
 
@@ -36,5 +36,5 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openClickHouseSink(config, delivery, deps),
   check: checkClickHouse,
-  ...tableReaders(openClickHouseTable, withClickHouseErrors),
+  ...tableReaders(openClickHouseTable, () => clickHouseError),
 };

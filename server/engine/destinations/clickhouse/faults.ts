@@ -1,5 +1,5 @@
 import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
-import { explain, faultError, lasting, passing, withFaults } from '../../destination/faults.ts';
+import { explain, faultError, lasting, passing } from '../../destination/faults.ts';
 import type { Fault } from '../../destination/faults.ts';
 import { server_faults } from '../../sql_tables/server_faults.ts';
 
@@ -150,9 +150,4 @@ export function answerError(answer: Error): Error {
     '',
     answer,
   );
-}
-
-/** Runs `work` and throws what `clickHouseError` makes of its errors. */
-export function withClickHouseErrors<Result>(work: () => Promise<Result>): Promise<Result> {
-  return withFaults(clickHouseError, work);
 }

@@ -16,7 +16,8 @@ import { stageName } from '../../sql_tables/stages.ts';
 import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
-import { withClickHouseErrors } from './faults.ts';
+import { clickHouseError } from './faults.ts';
+import { withFaults } from '../../destination/faults.ts';
 import { findReceipt, writeReceipt } from './receipts.ts';
 import { eraseRows } from './erase.ts';
 import { showStage, takeBack } from './show.ts';
@@ -31,7 +32,7 @@ export async function openClickHouseSink(
   delivery: Delivery,
   deps: DestinationDeps,
 ): Promise<Sink> {
-  const connection = await withClickHouseErrors(() => connect(config, deps));
+  const connection = await withFaults(clickHouseError, () => connect(config, deps));
   const session: Session = {
     connection,
     config,
@@ -58,7 +59,7 @@ export async function openClickHouseSink(
     tidyUp: () => dropStages(session, []),
     close: () => connection.close(),
   };
-  return openStagedSink(work, withClickHouseErrors, deps.log);
+  return openStagedSink(work, clickHouseError, deps.log);
 }
 
 async function isDelivered(session: Session): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
-import { explain, lasting, passing, withFaults } from '../../destination/faults.ts';
+import { explain, lasting, passing } from '../../destination/faults.ts';
 import type { Fault } from '../../destination/faults.ts';
 import { server_faults } from '../../sql_tables/server_faults.ts';
 
@@ -152,9 +152,4 @@ function faultOf(code: string, sqlState: string | undefined, message: string): F
   if (sqlState.startsWith('42')) return server_faults.statement;
   if (sqlState.startsWith('08')) return broken;
   return passing('server_fault', 'The server reported a fault (%).');
-}
-
-/** Runs `work` and throws what `mySqlError` makes of its errors. */
-export function withMySqlErrors<Result>(work: () => Promise<Result>): Promise<Result> {
-  return withFaults(mySqlError, work);
 }

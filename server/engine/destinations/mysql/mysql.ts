@@ -3,7 +3,7 @@ import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { checkMySql } from './check.ts';
 import { mysql_config, mySqlViolations } from './config.ts';
 import { openMySqlTable } from './delivered_table.ts';
-import { withMySqlErrors } from './faults.ts';
+import { mySqlError } from './faults.ts';
 import { openMySqlSink } from './sink.ts';
 import { mySqlColumnFaults } from './table.ts';
 
@@ -24,5 +24,5 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openMySqlSink(config, delivery, deps),
   check: checkMySql,
-  ...tableReaders(openMySqlTable, withMySqlErrors),
+  ...tableReaders(openMySqlTable, () => mySqlError),
 };

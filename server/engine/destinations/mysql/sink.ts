@@ -14,7 +14,8 @@ import { targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
-import { withMySqlErrors } from './faults.ts';
+import { mySqlError } from './faults.ts';
+import { withFaults } from '../../destination/faults.ts';
 import { valueLists } from './rows.ts';
 import { dropStages, createStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
 import type { Stage } from './stage.ts';
@@ -46,7 +47,7 @@ export async function openMySqlSink(
   delivery: Delivery,
   deps: DestinationDeps,
 ): Promise<Sink> {
-  const connection = await withMySqlErrors(() => connect(config, deps));
+  const connection = await withFaults(mySqlError, () => connect(config, deps));
   const session: Session = {
     connection,
     config,
@@ -92,7 +93,7 @@ export async function openMySqlSink(
       tidyUp: () => dropStages(stage),
       close: () => connection.close(),
     }),
-    withMySqlErrors,
+    mySqlError,
     deps.log,
   );
 }

@@ -1,7 +1,7 @@
 import type { ConfigViolation, DestinationDefinition } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { tableReaders } from '../../sql_tables/delivered_table.ts';
-import { withPostgresErrors } from '../../sql_tables/postgres_faults.ts';
+import { postgresError } from '../../sql_tables/postgres_faults.ts';
 import { checkPostgres } from './check.ts';
 import { postgres_config } from './config.ts';
 import type { PostgresConfig } from './config.ts';
@@ -27,7 +27,7 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openPostgresSink(config, delivery, deps),
   check: checkPostgres,
-  ...tableReaders(openPostgresTable, (work) => withPostgresErrors(work)),
+  ...tableReaders(openPostgresTable, () => postgresError),
 };
 
 const system_columns = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);

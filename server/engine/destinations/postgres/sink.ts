@@ -4,7 +4,8 @@ import { inTransactions } from '../../sql_tables/in_transactions.ts';
 import type { TransactionalDelivery } from '../../sql_tables/in_transactions.ts';
 import { isMerged } from '../../sql_tables/layout.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
-import { withPostgresErrors } from '../../sql_tables/postgres_faults.ts';
+import { withFaults } from '../../destination/faults.ts';
+import { postgresError } from '../../sql_tables/postgres_faults.ts';
 import { openStagedSink, requireRecords } from '../../sql_tables/staged_sink.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
@@ -36,7 +37,7 @@ export async function openPostgresSink(
   delivery: Delivery,
   deps: DestinationDeps,
 ): Promise<Sink> {
-  const connection = await withPostgresErrors(() => connect(accessOf(config), deps));
+  const connection = await withFaults(postgresError, () => connect(accessOf(config), deps));
   const stage = stageOf(config, delivery, randomUUID());
   /** Where the slices lie in the stage. */
   const staged = new Map<number, StagedSlice>();
@@ -88,5 +89,5 @@ export async function openPostgresSink(
     },
     close: () => connection.close(),
   };
-  return openStagedSink(inTransactions(work), withPostgresErrors, deps.log);
+  return openStagedSink(inTransactions(work), postgresError, deps.log);
 }

@@ -1,5 +1,5 @@
 import { lasting, passing } from '../../destination/faults.ts';
-import { postgresError, withPostgresErrors } from '../../sql_tables/postgres_faults.ts';
+import { postgresError } from '../../sql_tables/postgres_faults.ts';
 import type { OwnFaults } from '../../sql_tables/postgres_faults.ts';
 import { server_faults } from '../../sql_tables/server_faults.ts';
 
@@ -99,9 +99,4 @@ const own: OwnFaults = {
  */
 export function redshiftError(error: unknown): unknown {
   return postgresError(error, own);
-}
-
-/** Runs `work` and throws what `redshiftError` makes of its errors. */
-export function withRedshiftErrors<Result>(work: () => Promise<Result>): Promise<Result> {
-  return withPostgresErrors(work, own);
 }

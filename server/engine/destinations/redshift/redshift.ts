@@ -3,7 +3,7 @@ import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { checkRedshift } from './check.ts';
 import { redshift_config, redshiftViolations } from './config.ts';
 import { openRedshiftTable } from './delivered_table.ts';
-import { withRedshiftErrors } from './faults.ts';
+import { redshiftError } from './faults.ts';
 import { openRedshiftSink } from './sink.ts';
 import { redshiftColumnFaults } from './table.ts';
 
@@ -50,5 +50,5 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openRedshiftSink(config, delivery, deps),
   check: checkRedshift,
-  ...tableReaders(openRedshiftTable, withRedshiftErrors),
+  ...tableReaders(openRedshiftTable, () => redshiftError),
 };

@@ -20,7 +20,8 @@ import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { copyStage } from './copy_stage.ts';
-import { withRedshiftErrors } from './faults.ts';
+import { redshiftError } from './faults.ts';
+import { withFaults } from '../../destination/faults.ts';
 import { hasReceipt, writeReceipt } from './receipts.ts';
 import { dropSliceTables, unlessGone } from './slice_table.ts';
 import { insertStage, requireStaged } from './stage.ts';
@@ -54,7 +55,7 @@ export async function openRedshiftSink(
   deps: DestinationDeps,
 ): Promise<Sink> {
   const stage = config.mode === 'COPY' ? copyStage(config, delivery, deps) : insertStage();
-  const connection = await withRedshiftErrors(() => connect(accessOf(config), deps));
+  const connection = await withFaults(redshiftError, () => connect(accessOf(config), deps));
   const session: Session = {
     connection,
     config,
@@ -78,7 +79,7 @@ export async function openRedshiftSink(
     tidyUp: () => clear(session),
     close: () => connection.close(),
   };
-  return openStagedSink(work, withRedshiftErrors, deps.log);
+  return openStagedSink(work, redshiftError, deps.log);
 }
 
 /** The tables are created and checked before the first row is taken. */

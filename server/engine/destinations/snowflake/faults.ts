@@ -1,5 +1,5 @@
 import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
-import { codeOf, explain, lasting, passing, withFaults } from '../../destination/faults.ts';
+import { codeOf, explain, lasting, passing } from '../../destination/faults.ts';
 import type { Fault } from '../../destination/faults.ts';
 import { SnowflakeFault } from './client.ts';
 import type { ClientFault } from './client.ts';
@@ -155,9 +155,4 @@ function faultOf(fault: ClientFault): Fault {
 /** A text without the query of an address, which may hold the token of a storage. */
 function withoutQueries(text: string): string {
   return text.replaceAll(/\?\S*/g, '');
-}
-
-/** Runs `work` and throws what `snowflakeError` makes of its errors. */
-export function withSnowflakeErrors<Result>(work: () => Promise<Result>): Promise<Result> {
-  return withFaults(snowflakeError, work);
 }

@@ -20,7 +20,8 @@ import { targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
-import { withSnowflakeErrors } from './faults.ts';
+import { snowflakeError } from './faults.ts';
+import { withFaults } from '../../destination/faults.ts';
 import { openLoader, textColumn } from './load.ts';
 import type { Loader } from './load.ts';
 import {
@@ -60,7 +61,7 @@ export async function openSnowflakeSink(
   delivery: Delivery,
   deps: DestinationDeps,
 ): Promise<Sink> {
-  const connection = await withSnowflakeErrors(() => connect(config, deps));
+  const connection = await withFaults(snowflakeError, () => connect(config, deps));
   const session: Session = {
     connection,
     config,
@@ -85,7 +86,7 @@ export async function openSnowflakeSink(
     tidyUp: () => dropStages(session),
     close: () => connection.close(),
   };
-  return openStagedSink(work, withSnowflakeErrors, deps.log);
+  return openStagedSink(work, snowflakeError, deps.log);
 }
 
 /**

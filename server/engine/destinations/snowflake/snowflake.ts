@@ -3,7 +3,7 @@ import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { checkSnowflake } from './check.ts';
 import { addressOf, snowflake_config, snowflakeViolations } from './config.ts';
 import { openSnowflakeTable } from './delivered_table.ts';
-import { withSnowflakeErrors } from './faults.ts';
+import { snowflakeError } from './faults.ts';
 import { openSnowflakeSink } from './sink.ts';
 import { snowflakeColumnFaults } from './table.ts';
 
@@ -33,5 +33,5 @@ export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   sliceBytes: () => undefined,
   open: (config, delivery, deps) => openSnowflakeSink(config, delivery, deps),
   check: checkSnowflake,
-  ...tableReaders(openSnowflakeTable, withSnowflakeErrors),
+  ...tableReaders(openSnowflakeTable, () => snowflakeError),
 };
