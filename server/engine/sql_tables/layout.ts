@@ -12,9 +12,7 @@ export const person_key: readonly string[] = ['team_id', 'distinct_id'];
  */
 export function keyColumn({ model, columns }: Layout): string | undefined {
   const name = model === 'events' ? 'uuid' : 'distinct_id';
-  return columns.some((column) => column.name === name && column.is_calculated !== true)
-    ? name
-    : undefined;
+  return hasOwn(columns, name) ? name : undefined;
 }
 
 /**
@@ -32,12 +30,7 @@ export function hasOwn(columns: Layout['columns'], name: string): boolean {
 
 /** Are rows of this delivery merged into those that are there? */
 export function isMerged({ model, columns }: Layout): boolean {
-  return (
-    model !== 'events' &&
-    person_key.every((name) =>
-      columns.some((column) => column.name === name && column.is_calculated !== true),
-    )
-  );
+  return model !== 'events' && person_key.every((name) => hasOwn(columns, name));
 }
 
 /**
@@ -45,11 +38,8 @@ export function isMerged({ model, columns }: Layout): boolean {
  * and no query has made them.
  */
 export function versionColumns({ columns }: Pick<Layout, 'columns'>): string[] {
-  const own = columns
-    .filter((column) => column.is_calculated !== true)
-    .map((column) => column.name);
   return ['person_version', 'person_distinct_id_version', 'version'].filter((version) =>
-    own.includes(version),
+    hasOwn(columns, version),
   );
 }
 

@@ -59,9 +59,9 @@ export function isOfSlices(column: string, outcomes: SliceOutcome[]): string {
   return `${column} IN (${writes.length === 0 ? '0' : writes.join(', ')})`;
 }
 
-/** A name of ours that is none of these, in whatever letter case. */
-export function freeName(wanted: string, names: string[]): string {
-  const taken = new Set(names.map((name) => name.toLowerCase()));
+/** A name of ours that is none of these columns', in whatever letter case. */
+export function freeName(wanted: string, columns: { name: string }[]): string {
+  const taken = new Set(columns.map(({ name }) => name.toLowerCase()));
   let name = wanted;
   while (taken.has(name)) name += '_';
   return name;

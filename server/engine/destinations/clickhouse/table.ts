@@ -1,8 +1,8 @@
 import { NonRetryableError } from '../../destination/errors.ts';
-import type { Delivery } from '../../destination/destination.ts';
 import { identifier, literal } from '../../formats/expression.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
-import { isMerged } from '../../sql_tables/layout.ts';
+import { isMerged, person_key } from '../../sql_tables/layout.ts';
+import type { Layout } from '../../sql_tables/layout.ts';
 import { inDatabase, targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import type { Connection } from './connection.ts';
@@ -25,8 +25,6 @@ const types: Record<ColumnType, string> = {
   boolean: 'Bool',
 };
 
-/** What makes two rows of persons or their distinct ids the same row: they are merged by it. */
-const person_key = ['team_id', 'distinct_id'];
 const event_order = ['event', 'timestamp', 'uuid'];
 
 /** A table as the server describes it. */
@@ -36,9 +34,6 @@ export type Table = {
   sorting_key: string;
   storage_policy: string;
 };
-
-/** What of a delivery decides how its table looks. */
-export type Layout = Pick<Delivery, 'model' | 'columns'>;
 
 /** The partition of a row, by which parts are linked. A real column of this name hides it. */
 const partition_column = '_partition_id';
@@ -77,7 +72,7 @@ function typeOf(column: Column): string {
 function engineOf(layout: Layout): string {
   const has = (name: string) =>
     layout.columns.some((column) => column.name === name && !column.nullable);
-  const order = (names: string[]) => `(${names.filter(has).map(identifier).join(', ')})`;
+  const order = (names: readonly string[]) => `(${names.filter(has).map(identifier).join(', ')})`;
   if (!isMerged(layout))
     return `MergeTree ORDER BY ${order(layout.model === 'events' ? event_order : [])}`;
   const version = ['person_version', 'version'].find((wanted) =>

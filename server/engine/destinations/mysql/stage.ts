@@ -195,21 +195,11 @@ function renamed({ connection, config, table }: Stage, from: string): Promise<bo
 }
 
 function rowColumn({ delivery }: Stage): string {
-  return quoted(
-    freeName(
-      'sluice_row',
-      delivery.columns.map(({ name }) => name),
-    ),
-  );
+  return quoted(freeName('sluice_row', delivery.columns));
 }
 
 function writeColumn({ delivery }: Stage): string {
-  return quoted(
-    freeName(
-      'sluice_write',
-      delivery.columns.map(({ name }) => name),
-    ),
-  );
+  return quoted(freeName('sluice_write', delivery.columns));
 }
 
 async function unlessDenied(work: () => Promise<unknown>): Promise<boolean> {

@@ -166,10 +166,5 @@ function quotedName({ config }: Place, table: string): string {
 }
 
 function writeColumn({ delivery }: Place): string {
-  return quoted(
-    freeName(
-      'sluice_write',
-      delivery.columns.map(({ name }) => name),
-    ),
-  );
+  return quoted(freeName('sluice_write', delivery.columns));
 }

@@ -158,9 +158,8 @@ async function countWrites(place: Place, name: string): Promise<Map<number, numb
 
 /** A name that no column of the table has either. */
 function writeColumn({ columns, delivery }: Place): string {
-  return quoted(
-    freeName('sluice_write', [...columns.keys(), ...delivery.columns.map(({ name }) => name)]),
-  );
+  const found = [...columns.keys()].map((name) => ({ name }));
+  return quoted(freeName('sluice_write', [...found, ...delivery.columns]));
 }
 
 function sqlState(error: unknown): string | undefined {
