@@ -4,7 +4,7 @@ import type { Rectangle } from '../ledger/rectangles.ts';
 import type { Column } from '../models/column.ts';
 import type { Model } from '../models/model.ts';
 import { models } from '../models/index.ts';
-import type { Context, ResolvedSelect } from './resolve/context.ts';
+import type { Context, ResolvedSelect } from './resolve/scope.ts';
 import { Fault } from './fault.ts';
 import { finalExpression, outputColumns } from './resolve/output.ts';
 import { parse } from './parse/parse.ts';
@@ -163,7 +163,7 @@ function compile(
     faults: [],
     tables: new Set(),
     searches: new Set(),
-    resolve: (scope, node) => resolve(context, levels, scope, node),
+    resolve: (scope, node) => resolve(levels, scope, node),
     lookUp: (node, withs) => {
       const known =
         lookUps.get(node) ?? context.select(node, { withs, is_lookup: true, is_outermost: false });

@@ -1,16 +1,15 @@
 import { canonicalText } from './apply.ts';
 import { bind } from './arguments/bind.ts';
 import { condition } from './choose.ts';
-import type { Context } from './context.ts';
 import { Fault } from '../fault.ts';
 import type { AggregateName } from '../functions/find.ts';
-import { refuseAggregate } from './scope.ts';
-import type { Scope } from './scope.ts';
 import type { Expression, ExpressionOf } from '../parse/tree.ts';
 import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
 import { isContainer, orNull, typeOf } from '../values/value_type.ts';
 import type { ValueType } from '../values/value_type.ts';
+import { refuseAggregate, valueOf } from './scope.ts';
+import type { Scope } from './scope.ts';
 
 const takes_distinct = new Set(['count', 'sum', 'avg', 'groupArray']);
 const levels_max = 20;
@@ -28,7 +27,6 @@ export type AggregateCall = {
 
 /** The value of an aggregate without OVER. Throws a `Fault` where none can stand. */
 export function resolveAggregate(
-  context: Context,
   scope: Scope,
   node: ExpressionOf<'call'>,
   name: AggregateName,
@@ -41,7 +39,7 @@ export function resolveAggregate(
     keys: new Set(),
     alias_values: new Map(),
   };
-  const { call, wrap, type, values } = aggregateCall(context, inner, node, name);
+  const { call, wrap, type, values } = aggregateCall(inner, node, name);
   const value = compose(wrap(call), type, node, values);
   return { ...value, traits: { ...value.traits, loose: undefined, aggregates: true } };
 }
@@ -51,7 +49,6 @@ export function resolveAggregate(
  * order of the rows.
  */
 export function aggregateCall(
-  context: Context,
   scope: Scope,
   node: ExpressionOf<'call'>,
   name: AggregateName,
@@ -66,14 +63,13 @@ export function aggregateCall(
     throw new Fault(`\`${node.name.text}\` takes a condition as its last argument.`, node);
   const tests = [written, node.filter]
     .filter((one) => one !== undefined)
-    .map((one) => condition(context, scope, one));
+    .map((one) => condition(scope, one));
   const levels = readLevels(node, base.signatures[0]!.levels);
   const counted = distinctName(node, definition.name);
   const binding =
     counted.name === 'uniqExact'
-      ? uniqArguments(context, scope, args, node)
+      ? uniqArguments(scope, args, node)
       : bind(
-          context,
           scope,
           base,
           args.map((arg) => ({ node: arg })),
@@ -103,15 +99,10 @@ export function aggregateCall(
   return { call, wrap, type, values: [...binding.values, ...tests] };
 }
 
-function uniqArguments(
-  context: Context,
-  scope: Scope,
-  args: Expression[],
-  node: ExpressionOf<'call'>,
-) {
+function uniqArguments(scope: Scope, args: Expression[], node: ExpressionOf<'call'>) {
   if (args.length === 0)
     throw new Fault('DISTINCT needs a value: write count(DISTINCT distinct_id).', node);
-  const values = args.map((arg) => context.resolve(scope, arg));
+  const values = args.map((arg) => valueOf(scope, arg));
   return { texts: values.map(({ sql }) => sql), values, type: typeOf('integer') };
 }
 

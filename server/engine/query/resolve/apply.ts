@@ -1,6 +1,5 @@
 import { bind } from './arguments/bind.ts';
 import type { Argument } from './arguments/bind.ts';
-import type { Context } from './context.ts';
 import { Fault } from '../fault.ts';
 import { findFunction } from '../functions/find.ts';
 import type { FunctionDefinition } from '../functions/definition.ts';
@@ -8,11 +7,11 @@ import type { KnownFunction } from '../functions/find.ts';
 import type { Span } from '../query_error.ts';
 import { searchedBy } from '../gate/regexp_cost.ts';
 import type { Searched } from '../gate/regexp_cost.ts';
-import type { Scope } from './scope.ts';
 import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
 import { isContainer } from '../values/value_type.ts';
 import type { Kind } from '../values/value_type.ts';
+import type { Context, Scope } from './scope.ts';
 
 /**
  * ClickHouse text that makes a result the type that its signature names: ClickHouse's own are often
@@ -30,17 +29,10 @@ const canonical: Partial<Record<Kind, (sql: string) => string>> = {
 const searches_max = 50;
 
 /** A function of one row on resolved values. */
-export function apply(
-  context: Context,
-  scope: Scope,
-  name: string,
-  values: Value[],
-  span: Span,
-): Value {
+export function apply(scope: Scope, name: string, values: Value[], span: Span): Value {
   const known = findFunction(name);
   if (known === undefined) throw new RangeError(`The query language has no function ${name}.`);
   return applyKnown(
-    context,
     scope,
     known,
     values.map((value) => ({ value })),
@@ -50,7 +42,6 @@ export function apply(
 
 /** A function of one row on its arguments. Throws a `Fault` where they do not fit any signature. */
 export function applyKnown(
-  context: Context,
   scope: Scope,
   known: KnownFunction,
   args: Argument[],
@@ -63,7 +54,7 @@ export function applyKnown(
         'use arrayJoin.',
       span,
     );
-  const binding = bind(context, scope, known, args, span);
+  const binding = bind(scope, known, args, span);
   const searched = searchedBy(
     known,
     binding.values.map(({ literal }) => literal),
@@ -73,7 +64,7 @@ export function applyKnown(
   const sql =
     searched === undefined
       ? printCall(definition, binding.texts)
-      : printSearch(context, definition, binding.texts, searched, span);
+      : printSearch(scope.context, definition, binding.texts, searched, span);
   const value = compose(
     definition.exact === true ? sql : canonicalText(sql, binding.type.kind),
     binding.type,

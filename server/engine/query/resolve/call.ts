@@ -1,30 +1,30 @@
 import { applyKnown } from './apply.ts';
 import { choose, condition } from './choose.ts';
 import { align, coerce } from '../values/coerce.ts';
-import type { Context } from './context.ts';
 import { convert } from './convert.ts';
 import { Fault } from '../fault.ts';
 import { findAggregate, findFunction, spellFunction } from '../functions/find.ts';
 import { resolveAggregate } from './aggregate.ts';
 import { resolveWindowCall } from './window.ts';
-import type { Scope } from './scope.ts';
 import { unknownFunction } from './unknown_function.ts';
 import type { Expression, ExpressionOf } from '../parse/tree.ts';
 import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
 import { describeType, typeOf } from '../values/value_type.ts';
 import type { Kind } from '../values/value_type.ts';
+import { valueOf } from './scope.ts';
+import type { Scope } from './scope.ts';
 
 /**
  * The value of a call: an aggregate, a window function, or a function of one row. Throws a `Fault`
  * for what is not on the list.
  */
-export function resolveCall(context: Context, scope: Scope, written: ExpressionOf<'call'>): Value {
+export function resolveCall(scope: Scope, written: ExpressionOf<'call'>): Value {
   const name = spellFunction(written.name.text);
   const node = { ...written, name: { ...written.name, text: name } };
-  if (node.window !== undefined) return resolveWindowCall(context, scope, node);
+  if (node.window !== undefined) return resolveWindowCall(scope, node);
   const aggregate = findAggregate(name);
-  if (aggregate !== undefined) return resolveAggregate(context, scope, node, aggregate);
+  if (aggregate !== undefined) return resolveAggregate(scope, node, aggregate);
   const known = findFunction(name);
   if (known === undefined) throw unknownFunction(node);
   if (known.use === 'window')
@@ -40,11 +40,10 @@ export function resolveCall(context: Context, scope: Scope, written: ExpressionO
     known.definition.engine?.startsWith('cast ') === true
       ? (known.definition.engine.slice('cast '.length) as Kind)
       : undefined;
-  if (kind !== undefined) return resolveConversion(context, scope, node, kind);
+  if (kind !== undefined) return resolveConversion(scope, node, kind);
   const special = specials[name];
-  if (special !== undefined) return special(context, scope, node);
+  if (special !== undefined) return special(scope, node);
   return applyKnown(
-    context,
     scope,
     known,
     node.args.map((arg) => ({ node: arg })),
@@ -52,12 +51,7 @@ export function resolveCall(context: Context, scope: Scope, written: ExpressionO
   );
 }
 
-function resolveConversion(
-  context: Context,
-  scope: Scope,
-  node: ExpressionOf<'call'>,
-  kind: Kind,
-): Value {
+function resolveConversion(scope: Scope, node: ExpressionOf<'call'>, kind: Kind): Value {
   const [arg, scale, ...others] = node.args;
   const takesScale = node.name.text === 'toDateTime64';
   if (
@@ -71,10 +65,10 @@ function resolveConversion(
         'in the functions of time.',
       node,
     );
-  return convert(context, context.resolve(scope, arg), kind, node);
+  return convert(scope.context, valueOf(scope, arg), kind, node);
 }
 
-type Special = (context: Context, scope: Scope, node: ExpressionOf<'call'>) => Value;
+type Special = (scope: Scope, node: ExpressionOf<'call'>) => Value;
 
 // Functions whose types follow from more than a signature says.
 const specials: Record<string, Special | undefined> = Object.assign(
@@ -85,15 +79,15 @@ const specials: Record<string, Special | undefined> = Object.assign(
     coalesce: resolveCoalesce,
     ifNull: resolveCoalesce,
     map: resolveMap,
-    tuple: (context: Context, scope: Scope, node: ExpressionOf<'call'>) =>
-      context.resolve(scope, { kind: 'tuple', items: node.args, start: node.start, end: node.end }),
-    array: (context: Context, scope: Scope, node: ExpressionOf<'call'>) =>
-      context.resolve(scope, { kind: 'array', items: node.args, start: node.start, end: node.end }),
+    tuple: (scope: Scope, node: ExpressionOf<'call'>) =>
+      valueOf(scope, { kind: 'tuple', items: node.args, start: node.start, end: node.end }),
+    array: (scope: Scope, node: ExpressionOf<'call'>) =>
+      valueOf(scope, { kind: 'array', items: node.args, start: node.start, end: node.end }),
     tupleElement: resolveTupleElement,
   },
 );
 
-function resolveChoice(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
+function resolveChoice(scope: Scope, node: ExpressionOf<'call'>): Value {
   const { args } = node;
   if (args.length < 3 || args.length % 2 === 0 || (node.name.text === 'if' && args.length !== 3))
     throw new Fault(
@@ -104,22 +98,22 @@ function resolveChoice(context: Context, scope: Scope, node: ExpressionOf<'call'
   const conditions = args.filter((_arg, index) => index % 2 === 0 && index < args.length - 1);
   const results = args.filter((_arg, index) => index % 2 === 1 || index === args.length - 1);
   return choose(
-    context,
-    conditions.map((one) => condition(context, scope, one)),
-    results.map((one) => context.resolve(scope, one)),
+    scope.context,
+    conditions.map((one) => condition(scope, one)),
+    results.map((one) => valueOf(scope, one)),
     node,
   );
 }
 
-function resolveCoalesce(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
+function resolveCoalesce(scope: Scope, node: ExpressionOf<'call'>): Value {
   if (node.args.length === 0 || (node.name.text === 'ifNull' && node.args.length !== 2))
     throw new Fault(
       `\`${node.name.text}\` takes ` +
         `${node.name.text === 'ifNull' ? 'two values' : 'a value or more'}.`,
       node,
     );
-  const values = node.args.map((arg) => context.resolve(scope, arg));
-  const aligned = align(context.writer, values);
+  const values = node.args.map((arg) => valueOf(scope, arg));
+  const aligned = align(scope.context.writer, values);
   if (aligned === undefined)
     throw new Fault(
       `\`${node.name.text}\` needs values of one type, these are ` +
@@ -135,16 +129,16 @@ function resolveCoalesce(context: Context, scope: Scope, node: ExpressionOf<'cal
   );
 }
 
-function resolveMap(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
+function resolveMap(scope: Scope, node: ExpressionOf<'call'>): Value {
   if (node.args.length === 0 || node.args.length % 2 !== 0)
     throw new Fault('`map` takes keys and values by turns.', node);
-  const values = node.args.map((arg) => context.resolve(scope, arg));
+  const values = node.args.map((arg) => valueOf(scope, arg));
   const keys = align(
-    context.writer,
+    scope.context.writer,
     values.filter((_value, index) => index % 2 === 0),
   );
   const items = align(
-    context.writer,
+    scope.context.writer,
     values.filter((_value, index) => index % 2 === 1),
   );
   if (keys === undefined || items === undefined)
@@ -159,11 +153,11 @@ function resolveMap(context: Context, scope: Scope, node: ExpressionOf<'call'>):
   return compose(`map(${texts.join(', ')})`, typeOf('map', keys.type, items.type), node, values);
 }
 
-function resolveTupleElement(context: Context, scope: Scope, node: ExpressionOf<'call'>): Value {
+function resolveTupleElement(scope: Scope, node: ExpressionOf<'call'>): Value {
   const [target, position, ...others] = node.args;
   if (target === undefined || position?.kind !== 'number' || others.length > 0)
     throw new Fault('`tupleElement` takes a tuple and the number of an element.', node);
-  return context.resolve(scope, {
+  return valueOf(scope, {
     kind: 'tuple_element',
     target,
     position: Number(position.digits),
@@ -173,15 +167,11 @@ function resolveTupleElement(context: Context, scope: Scope, node: ExpressionOf<
 }
 
 /** An array or tuple in brackets. */
-export function resolveItems(
-  context: Context,
-  scope: Scope,
-  node: ExpressionOf<'array' | 'tuple'>,
-): Value {
-  const items = node.items.map((item: Expression) => context.resolve(scope, item));
+export function resolveItems(scope: Scope, node: ExpressionOf<'array' | 'tuple'>): Value {
+  const items = node.items.map((item: Expression) => valueOf(scope, item));
   if (node.kind === 'tuple') {
     // Booleans are made ClickHouse's own, so that JSON shows them as such.
-    const values = items.map((item) => coerce(context.writer, item, item.type.kind) ?? item);
+    const values = items.map((item) => coerce(scope.context.writer, item, item.type.kind) ?? item);
     return compose(
       `tuple(${values.map(({ sql }) => sql).join(', ')})`,
       typeOf('tuple', ...values.map(({ type }) => type)),
@@ -189,7 +179,7 @@ export function resolveItems(
       values,
     );
   }
-  const aligned = align(context.writer, items);
+  const aligned = align(scope.context.writer, items);
   if (aligned === undefined)
     throw new Fault(
       'The items of an array are of one type, these are ' +

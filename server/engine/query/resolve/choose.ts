@@ -1,17 +1,17 @@
 import { align, coerceCondition } from '../values/coerce.ts';
-import type { Context } from './context.ts';
 import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
-import type { Scope } from './scope.ts';
 import type { Expression } from '../parse/tree.ts';
 import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
 import { describeType } from '../values/value_type.ts';
+import { valueOf } from './scope.ts';
+import type { Context, Scope } from './scope.ts';
 
 /** The value of a node that has to be true or false. */
-export function condition(context: Context, scope: Scope, node: Expression): Value {
-  const value = context.resolve(scope, node);
-  const asCondition = coerceCondition(context.writer, value);
+export function condition(scope: Scope, node: Expression): Value {
+  const value = valueOf(scope, node);
+  const asCondition = coerceCondition(scope.context.writer, value);
   if (asCondition === undefined)
     throw new Fault(
       `A condition is expected here, this is ${describeType(value.type)}: compare it with ` +

@@ -1,5 +1,4 @@
 import { coerce } from '../values/coerce.ts';
-import type { Context } from './context.ts';
 import { datedText } from '../values/dated_text.ts';
 import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
@@ -9,6 +8,7 @@ import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
 import { describeType, isContainer, isNumeric, orNull, typeOf } from '../values/value_type.ts';
 import type { Kind, ValueType } from '../values/value_type.ts';
+import type { Context } from './scope.ts';
 
 // The types that CAST and :: know, by the names of ClickHouse and of SQL. All whole numbers have 64
 // bits here.

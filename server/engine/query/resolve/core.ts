@@ -1,18 +1,24 @@
 import { coerceCondition } from '../values/coerce.ts';
-import type { Context, ResolvedSelect, SelectUse } from './context.ts';
 import { Fault, FinalFault } from '../fault.ts';
 import { nameColumn } from './output_name.ts';
 import type { Span } from '../query_error.ts';
 import { openFrom } from './from.ts';
 import { columnValue } from './name.ts';
-import { findSource, openScope } from './scope.ts';
-import type { Preference, Scope, WithEntries } from './scope.ts';
 import type { Expression, ExpressionOf, SelectCore, With } from '../parse/tree.ts';
 import type { Value } from '../values/value.ts';
 import { nullValue } from '../values/value.ts';
 import { describeType } from '../values/value_type.ts';
 import type { Item, Order, Clauses } from './clauses.ts';
 import { print } from './print_core.ts';
+import { findSource, openScope, valueOf } from './scope.ts';
+import type {
+  Context,
+  Preference,
+  ResolvedSelect,
+  Scope,
+  SelectUse,
+  WithEntries,
+} from './scope.ts';
 
 /** Most faults that one answer names. */
 const faults_max = 20;
@@ -21,16 +27,14 @@ const columns_max = 1_000;
 
 /** One SELECT without its UNIONs as ClickHouse text in brackets. */
 export function resolveCore(context: Context, core: SelectCore, use: SelectUse): ResolvedSelect {
-  const scope = openScope(extend(use.withs, core.with));
-  const from = openFrom(context, scope, core, use);
+  const scope = openScope(context, extend(use.withs, core.with));
+  const from = openFrom(scope, core, use);
   defineNames(scope, core);
   const where =
     core.where &&
-    attempt(context, core.where, () =>
-      resolveCondition(context, before(scope, 'in WHERE'), core.where!),
-    );
-  let items = resolveItems(context, scope, core);
-  const keys = resolveKeys(context, scope, core, items);
+    attempt(context, core.where, () => resolveCondition(before(scope, 'in WHERE'), core.where!));
+  let items = resolveItems(scope, core);
+  const keys = resolveKeys(scope, core, items);
   const isOneRow =
     keys.length === 0 &&
     items.some(({ value }) => value.traits.aggregates) &&
@@ -40,9 +44,9 @@ export function resolveCore(context: Context, core: SelectCore, use: SelectUse):
     scope.is_one_row = isOneRow;
     scope.keys = new Set(keys.map(({ sql }) => sql));
     scope.alias_values.clear();
-    items = resolveItems(context, scope, core);
+    items = resolveItems(scope, core);
   }
-  const clauses = { where, keys, ...resolveRest(context, scope, core, items) };
+  const clauses = { where, keys, ...resolveRest(scope, core, items) };
   if (context.faults.length === 0) checkGrouping(core, items, clauses);
   return print(context, core, use, from, scope, items, clauses);
 }
@@ -98,9 +102,9 @@ function attempt(context: Context, span: Span, read: () => Value): Value {
   }
 }
 
-function resolveCondition(context: Context, scope: Scope, node: Expression): Value {
-  const value = context.resolve(scope, node);
-  const condition = coerceCondition(context.writer, value);
+function resolveCondition(scope: Scope, node: Expression): Value {
+  const value = valueOf(scope, node);
+  const condition = coerceCondition(scope.context.writer, value);
   if (condition === undefined)
     throw new Fault(
       `A condition is expected here, this is ${describeType(value.type)}: compare it with ` +
@@ -110,14 +114,14 @@ function resolveCondition(context: Context, scope: Scope, node: Expression): Val
   return condition;
 }
 
-function resolveItems(context: Context, scope: Scope, core: SelectCore): Item[] {
+function resolveItems(scope: Scope, core: SelectCore): Item[] {
   const items: Item[] = [];
   for (const { expression, alias } of core.items) {
     if (expression.kind === 'star') items.push(...expandStar(scope, expression));
     else
       items.push({
         name: alias?.text ?? nameColumn(expression),
-        value: attempt(context, expression, () => context.resolve(scope, expression)),
+        value: attempt(scope.context, expression, () => valueOf(scope, expression)),
       });
     if (items.length > columns_max)
       throw new Fault(`A SELECT has at most ${columns_max} columns: take fewer.`, expression);
@@ -148,17 +152,17 @@ function positionOf(node: Expression, items: Item[]): number | undefined {
   return position - 1;
 }
 
-function resolveKeys(context: Context, scope: Scope, core: SelectCore, items: Item[]): Value[] {
+function resolveKeys(scope: Scope, core: SelectCore, items: Item[]): Value[] {
   if (core.group_by_all)
     return items.flatMap(({ value }) =>
       value.traits.aggregates || value.traits.windows ? [] : [value],
     );
   return core.group_by.map((node) =>
-    attempt(context, node, () => {
+    attempt(scope.context, node, () => {
       const position = positionOf(node, items);
       const value =
         position === undefined
-          ? context.resolve(before(behind(scope, 'alias'), 'in GROUP BY'), node)
+          ? valueOf(before(behind(scope, 'alias'), 'in GROUP BY'), node)
           : items[position]!.value;
       if (value.traits.aggregates || value.traits.windows)
         throw new Fault(
@@ -173,7 +177,6 @@ function resolveKeys(context: Context, scope: Scope, core: SelectCore, items: It
 }
 
 function resolveRest(
-  context: Context,
   scope: Scope,
   core: SelectCore,
   items: Item[],
@@ -181,10 +184,9 @@ function resolveRest(
   const last = behind(scope, 'alias');
   const order = core.order_by.map((item): Order => {
     let output = -1;
-    const value = attempt(context, item.expression, () => {
+    const value = attempt(scope.context, item.expression, () => {
       const position = positionOf(item.expression, items);
-      const key =
-        position === undefined ? context.resolve(last, item.expression) : items[position]!.value;
+      const key = position === undefined ? valueOf(last, item.expression) : items[position]!.value;
       output = items.findIndex((one) => one.value.sql === key.sql);
       if (core.distinct && output < 0)
         throw new Fault(
@@ -198,15 +200,15 @@ function resolveRest(
   return {
     having:
       core.having &&
-      attempt(context, core.having, () =>
-        resolveCondition(context, { ...last, windows_refused: 'in HAVING' }, core.having!),
+      attempt(scope.context, core.having, () =>
+        resolveCondition({ ...last, windows_refused: 'in HAVING' }, core.having!),
       ),
     qualify:
       core.qualify &&
-      attempt(context, core.qualify, () => resolveCondition(context, last, core.qualify!)),
+      attempt(scope.context, core.qualify, () => resolveCondition(last, core.qualify!)),
     order,
     limit_by:
-      core.limit_by?.by.map((node) => attempt(context, node, () => context.resolve(last, node))) ??
+      core.limit_by?.by.map((node) => attempt(scope.context, node, () => valueOf(last, node))) ??
       [],
   };
 }

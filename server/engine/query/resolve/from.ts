@@ -1,10 +1,8 @@
 import { model_names } from '../../models/model.ts';
 import { coerceCondition } from '../values/coerce.ts';
 import { compare } from '../values/compare.ts';
-import type { Context, SelectUse } from './context.ts';
 import { Fault } from '../fault.ts';
 import { columnValue } from './name.ts';
-import type { Scope } from './scope.ts';
 import { openDerived, openTable, outerSource } from './source.ts';
 import type { Source } from './source.ts';
 import { suggest } from './suggest.ts';
@@ -12,6 +10,8 @@ import type { Join, Name, SelectCore, Source as SourceNode } from '../parse/tree
 import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
 import { describeType } from '../values/value_type.ts';
+import { valueOf } from './scope.ts';
+import type { Scope, SelectUse } from './scope.ts';
 
 /**
  * FROM with its joins, opened in the scope. `text` gives ClickHouse's text once everything that
@@ -24,18 +24,13 @@ export type OpenFrom = { text(): string; is_model_table: boolean };
  * a joined table of another model, and everything inside a look-up, gives all rows up to the end
  * of the run's selection.
  */
-export function openFrom(
-  context: Context,
-  scope: Scope,
-  core: SelectCore,
-  use: SelectUse,
-): OpenFrom | undefined {
+export function openFrom(scope: Scope, core: SelectCore, use: SelectUse): OpenFrom | undefined {
   if (core.from === undefined) return undefined;
-  const first = openSource(context, scope, core.from, use.is_lookup);
+  const first = openSource(scope, core.from, use.is_lookup);
   addSource(scope, first);
-  const joins = core.joins.map((join) => openJoin(context, scope, join));
+  const joins = core.joins.map((join) => openJoin(scope, join));
   const isTable =
-    core.from.kind === 'table' && core.joins.length === 0 && first.model === context.model;
+    core.from.kind === 'table' && core.joins.length === 0 && first.model === scope.context.model;
   return {
     is_model_table: isTable,
     text: () => [first.text(), ...joins.map((text) => text())].join(' '),
@@ -51,37 +46,37 @@ function addSource(scope: Scope, source: Source): void {
   scope.sources.push(source);
 }
 
-function openSource(context: Context, scope: Scope, node: SourceNode, isLookup: boolean): Source {
+function openSource(scope: Scope, node: SourceNode, isLookup: boolean): Source {
   const span = { start: node.start, end: node.end };
   if (node.kind === 'subquery') {
-    const select = context.select(node.select, {
+    const select = scope.context.select(node.select, {
       withs: scope.withs,
       is_lookup: isLookup,
       is_outermost: false,
     });
-    return openDerived(context.writer, node.alias?.text, span, select.text, select.columns);
+    return openDerived(scope.context.writer, node.alias?.text, span, select.text, select.columns);
   }
   const name = node.alias?.text ?? node.name.text;
   const known = scope.withs.get(node.name.text);
   if (known !== undefined && 'select' in known.entry) {
     // An entry of WITH is read anew at each place, for the rows of that place.
-    const select = context.select(known.entry.select, {
+    const select = scope.context.select(known.entry.select, {
       withs: known.before,
       is_lookup: isLookup,
       is_outermost: false,
     });
-    return openDerived(context.writer, name, span, select.text, select.columns);
+    return openDerived(scope.context.writer, name, span, select.text, select.columns);
   }
   const model = model_names.find((one) => one === node.name.text);
   if (model !== undefined) {
-    context.tables.add(model);
+    scope.context.tables.add(model);
     return openTable(
-      context.writer,
+      scope.context.writer,
       name,
       span,
       model,
-      context.rows,
-      isLookup && model !== context.model,
+      scope.context.rows,
+      isLookup && model !== scope.context.model,
     );
   }
   throw unknownTable(scope, node.name);
@@ -98,27 +93,27 @@ function unknownTable(scope: Scope, name: Name): Fault {
   );
 }
 
-function openJoin(context: Context, scope: Scope, join: Join): () => string {
-  const opened = openSource(context, scope, join.source, true);
+function openJoin(scope: Scope, join: Join): () => string {
+  const opened = openSource(scope, join.source, true);
   const before = scope.sources.length;
   addSource(scope, opened);
   const on =
     join.using === undefined
-      ? joinCondition(context, scope, join)
-      : joinUsing(context, scope, join.using, join.kind, opened, before);
+      ? joinCondition(scope, join)
+      : joinUsing(scope, join.using, join.kind, opened, before);
   if (join.kind === 'LEFT' || join.kind === 'FULL') scope.sources[before] = outerSource(opened);
   if (join.kind === 'RIGHT' || join.kind === 'FULL')
     scope.sources.splice(0, before, ...scope.sources.slice(0, before).map(outerSource));
   return () => `${join.kind} JOIN ${opened.text()}${on === undefined ? '' : ` ON ${on}`}`;
 }
 
-function joinCondition(context: Context, scope: Scope, join: Join): string | undefined {
+function joinCondition(scope: Scope, join: Join): string | undefined {
   if (join.on === undefined) return undefined;
-  const value = context.resolve(
+  const value = valueOf(
     { ...scope, aliases: new Map(), aggregates_refused: 'in ON', windows_refused: 'in ON' },
     join.on,
   );
-  const condition = coerceCondition(context.writer, value);
+  const condition = coerceCondition(scope.context.writer, value);
   if (condition === undefined)
     throw new Fault(`ON takes a condition, this is ${describeType(value.type)}.`, join.on);
   return condition.sql;
@@ -126,7 +121,6 @@ function joinCondition(context: Context, scope: Scope, join: Join): string | und
 
 /** USING (a): the columns of both sides are equal and become one. */
 function joinUsing(
-  context: Context,
   scope: Scope,
   using: Name[],
   kind: Join['kind'],
@@ -144,7 +138,7 @@ function joinUsing(
       throw new Fault(`USING needs a column \`${name.text}\` on both sides: write ON.`, name);
     const other = columnValue(right, name);
     scope.merged.set(name.text, mergedColumn(kind, left, other, name));
-    return compare(context.writer, '=', left, other, name).sql;
+    return compare(scope.context.writer, '=', left, other, name).sql;
   });
   return tests.length === 1 ? tests[0]! : `and(${tests.join(', ')})`;
 }

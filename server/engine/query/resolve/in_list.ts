@@ -1,26 +1,23 @@
 import { coerce, literalOf } from '../values/coerce.ts';
 import { compare } from '../values/compare.ts';
-import type { Context } from './context.ts';
 import { Fault } from '../fault.ts';
-import type { Scope } from './scope.ts';
 import type { ExpressionOf } from '../parse/tree.ts';
 import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
 import { describeType, isContainer, isNumeric, isTextual, unify } from '../values/value_type.ts';
 import type { ValueType } from '../values/value_type.ts';
+import { valueOf } from './scope.ts';
+import type { Context, Scope } from './scope.ts';
 
 /** `x IN (a, b)`: whether x equals one of them; a list of literals becomes one parameter. */
-export function resolveInList(
-  context: Context,
-  scope: Scope,
-  node: ExpressionOf<'in_list'>,
-): Value {
-  const operand = context.resolve(scope, node.operand);
+export function resolveInList(scope: Scope, node: ExpressionOf<'in_list'>): Value {
+  const operand = valueOf(scope, node.operand);
   const nullItem = node.items.find((item) => item.kind === 'null');
   if (nullItem !== undefined)
     throw new Fault('IN never finds NULL: write x IS NULL beside it.', nullItem);
-  const items = node.items.map((item) => context.resolve(scope, item));
-  const found = inParameter(context, operand, items, node) ?? inEach(context, operand, items, node);
+  const items = node.items.map((item) => valueOf(scope, item));
+  const found =
+    inParameter(scope.context, operand, items, node) ?? inEach(scope.context, operand, items, node);
   return node.negated ? compose(`not(${found.sql})`, found.type, node, [found]) : found;
 }
 
@@ -82,13 +79,9 @@ function inEach(
 }
 
 /** `x IN (SELECT ...)`: whether x, or a tuple, is among the rows of a look-up. */
-export function resolveInSelect(
-  context: Context,
-  scope: Scope,
-  node: ExpressionOf<'in_select'>,
-): Value {
-  const operand = context.resolve(scope, node.operand);
-  const select = context.lookUp(node.select, scope.withs);
+export function resolveInSelect(scope: Scope, node: ExpressionOf<'in_select'>): Value {
+  const operand = valueOf(scope, node.operand);
+  const select = scope.context.lookUp(node.select, scope.withs);
   const wanted = operand.type.kind === 'tuple' ? operand.type.items : [operand.type];
   if (wanted.length !== select.columns.length)
     throw new Fault(
@@ -98,7 +91,7 @@ export function resolveInSelect(
   const [only] = select.columns;
   let left = operand;
   if (wanted.length === 1 && only !== undefined && !areComparable(operand.type, only.type)) {
-    const fitted = coerce(context.writer, operand, only.type.kind);
+    const fitted = coerce(scope.context.writer, operand, only.type.kind);
     if (fitted === undefined)
       throw new Fault(
         `The SELECT gives ${describeType(only.type)}, on the left of IN stands ` +

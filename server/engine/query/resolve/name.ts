@@ -1,15 +1,21 @@
 import { coerce } from '../values/coerce.ts';
-import type { Context } from './context.ts';
 import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
 import { extractText, readableJson } from '../../models/readable_json.ts';
-import { findOwner, findSource, refuseAggregate, refuseWindow, unknownName } from './scope.ts';
-import type { Scope } from './scope.ts';
 import type { Source } from './source.ts';
 import type { Expression, ExpressionOf, Name } from '../parse/tree.ts';
 import { compose, plain_traits } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
 import { describeType, isTextual, orNull } from '../values/value_type.ts';
+import {
+  findOwner,
+  findSource,
+  refuseAggregate,
+  refuseWindow,
+  unknownName,
+  valueOf,
+} from './scope.ts';
+import type { Context, Scope } from './scope.ts';
 
 type Step = Span & ({ name: string } | { index: Expression } | { position: number });
 
@@ -18,7 +24,6 @@ type Step = Span & ({ name: string } | { index: Expression } | { position: numbe
  * elements.
  */
 export function resolveAccess(
-  context: Context,
   scope: Scope,
   node: ExpressionOf<'column' | 'field' | 'element' | 'tuple_element'>,
 ): Value {
@@ -35,20 +40,16 @@ export function resolveAccess(
       );
     base = base.target;
   }
-  if (base.kind !== 'column') return takeSteps(context, scope, context.resolve(scope, base), steps);
-  const { value, rest } = resolveBase(context, scope, base);
-  return takeSteps(context, scope, value, [
+  if (base.kind !== 'column') return takeSteps(scope, valueOf(scope, base), steps);
+  const { value, rest } = resolveBase(scope, base);
+  return takeSteps(scope, value, [
     ...rest.map((name) => ({ name: name.text, start: base.start, end: name.end })),
     ...steps,
   ]);
 }
 
 /** What the first names of a dotted name mean; the rest is taken out of it. */
-function resolveBase(
-  context: Context,
-  scope: Scope,
-  node: ExpressionOf<'column'>,
-): { value: Value; rest: Name[] } {
+function resolveBase(scope: Scope, node: ExpressionOf<'column'>): { value: Value; rest: Name[] } {
   const [first, second, third] = node.parts;
   if (first === undefined) throw new Fault('Write a name here.', node);
   const parameter = scope.lambdas
@@ -65,7 +66,7 @@ function resolveBase(
     if (findOwner(scope, first) === undefined)
       throw unknownName({ ...scope, sources: [source], aliases: new Map() }, second);
   }
-  const meanings = [() => columnOf(scope, first), () => aliasOf(context, scope, first)];
+  const meanings = [() => columnOf(scope, first), () => aliasOf(scope, first)];
   for (const meaning of scope.prefers === 'column' ? meanings : meanings.toReversed()) {
     const value = meaning();
     if (value !== undefined) return { value, rest: node.parts.slice(1) };
@@ -109,7 +110,7 @@ function personColumn(sources: Source[], first: Name, second: Name | undefined):
   });
 }
 
-function aliasOf(context: Context, scope: Scope, name: Name): Value | undefined {
+function aliasOf(scope: Scope, name: Name): Value | undefined {
   const known = scope.alias_values.get(name.text);
   const expression = scope.aliases.get(name.text) ?? withExpression(scope, name.text);
   if (expression === undefined) return undefined;
@@ -123,7 +124,7 @@ function aliasOf(context: Context, scope: Scope, name: Name): Value | undefined 
     // The expression of an alias belongs to the SELECT list, wherever it is used.
     const value =
       known ??
-      context.resolve(
+      valueOf(
         {
           ...scope,
           lambdas: [],
@@ -149,7 +150,7 @@ function withExpression(scope: Scope, name: string): Expression | undefined {
   return found !== undefined && 'expression' in found ? found.expression : undefined;
 }
 
-function takeSteps(context: Context, scope: Scope, base: Value, steps: Step[]): Value {
+function takeSteps(scope: Scope, base: Value, steps: Step[]): Value {
   let value = base;
   let taken = 0;
   while (taken < steps.length) {
@@ -166,10 +167,10 @@ function takeSteps(context: Context, scope: Scope, base: Value, steps: Step[]): 
             "properties['name'] or properties.list[1].",
           steps[taken]!,
         );
-      value = takeProperty(context, value, steps.slice(taken, end));
+      value = takeProperty(scope.context, value, steps.slice(taken, end));
       taken = end;
     } else {
-      value = takeStep(context, scope, value, steps[taken]!);
+      value = takeStep(scope, value, steps[taken]!);
       taken += 1;
     }
   }
@@ -218,7 +219,7 @@ function takeProperty(context: Context, value: Value, steps: Step[]): Value {
   );
 }
 
-function takeStep(context: Context, scope: Scope, value: Value, step: Step): Value {
+function takeStep(scope: Scope, value: Value, step: Step): Value {
   const span = { start: value.span.start, end: step.end };
   const { kind, items } = value.type;
   if (kind === 'tuple' && 'position' in step) {
@@ -228,8 +229,8 @@ function takeStep(context: Context, scope: Scope, value: Value, step: Step): Val
     return compose(`tupleElement(${value.sql}, ${step.position})`, item, span, [value]);
   }
   if ((kind === 'array' || kind === 'map') && 'index' in step) {
-    const index = context.resolve(scope, step.index);
-    const key = coerce(context.writer, index, kind === 'array' ? 'integer' : items[0]!.kind);
+    const index = valueOf(scope, step.index);
+    const key = coerce(scope.context.writer, index, kind === 'array' ? 'integer' : items[0]!.kind);
     if (key === undefined)
       throw new Fault(
         `An item of ${describeType(value.type)} is not found by ${describeType(index.type)}.`,

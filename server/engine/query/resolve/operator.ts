@@ -3,13 +3,13 @@ import { choose, condition } from './choose.ts';
 import { coerce } from '../values/coerce.ts';
 import { compare } from '../values/compare.ts';
 import type { Comparison } from '../values/compare.ts';
-import type { Context } from './context.ts';
 import { Fault } from '../fault.ts';
-import type { Scope } from './scope.ts';
 import type { Expression, ExpressionOf } from '../parse/tree.ts';
 import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
 import { describeType, isTextual } from '../values/value_type.ts';
+import { valueOf } from './scope.ts';
+import type { Scope } from './scope.ts';
 
 /**
  * Most characters of a LIKE pattern, and most of its wildcards: matching takes time by their
@@ -34,7 +34,6 @@ const arithmetic = {
 
 /** The value of an operator's node. */
 export function resolveOperator(
-  context: Context,
   scope: Scope,
   node: ExpressionOf<
     'not' | 'minus' | 'binary' | 'between' | 'like' | 'is_null' | 'case' | 'interval'
@@ -42,22 +41,22 @@ export function resolveOperator(
 ): Value {
   switch (node.kind) {
     case 'not':
-      return resolveNot(condition(context, scope, node.operand), node);
+      return resolveNot(condition(scope, node.operand), node);
     case 'minus':
-      return resolveMinus(context, scope, node);
+      return resolveMinus(scope, node);
     case 'binary':
-      return resolveBinary(context, scope, node);
+      return resolveBinary(scope, node);
     case 'between': {
-      const operand = context.resolve(scope, node.operand);
-      const low = compare(context.writer, '>=', operand, context.resolve(scope, node.low), node);
-      const high = compare(context.writer, '<=', operand, context.resolve(scope, node.high), node);
+      const operand = valueOf(scope, node.operand);
+      const low = compare(scope.context.writer, '>=', operand, valueOf(scope, node.low), node);
+      const high = compare(scope.context.writer, '<=', operand, valueOf(scope, node.high), node);
       const both = boolean(`and(${low.sql}, ${high.sql})`, [low, high], node);
       return node.negated ? resolveNot(both, node) : both;
     }
     case 'like':
-      return resolveLike(context, scope, node);
+      return resolveLike(scope, node);
     case 'is_null': {
-      const operand = context.resolve(scope, node.operand);
+      const operand = valueOf(scope, node.operand);
       return compose(
         `${node.negated ? 'isNotNull' : 'isNull'}(${operand.sql})`,
         { kind: 'boolean', nullable: false, items: [] },
@@ -66,10 +65,10 @@ export function resolveOperator(
       );
     }
     case 'case':
-      return resolveCase(context, scope, node);
+      return resolveCase(scope, node);
     case 'interval': {
-      const count = context.resolve(scope, node.count);
-      const integer = coerce(context.writer, count, 'integer');
+      const count = valueOf(scope, node.count);
+      const integer = coerce(scope.context.writer, count, 'integer');
       if (integer === undefined)
         throw new Fault('The count of an INTERVAL is a whole number.', count.span);
       const unit = node.unit.charAt(0) + node.unit.slice(1).toLowerCase();
@@ -96,34 +95,34 @@ function resolveNot(operand: Value, node: Expression): Value {
   return boolean(`not(${operand.sql})`, [operand], node);
 }
 
-function resolveMinus(context: Context, scope: Scope, node: ExpressionOf<'minus'>): Value {
+function resolveMinus(scope: Scope, node: ExpressionOf<'minus'>): Value {
   // A negative number is one literal, so that the lowest integer can be written.
   if (node.operand.kind === 'number')
-    return context.resolve(scope, {
+    return valueOf(scope, {
       ...node.operand,
       digits: `-${node.operand.digits}`,
       start: node.start,
       end: node.end,
     });
-  return apply(context, scope, 'negate', [context.resolve(scope, node.operand)], node);
+  return apply(scope, 'negate', [valueOf(scope, node.operand)], node);
 }
 
-function resolveBinary(context: Context, scope: Scope, node: ExpressionOf<'binary'>): Value {
+function resolveBinary(scope: Scope, node: ExpressionOf<'binary'>): Value {
   const { operator } = node;
   if (operator === 'AND' || operator === 'OR') {
-    const parts = operands(node, operator).map((operand) => condition(context, scope, operand));
+    const parts = operands(node, operator).map((operand) => condition(scope, operand));
     return boolean(
       `${operator.toLowerCase()}(${parts.map((part) => part.sql).join(', ')})`,
       parts,
       node,
     );
   }
-  const [left, right] = [context.resolve(scope, node.left), context.resolve(scope, node.right)];
-  if (operator === '||') return apply(context, scope, 'concat', [left, right], node);
+  const [left, right] = [valueOf(scope, node.left), valueOf(scope, node.right)];
+  if (operator === '||') return apply(scope, 'concat', [left, right], node);
   const name = arithmetic[operator as keyof typeof arithmetic] as string | undefined;
   return name === undefined
-    ? compare(context.writer, operator as Comparison, left, right, node)
-    : resolveArithmetic(context, scope, name, [left, right], node);
+    ? compare(scope.context.writer, operator as Comparison, left, right, node)
+    : resolveArithmetic(scope, name, [left, right], node);
 }
 
 /**
@@ -141,7 +140,6 @@ function operands(node: ExpressionOf<'binary'>, operator: 'AND' | 'OR'): Express
 }
 
 function resolveArithmetic(
-  context: Context,
   scope: Scope,
   name: string,
   [left, right]: [Value, Value],
@@ -149,7 +147,7 @@ function resolveArithmetic(
 ): Value {
   const isTime = (value: Value) => value.type.kind === 'timestamp' || value.type.kind === 'date';
   if (right.type.kind === 'interval' && (name === 'plus' || name === 'minus')) {
-    const instant = coerce(context.writer, left, 'timestamp');
+    const instant = coerce(scope.context.writer, left, 'timestamp');
     if (instant === undefined)
       throw new Fault(
         `An interval moves timestamps and dates, this is ${describeType(left.type)}.`,
@@ -165,11 +163,11 @@ function resolveArithmetic(
       'Timestamps and dates are moved by an interval: write timestamp + INTERVAL 1 DAY.',
       node,
     );
-  return apply(context, scope, name, [left, right], node);
+  return apply(scope, name, [left, right], node);
 }
 
-function resolveLike(context: Context, scope: Scope, node: ExpressionOf<'like'>): Value {
-  const operand = context.resolve(scope, node.operand);
+function resolveLike(scope: Scope, node: ExpressionOf<'like'>): Value {
+  const operand = valueOf(scope, node.operand);
   if (!isTextual(operand.type.kind))
     throw new Fault(
       `LIKE is for text, this is ${describeType(operand.type)}: write toString(...).`,
@@ -196,22 +194,22 @@ function resolveLike(context: Context, scope: Scope, node: ExpressionOf<'like'>)
       'The pattern ends with a lone backslash: write \\\\\\\\ for a backslash in LIKE.',
       node.pattern,
     );
-  const pattern = context.resolve(scope, node.pattern);
+  const pattern = valueOf(scope, node.pattern);
   const name =
     like_functions[`${node.negated ? 'NOT ' : ''}${node.insensitive ? 'ILIKE' : 'LIKE'}`];
   return boolean(`${name}(${operand.sql}, ${pattern.sql})`, [operand, pattern], node);
 }
 
-function resolveCase(context: Context, scope: Scope, node: ExpressionOf<'case'>): Value {
-  const operand = node.operand && context.resolve(scope, node.operand);
+function resolveCase(scope: Scope, node: ExpressionOf<'case'>): Value {
+  const operand = node.operand && valueOf(scope, node.operand);
   const whens = node.branches.map(({ when }) =>
     operand === undefined
-      ? condition(context, scope, when)
-      : compare(context.writer, '=', operand, context.resolve(scope, when), when),
+      ? condition(scope, when)
+      : compare(scope.context.writer, '=', operand, valueOf(scope, when), when),
   );
   const otherwise: Expression = node.otherwise ?? { kind: 'null', start: node.end, end: node.end };
   const results = [...node.branches.map(({ result }) => result), otherwise].map((result) =>
-    context.resolve(scope, result),
+    valueOf(scope, result),
   );
-  return choose(context, whens, results, node);
+  return choose(scope.context, whens, results, node);
 }

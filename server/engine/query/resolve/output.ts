@@ -1,9 +1,9 @@
 import type { Column } from '../../models/column.ts';
-import type { ResolvedColumn } from './context.ts';
 import { Fault } from '../fault.ts';
 import { name_characters_max } from './output_name.ts';
 import { columnTypeOf, describeType, engineTypeOf, isContainer } from '../values/value_type.ts';
 import type { ValueType } from '../values/value_type.ts';
+import type { ResolvedColumn } from './scope.ts';
 
 /**
  * The columns of the export. Guarantee: each has a name of 1 to 64 characters that no other has,

@@ -1,9 +1,15 @@
-import type { Context, OrderKey, ResolvedColumn, ResolvedSelect, SelectUse } from './context.ts';
 import type { OpenFrom } from './from.ts';
 import { printDirection } from './window.ts';
-import type { Scope } from './scope.ts';
 import type { SelectCore } from '../parse/tree.ts';
 import type { Item, Order, Clauses } from './clauses.ts';
+import type {
+  Context,
+  OrderKey,
+  ResolvedColumn,
+  ResolvedSelect,
+  Scope,
+  SelectUse,
+} from './scope.ts';
 
 /** A resolved SELECT as ClickHouse text, with its columns and the keys of its order. */
 export function print(

@@ -1,15 +1,15 @@
-import type { Context } from './context.ts';
 import { castTo } from './convert.ts';
 import { Fault, FinalFault } from '../fault.ts';
 import { resolveAccess } from './name.ts';
 import { resolveCall, resolveItems } from './call.ts';
 import { resolveInList, resolveInSelect } from './in_list.ts';
 import { resolveOperator } from './operator.ts';
-import type { Scope } from './scope.ts';
 import type { Expression, ExpressionOf } from '../parse/tree.ts';
 import { compose, nullValue, plain_traits } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
 import { isTooLarge, orNull, typeOf } from '../values/value_type.ts';
+import { valueOf } from './scope.ts';
+import type { Context, Scope } from './scope.ts';
 
 /** Most expressions inside each other, aliases written out. */
 const levels_max = 200;
@@ -32,7 +32,7 @@ export type Levels = { expressions: number; selects: number; written: number };
  * of the query: names are the printer's own, contents of literals are parameters, functions are
  * those of the list. Throws a `Fault` for what has no meaning.
  */
-export function resolve(context: Context, levels: Levels, scope: Scope, node: Expression): Value {
+export function resolve(levels: Levels, scope: Scope, node: Expression): Value {
   levels.expressions += 1;
   try {
     if (levels.expressions > levels_max)
@@ -40,7 +40,7 @@ export function resolve(context: Context, levels: Levels, scope: Scope, node: Ex
         `The query is nested more than ${levels_max} levels deep when its aliases are written out.`,
         node,
       );
-    const value = resolveNode(context, scope, node);
+    const value = resolveNode(scope, node);
     levels.written += written_by_each + value.sql.length;
     if (levels.written > written_max)
       throw new FinalFault(
@@ -82,7 +82,7 @@ function isRepeated(scope: Scope, node: Expression, { type }: Value): boolean {
   );
 }
 
-function resolveNode(context: Context, scope: Scope, node: Expression): Value {
+function resolveNode(scope: Scope, node: Expression): Value {
   switch (node.kind) {
     case 'null':
       return nullValue(node);
@@ -96,32 +96,32 @@ function resolveNode(context: Context, scope: Scope, node: Expression): Value {
       };
     case 'text':
       return {
-        sql: context.writer.parameter('String', node.value),
+        sql: scope.context.writer.parameter('String', node.value),
         type: typeOf('text'),
         span: node,
         traits: plain_traits,
         literal: node.value,
       };
     case 'number':
-      return resolveNumber(context, node);
+      return resolveNumber(scope.context, node);
     case 'column':
     case 'field':
     case 'element':
     case 'tuple_element':
-      return resolveAccess(context, scope, node);
+      return resolveAccess(scope, node);
     case 'call':
-      return resolveCall(context, scope, node);
+      return resolveCall(scope, node);
     case 'cast':
-      return castTo(context, context.resolve(scope, node.operand), node.type, node);
+      return castTo(scope.context, valueOf(scope, node.operand), node.type, node);
     case 'in_list':
-      return resolveInList(context, scope, node);
+      return resolveInList(scope, node);
     case 'in_select':
-      return resolveInSelect(context, scope, node);
+      return resolveInSelect(scope, node);
     case 'array':
     case 'tuple':
-      return resolveItems(context, scope, node);
+      return resolveItems(scope, node);
     case 'select':
-      return resolveScalarSelect(context, scope, node);
+      return resolveScalarSelect(scope, node);
     case 'lambda':
       throw new Fault(
         'A lambda stands only as the first argument of a function such as arrayMap.',
@@ -130,7 +130,7 @@ function resolveNode(context: Context, scope: Scope, node: Expression): Value {
     case 'star':
       throw new Fault('* stands only in the SELECT list and in count(*).', node);
     default:
-      return resolveOperator(context, scope, node);
+      return resolveOperator(scope, node);
   }
 }
 
@@ -163,8 +163,8 @@ function resolveNumber({ writer }: Context, node: ExpressionOf<'number'>): Value
 }
 
 /** The one value that a SELECT of one column and at most one row gives; NULL without a row. */
-function resolveScalarSelect(context: Context, scope: Scope, node: ExpressionOf<'select'>): Value {
-  const select = context.lookUp(node.select, scope.withs);
+function resolveScalarSelect(scope: Scope, node: ExpressionOf<'select'>): Value {
+  const select = scope.context.lookUp(node.select, scope.withs);
   const [only, ...others] = select.columns;
   if (only === undefined || others.length > 0)
     throw new Fault(

@@ -1,9 +1,12 @@
+import type { Model } from '../../models/model.ts';
 import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
-import type { Source } from './source.ts';
+import type { Rows, Source } from './source.ts';
 import { suggest } from './suggest.ts';
-import type { Expression, Name, Window, With } from '../parse/tree.ts';
+import type { Expression, Name, Select, Window, With } from '../parse/tree.ts';
 import type { Value } from '../values/value.ts';
+import type { ValueType } from '../values/value_type.ts';
+import type { QueryWriter } from '../values/writer.ts';
 
 /** An entry of WITH and what it can see itself. */
 export type WithEntry = { entry: With; before: WithEntries };
@@ -11,11 +14,56 @@ export type WithEntry = { entry: With; before: WithEntries };
 /** The entries of WITH that can be seen, the innermost last. */
 export type WithEntries = ReadonlyMap<string, WithEntry>;
 
+/**
+ * A column of a resolved SELECT: its name in the query, its name in the printed text, the text of
+ * its expression, and where it stands in the query.
+ */
+export type ResolvedColumn = {
+  name: string;
+  sql: string;
+  type: ValueType;
+  expression: string;
+  span: Span;
+};
+
+/** A key of the outermost ORDER BY: the printed column that holds it, and its direction. */
+export type OrderKey = { sql: string; direction: string };
+
+/** A SELECT in brackets as ClickHouse text, and its columns. */
+export type ResolvedSelect = {
+  text: string;
+  columns: ResolvedColumn[];
+  order: OrderKey[];
+  is_row_wise: boolean;
+};
+
+/** How a SELECT is used: `outermost` keeps what orders its rows as further columns. */
+export type SelectUse = { withs: WithEntries; is_lookup: boolean; is_outermost: boolean };
+
+/** One compilation: what is being printed, for which rows, and the rules that need each other. */
+export type Context = {
+  writer: QueryWriter;
+  model: Model['name'];
+  rows: Rows;
+  /** What was found wrong in clauses that did not keep others from being read. */
+  faults: Fault[];
+  /** The tables that were opened. */
+  tables: Set<Model['name']>;
+  /** The printed calls with a regular expression. */
+  searches: Set<string>;
+  resolve(scope: Scope, node: Expression): Value;
+  /** A subquery of an expression, resolved once however often the expression is. */
+  lookUp(node: Select, withs: WithEntries): ResolvedSelect;
+  select(node: Select, use: SelectUse): ResolvedSelect;
+};
+
 /** Which of two meanings a name has that is both a column and an alias: SQL's clauses differ. */
 export type Preference = 'column' | 'alias';
 
 /** What names mean inside one SELECT. */
 export type Scope = {
+  /** The compilation that it is of. */
+  context: Context;
   withs: WithEntries;
   sources: Source[];
   aliases: Map<string, Expression>;
@@ -40,9 +88,15 @@ export type Scope = {
   windows_refused?: string;
 };
 
+/** The value of an expression. Throws a `Fault` where it has none. */
+export function valueOf(scope: Scope, node: Expression): Value {
+  return scope.context.resolve(scope, node);
+}
+
 /** A scope with nothing but WITH's entries. */
-export function openScope(withs: WithEntries): Scope {
+export function openScope(context: Context, withs: WithEntries): Scope {
   return {
+    context,
     withs,
     sources: [],
     aliases: new Map(),

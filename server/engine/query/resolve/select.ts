@@ -1,11 +1,11 @@
 import { align } from '../values/coerce.ts';
-import type { Context, ResolvedColumn, ResolvedSelect, SelectUse } from './context.ts';
 import { Fault } from '../fault.ts';
 import { resolveCore } from './core.ts';
 import type { Levels } from './resolve.ts';
 import type { Select, SelectUnion } from '../parse/tree.ts';
 import { plain_traits, sql_length_max } from '../values/value.ts';
 import { describeType } from '../values/value_type.ts';
+import type { Context, ResolvedColumn, ResolvedSelect, SelectUse } from './scope.ts';
 
 /** Most SELECTs inside each other, entries of WITH written out. */
 const selects_max = 20;

@@ -1,36 +1,31 @@
 import { canonicalText } from './apply.ts';
 import { bind } from './arguments/bind.ts';
-import type { Context } from './context.ts';
 import { Fault } from '../fault.ts';
 import { findAggregate, findFunction } from '../functions/find.ts';
 import { printFrame } from '../parse/print.ts';
 import { aggregateCall } from './aggregate.ts';
 import type { AggregateCall } from './aggregate.ts';
 import { unknownFunction } from './unknown_function.ts';
-import { refuseWindow } from './scope.ts';
-import type { Scope } from './scope.ts';
 import type { ExpressionOf, OrderItem, Window } from '../parse/tree.ts';
 import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
+import { refuseWindow, valueOf } from './scope.ts';
+import type { Scope } from './scope.ts';
 
 // Rows that are equal by ORDER BY have one rank, so nothing may part them there.
 const ranks = new Set(['rank', 'dense_rank', 'percent_rank']);
 
 /** The value of a call with OVER. Throws a `Fault` where none can stand. */
-export function resolveWindowCall(
-  context: Context,
-  scope: Scope,
-  node: ExpressionOf<'call'>,
-): Value {
+export function resolveWindowCall(scope: Scope, node: ExpressionOf<'call'>): Value {
   if (scope.windows_refused !== undefined) throw refuseWindow(scope.windows_refused, node);
   if (scope.lambdas.length > 0) throw refuseWindow('inside a lambda', node);
   const inner: Scope = { ...scope, windows_refused: 'inside another one' };
   const window = windowOf(scope, node);
-  const { call, wrap, type, values } = callOf(context, inner, node, window);
-  const partition = window.partition_by.map((one) => context.resolve(inner, one));
+  const { call, wrap, type, values } = callOf(inner, node, window);
+  const partition = window.partition_by.map((one) => valueOf(inner, one));
   const order = window.order_by.map((item) => ({
     item,
-    value: context.resolve(inner, item.expression),
+    value: valueOf(inner, item.expression),
   }));
   const ordered = [
     ...order.map(({ item, value }) => `${value.sql}${printDirection(item)}`),
@@ -69,14 +64,9 @@ function windowOf(scope: Scope, node: ExpressionOf<'call'>): Window {
   return named;
 }
 
-function callOf(
-  context: Context,
-  scope: Scope,
-  node: ExpressionOf<'call'>,
-  window: Window,
-): AggregateCall {
+function callOf(scope: Scope, node: ExpressionOf<'call'>, window: Window): AggregateCall {
   const aggregate = findAggregate(node.name.text);
-  if (aggregate !== undefined) return aggregateCall(context, scope, node, aggregate);
+  if (aggregate !== undefined) return aggregateCall(scope, node, aggregate);
   const known = findFunction(node.name.text);
   if (known === undefined) throw unknownFunction(node);
   const { definition } = known;
@@ -93,7 +83,6 @@ function callOf(
       node,
     );
   const { texts, values, type } = bind(
-    context,
     scope,
     known,
     node.args.map((arg) => ({ node: arg })),

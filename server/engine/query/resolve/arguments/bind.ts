@@ -1,12 +1,10 @@
 import { bindLambda } from './bind_lambda.ts';
 import { coerce, takesLiterals, withoutNull } from '../../values/coerce.ts';
-import type { Context } from '../context.ts';
 import { Fault } from '../../fault.ts';
 import type { KnownFunction } from '../../functions/find.ts';
 import type { Form, Parameter, Signature } from '../../functions/signature.ts';
 import { readLiteral } from './literal_argument.ts';
 import type { Span } from '../../query_error.ts';
-import type { Scope } from '../scope.ts';
 import type { Expression } from '../../parse/tree.ts';
 import type { Value } from '../../values/value.ts';
 import {
@@ -19,6 +17,8 @@ import {
 } from '../../values/value_type.ts';
 import type { Kind, ValueType } from '../../values/value_type.ts';
 import { fitForm, describeForm } from './fit_form.ts';
+import { valueOf } from '../scope.ts';
+import type { Context, Scope } from '../scope.ts';
 
 /** An argument as it stands in the query, or as it was resolved already. */
 export type Argument = { node: Expression } | { value: Value };
@@ -36,13 +36,7 @@ type Fitted = { form: Form; argument: Argument; value?: Value; text?: string };
  * Fits the arguments to the first signature that takes them. Throws a `Fault` at the first argument
  * that fits none.
  */
-export function bind(
-  context: Context,
-  scope: Scope,
-  known: KnownFunction,
-  args: Argument[],
-  span: Span,
-): Binding {
+export function bind(scope: Scope, known: KnownFunction, args: Argument[], span: Span): Binding {
   const { name, signature } = known.definition;
   const candidates = known.signatures.filter(
     (one) => formsOf(one.parameters, args.length) !== undefined,
@@ -59,7 +53,7 @@ export function bind(
   // subquery.
   const resolved = args.map((argument) =>
     'node' in argument && isOpen(argument.node)
-      ? { value: context.resolve(scope, argument.node), node: argument.node }
+      ? { value: valueOf(scope, argument.node), node: argument.node }
       : argument,
   );
   let first: unknown;
@@ -67,7 +61,7 @@ export function bind(
     (one) => isLambda(one.parameters[0]?.form) === hasLambda,
   )) {
     try {
-      return bindSignature(context, scope, known, signatureRead, resolved);
+      return bindSignature(scope, known, signatureRead, resolved);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       first ??= error;
@@ -90,7 +84,6 @@ function formsOf(parameters: Parameter[], count: number): Form[] | undefined {
 }
 
 function bindSignature(
-  context: Context,
   scope: Scope,
   known: KnownFunction,
   signature: Signature,
@@ -99,15 +92,15 @@ function bindSignature(
   const { name } = known.definition;
   const forms = formsOf(signature.parameters, args.length) ?? [];
   const fitted = args.map((argument, index): Fitted =>
-    fitKnown(context, scope, name, forms[index]!, argument),
+    fitKnown(scope, name, forms[index]!, argument),
   );
-  const letters = bindLetters(context, name, fitted);
+  const letters = bindLetters(scope.context, name, fitted);
   for (const one of fitted)
-    if (one.value !== undefined && one.text === undefined) fitValue(context, name, one, letters);
+    if (one.value !== undefined && one.text === undefined)
+      fitValue(scope.context, name, one, letters);
   const lambda = fitted.find(({ form }) => isLambda(form));
   if (lambda !== undefined && 'node' in lambda.argument && lambda.argument.node.kind === 'lambda') {
     const bound = bindLambda(
-      context,
       scope,
       lambda.argument.node,
       fitted.flatMap(({ value }) => value ?? []),
@@ -128,24 +121,18 @@ function bindSignature(
 }
 
 /** Literals are read, everything else is resolved. */
-function fitKnown(
-  context: Context,
-  scope: Scope,
-  name: string,
-  form: Form,
-  argument: Argument,
-): Fitted {
+function fitKnown(scope: Scope, name: string, form: Form, argument: Argument): Fitted {
   if (isLambda(form)) return { form, argument };
   if (form.name.startsWith('#')) {
     const node = 'node' in argument ? argument.node : undefined;
     const value = 'value' in argument ? argument.value : undefined;
-    const literal = readLiteral(context.writer, name, form.name, node, value);
+    const literal = readLiteral(scope.context.writer, name, form.name, node, value);
     return { form, argument, value: literal.value, text: literal.text };
   }
   return {
     form,
     argument,
-    value: 'value' in argument ? argument.value : context.resolve(scope, argument.node),
+    value: 'value' in argument ? argument.value : valueOf(scope, argument.node),
   };
 }
 

@@ -1,11 +1,11 @@
 import { coerce, coerceCondition } from '../../values/coerce.ts';
-import type { Context } from '../context.ts';
 import { Fault } from '../../fault.ts';
-import type { Scope } from '../scope.ts';
 import type { ExpressionOf } from '../../parse/tree.ts';
 import { plain_traits } from '../../values/value.ts';
 import type { Value } from '../../values/value.ts';
 import { describeType } from '../../values/value_type.ts';
+import { valueOf } from '../scope.ts';
+import type { Scope } from '../scope.ts';
 
 /** Most lambdas inside each other: each multiplies the work of those around it. */
 const lambdas_max = 3;
@@ -15,7 +15,6 @@ const lambdas_max = 3;
  * where it `isTest`.
  */
 export function bindLambda(
-  context: Context,
   scope: Scope,
   node: ExpressionOf<'lambda'>,
   arrays: Value[],
@@ -34,7 +33,7 @@ export function bindLambda(
     if (parameters.has(name.text))
       throw new Fault(`The lambda has two parameters named \`${name.text}\`.`, name);
     parameters.set(name.text, {
-      sql: context.writer.name('l'),
+      sql: scope.context.writer.name('l'),
       type: arrays[index]!.type.items[0]!,
       span: name,
       traits: plain_traits,
@@ -46,11 +45,11 @@ export function bindLambda(
     aggregates_refused: 'inside a lambda',
     windows_refused: 'inside a lambda',
   };
-  const resolved = context.resolve(inner, node.body);
+  const resolved = valueOf(inner, node.body);
   // Booleans are made ClickHouse's own, so that JSON shows them as such.
   const body = isTest
-    ? coerceCondition(context.writer, resolved)
-    : (coerce(context.writer, resolved, resolved.type.kind) ?? resolved);
+    ? coerceCondition(scope.context.writer, resolved)
+    : (coerce(scope.context.writer, resolved, resolved.type.kind) ?? resolved);
   if (body === undefined)
     throw new Fault(
       `This lambda gives a condition, not ${describeType(resolved.type)}.`,

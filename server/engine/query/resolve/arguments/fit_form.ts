@@ -1,9 +1,9 @@
 import { coerce, coerceCondition, coerceNumber, coerceTo } from '../../values/coerce.ts';
-import type { Context } from '../context.ts';
 import type { Form } from '../../functions/signature.ts';
 import type { Value } from '../../values/value.ts';
 import { describeType, isNumeric, isTextual, typeOf } from '../../values/value_type.ts';
 import type { Kind, ValueType } from '../../values/value_type.ts';
+import type { Context } from '../scope.ts';
 
 /** The value as its form takes it, or undefined where it does not. */
 export function fitForm(
