@@ -1,5 +1,5 @@
-import { coerceCondition } from '../values/coerce.ts';
 import { Fault, FinalFault } from '../fault.ts';
+import { condition } from './choose.ts';
 import { nameColumn } from './output_name.ts';
 import type { Span } from '../query_error.ts';
 import { openFrom } from './from.ts';
@@ -7,7 +7,6 @@ import { columnValue } from './name.ts';
 import type { Expression, ExpressionOf, SelectCore, With } from '../parse/tree.ts';
 import type { Value } from '../values/value.ts';
 import { nullValue } from '../values/value.ts';
-import { describeType } from '../values/value_type.ts';
 import type { Item, Order, Clauses } from './clauses.ts';
 import { print } from './print_core.ts';
 import { findSource, openScope, valueOf } from './scope.ts';
@@ -32,7 +31,7 @@ export function resolveCore(context: Context, core: SelectCore, use: SelectUse):
   defineNames(scope, core);
   const where =
     core.where &&
-    attempt(context, core.where, () => resolveCondition(before(scope, 'in WHERE'), core.where!));
+    attempt(context, core.where, () => condition(before(scope, 'in WHERE'), core.where!));
   let items = resolveItems(scope, core);
   const keys = resolveKeys(scope, core, items);
   const isOneRow =
@@ -100,18 +99,6 @@ function attempt(context: Context, span: Span, read: () => Value): Value {
     context.faults.push(error);
     return nullValue(span);
   }
-}
-
-function resolveCondition(scope: Scope, node: Expression): Value {
-  const value = valueOf(scope, node);
-  const condition = coerceCondition(scope.context.writer, value);
-  if (condition === undefined)
-    throw new Fault(
-      `A condition is expected here, this is ${describeType(value.type)}: compare it with ` +
-        'something.',
-      node,
-    );
-  return condition;
 }
 
 function resolveItems(scope: Scope, core: SelectCore): Item[] {
@@ -201,11 +188,10 @@ function resolveRest(
     having:
       core.having &&
       attempt(scope.context, core.having, () =>
-        resolveCondition({ ...last, windows_refused: 'in HAVING' }, core.having!),
+        condition({ ...last, windows_refused: 'in HAVING' }, core.having!),
       ),
     qualify:
-      core.qualify &&
-      attempt(scope.context, core.qualify, () => resolveCondition(last, core.qualify!)),
+      core.qualify && attempt(scope.context, core.qualify, () => condition(last, core.qualify!)),
     order,
     limit_by:
       core.limit_by?.by.map((node) => attempt(scope.context, node, () => valueOf(last, node))) ??
