@@ -22,6 +22,7 @@ import {
   secondsOf,
 } from './migration_costs.ts';
 import { openAnalyticsAsIs } from '../stores/analytics_store.ts';
+import { hasTable as hasAnalyticsTable } from '../stores/ask.ts';
 import { findLostAnalytics, findLostControl } from '../stores/missing_rows.ts';
 import type { Stores } from '../stores/stores.ts';
 
@@ -113,14 +114,10 @@ async function tellControl(db: Database, begin: string, text: string): Promise<T
 
 /** The files that the analytics store does not have yet. */
 async function pendingAnalytics(clickhouse: ClickHouse, folder: string): Promise<string[]> {
-  const ask = async (query: string) => clickhouse.rows<{ name: string }>({ query });
-  const [table] = await ask(
-    "SELECT name FROM system.tables WHERE database = currentDatabase() AND name = 'migrations'",
-  );
-  const applied =
-    table === undefined
-      ? []
-      : await caughtUp(clickhouse, ['migrations'], () => ask('SELECT name FROM migrations'));
+  const query = 'SELECT name FROM migrations';
+  const applied = (await hasAnalyticsTable(clickhouse, 'migrations'))
+    ? await caughtUp(clickhouse, ['migrations'], () => clickhouse.rows<{ name: string }>({ query }))
+    : [];
   const known = new Set(applied.map(({ name }) => name));
   const names = readdirSync(folder).filter((name) => /^\d{4}_.+\.sql$/.test(name));
   return names.filter((name) => !known.has(name)).sort();

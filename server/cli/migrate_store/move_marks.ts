@@ -3,7 +3,7 @@ import { row_tables } from '../../engine/removals/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { statementFor } from '../../platform/clickhouse/topology/statements.ts';
-import { ask } from '../stores/ask.ts';
+import { ask, hasTable } from '../stores/ask.ts';
 import { UserError } from '../user_error.ts';
 
 /**
@@ -15,13 +15,11 @@ export async function claimTarget(
   target: ClickHouse,
   server: string,
 ): Promise<void> {
-  const [moves] = await ask<{ name: string }>(target, tableNamed('moves'));
-  const marks =
-    moves === undefined
-      ? []
-      : await caughtUp(target, ['moves'], () =>
-          ask<{ server: string; is_ended: number }>(target, 'SELECT server, is_ended FROM moves'),
-        );
+  const marks = (await hasTable(target, 'moves'))
+    ? await caughtUp(target, ['moves'], () =>
+        ask<{ server: string; is_ended: number }>(target, 'SELECT server, is_ended FROM moves'),
+      )
+    : [];
   if (marks.some(({ is_ended }) => is_ended === 1))
     throw new UserError(
       'The store of --to was switched to before, so it may have newer rows than this one. Set ' +
@@ -31,8 +29,7 @@ export async function claimTarget(
     throw new UserError('The store of --to is being filled by another server. Name an empty one.');
   if (marks.length === 0)
     for (const table of row_tables) {
-      const [found] = await ask<{ name: string }>(target, tableNamed(table));
-      if (found !== undefined && (await hasRows(target, table)))
+      if ((await hasTable(target, table)) && (await hasRows(target, table)))
         throw new UserError(
           (await isSameTable(source, target, table))
             ? own_store
@@ -49,8 +46,7 @@ export async function claimTarget(
   });
   const mark = randomUUID();
   await markTarget(target, server, { mark, is_ended: 0 });
-  const [own] = await ask<{ name: string }>(source, tableNamed('moves'));
-  if (own === undefined) return;
+  if (!(await hasTable(source, 'moves'))) return;
   const seen = await ask(source, `SELECT 1 FROM moves WHERE mark = '${mark}'`);
   if (seen.length === 0) return;
   // Nothing is moved here, so nothing may say that a move has not ended.
@@ -83,8 +79,4 @@ export async function markTarget(
 
 async function hasRows(clickhouse: ClickHouse, table: string): Promise<boolean> {
   return (await ask(clickhouse, `SELECT 1 FROM ${table} LIMIT 1`)).length > 0;
-}
-
-function tableNamed(name: string): string {
-  return `SELECT name FROM system.tables WHERE database = currentDatabase() AND name = '${name}'`;
 }

@@ -8,6 +8,16 @@ export async function ask<Row>(clickhouse: ClickHouse, query: string): Promise<R
   });
 }
 
+/** Is there this table? */
+export async function hasTable(clickhouse: ClickHouse, table: string): Promise<boolean> {
+  const found = await clickhouse.rows({
+    query: `SELECT 1 FROM system.tables WHERE database = currentDatabase()
+      AND name = {table:String}`,
+    query_params: { table },
+  });
+  return found.length > 0;
+}
+
 /** The columns of a table that are stored, in their order. */
 export async function storedColumns(clickhouse: ClickHouse, table: string): Promise<string[]> {
   const rows = await ask<{ name: string }>(

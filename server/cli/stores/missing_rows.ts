@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { commandLine } from '../../platform/command_line.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { hasTable } from './ask.ts';
 
 /**
  * A sentence where the control store is empty and the analytics store has events: a start would
@@ -64,13 +65,4 @@ export async function findLostAnalytics(
     `them back with \`${commandLine('restore <place> --lost clickhouse')}\`. If there is nothing ` +
     `to bring back, say so once with \`${commandLine('migrate --accept-store clickhouse')}\`.`
   );
-}
-
-async function hasTable(clickhouse: ClickHouse, table: string): Promise<boolean> {
-  const found = await clickhouse.rows({
-    query: `SELECT 1 FROM system.tables WHERE database = currentDatabase()
-      AND name = {table:String}`,
-    query_params: { table },
-  });
-  return found.length > 0;
 }
