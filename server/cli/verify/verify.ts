@@ -13,6 +13,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { fromStored } from '../../engine/ledger/rectangles.ts';
 import { earliestOf, findRemoved, removedSentence } from '../../engine/ledger/removed.ts';
 import type { Removed } from '../../engine/ledger/removed.ts';
+import type { WaitingExport } from '../../engine/reconcile/found_receipts.ts';
 import { openConfig } from '../../engine/runs/run_input.ts';
 import { readReceipt } from '../../engine/runs/receipt.ts';
 import { columnsOf } from '../../engine/source/source_query.ts';
@@ -26,22 +27,11 @@ import { UserError, WrongUsageError } from '../user_error.ts';
 import { openContentSource } from './verify_source.ts';
 import type { KnownDelivery } from './verify_source.ts';
 import { withProcess } from '../process/with_process.ts';
-import type { ModelName } from '../../engine/models/model.ts';
 
 const stall_milliseconds = 3_600_000;
 const progress_milliseconds = 10_000;
 
-type ExportRow = {
-  id: string;
-  name: string;
-  team_id: number;
-  model: ModelName;
-  custom_query: string | null;
-  revision: number;
-  destination_type: string;
-  destination_config: Record<string, unknown> | null;
-  destination_secrets: Buffer | null;
-};
+type ExportRow = Omit<WaitingExport, 'planned_until' | 'taken_at' | 'goes_on'>;
 type RunRow = {
   id: string;
   delivery_id: string;

@@ -3,20 +3,15 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { deliveredOf } from '../ledger/ledger.ts';
 import { fromStored } from '../ledger/rectangles.ts';
 import type { Rectangle, StoredRectangle } from '../ledger/rectangles.ts';
-import type { ModelName } from '../models/model.ts';
 import { backfillArea } from '../planning/backfill_area.ts';
 import type { BackfillBy } from '../planning/backfill_area.ts';
 import type { ExportFacts, Facts } from './decide.ts';
 
-type ExportRow = {
-  id: string;
-  name: string;
-  model: ModelName;
-  revision: number;
-  paused: boolean;
-  custom_query: string | null;
-  destination_type: string;
-  destination_config: Record<string, unknown> | null;
+/** As it is stored: of the instants the texts. */
+type ExportRow = Omit<
+  ExportFacts,
+  'planned_until' | 'wanted_from' | 'goes_on' | 'delivered' | 'runs' | 'backfills'
+> & {
   planned_until: string;
   next_run_at: string | null;
   wanted_from: string;
