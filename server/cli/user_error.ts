@@ -2,10 +2,7 @@
  * A fault that the person at the terminal can mend; its message is shown as it is, without a stack.
  */
 export class UserError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UserError';
-  }
+  override readonly name: string = 'UserError';
 }
 
 /**
@@ -13,8 +10,5 @@ export class UserError extends Error {
  * with 2, as for an option that there is not.
  */
 export class WrongUsageError extends UserError {
-  constructor(message: string) {
-    super(message);
-    this.name = 'WrongUsageError';
-  }
+  override readonly name = 'WrongUsageError';
 }

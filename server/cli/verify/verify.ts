@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { NonRetryableError, RetryableError } from '../../engine/destination/errors.ts';
+import { KnownError, NonRetryableError } from '../../engine/destination/errors.ts';
 import type {
   Delivery,
   DeliveredSlices,
@@ -251,7 +251,7 @@ function rowCounter(total: number, tell: (rows: string) => void): () => void {
 /** Why an export could not be compared, in a sentence without secrets. */
 function faultOf(engine: Engine, row: ExportRow, error: unknown): string {
   engine.log.info({ err: error, batch_export_id: row.id }, 'an export could not be verified');
-  const isKnown = error instanceof NonRetryableError || error instanceof RetryableError;
+  const isKnown = error instanceof KnownError;
   const reason = isKnown
     ? `${error.message} (${error.code})`
     : 'A fault without a name of its own; the log has it under the id of the export.';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import { NonRetryableError, RetryableError } from '../destination/errors.ts';
+import { KnownError, RetryableError } from '../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
 import { writeRunLog } from '../run_log.ts';
@@ -59,7 +59,7 @@ async function leaveParts(
   error: unknown,
 ): Promise<void> {
   engine.log.warn({ err: error, run_id }, 'could not clean up at the destination');
-  const isTold = error instanceof RetryableError || error instanceof NonRetryableError;
+  const isTold = error instanceof KnownError;
   const reason = isTold ? error.message : "The server's log has the reason.";
   const message =
     'What this run may have left at the destination, unfinished and invisible, could not be ' +

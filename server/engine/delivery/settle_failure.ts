@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { NonRetryableError, RetryableError } from '../destination/errors.ts';
+import { KnownError, NonRetryableError } from '../destination/errors.ts';
 import type { Engine } from '../engine.ts';
 import { findHeld, retryLater, takeCommitBack } from '../runs/progress.ts';
 import { endRun } from '../runs/end_runs.ts';
@@ -61,11 +61,7 @@ async function recordFailure(
  * this one.
  */
 function isRefused(run: ClaimedRun, error: unknown): boolean {
-  return (
-    run.committing_at === null &&
-    (error instanceof NonRetryableError || error instanceof RetryableError) &&
-    error.is_certain
-  );
+  return run.committing_at === null && error instanceof KnownError && error.is_certain;
 }
 
 /**
@@ -102,8 +98,7 @@ export async function endCancelled(engine: Engine, run: ClaimedRun): Promise<voi
 }
 
 function explain(error: unknown): { code: string; message: string } {
-  if (error instanceof NonRetryableError || error instanceof RetryableError)
-    return { code: error.code, message: error.message };
+  if (error instanceof KnownError) return { code: error.code, message: error.message };
   return {
     code: 'internal',
     message: 'The attempt failed for a reason that the server logged; it is tried again.',

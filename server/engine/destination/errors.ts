@@ -7,11 +7,8 @@ function storable(message: string): string {
   return message.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
-/**
- * Thrown where it is known that another attempt cannot help: the user has to change something.
- * Everything else is retried.
- */
-export class NonRetryableError extends Error {
+/** A fault that is known: its message may be shown to users. */
+export abstract class KnownError extends Error {
   readonly code: string;
   /**
    * True for an error of `commit` of which it is certain that nothing of the delivery is shown: the
@@ -24,23 +21,21 @@ export class NonRetryableError extends Error {
    */
   constructor(code: string, message: string, options?: { cause?: unknown }) {
     super(storable(message), options);
-    this.name = 'NonRetryableError';
     this.code = code;
   }
 }
 
 /**
- * Thrown for a known fault that another attempt may get past; its message may be shown to users.
+ * Thrown where it is known that another attempt cannot help: the user has to change something.
+ * Everything else is retried.
  */
-export class RetryableError extends Error {
-  readonly code: string;
-  /** As that of `NonRetryableError`. */
-  is_certain = false;
-  constructor(code: string, message: string, options?: { cause?: unknown }) {
-    super(storable(message), options);
-    this.name = 'RetryableError';
-    this.code = code;
-  }
+export class NonRetryableError extends KnownError {
+  override readonly name = 'NonRetryableError';
+}
+
+/** Thrown for a known fault that another attempt may get past. */
+export class RetryableError extends KnownError {
+  override readonly name = 'RetryableError';
 }
 
 /**
@@ -54,8 +49,7 @@ export async function withCertainty<Result>(
   try {
     return await work();
   } catch (error) {
-    if ((error instanceof NonRetryableError || error instanceof RetryableError) && !mayShow())
-      error.is_certain = true;
+    if (error instanceof KnownError && !mayShow()) error.is_certain = true;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { NonRetryableError, RetryableError } from './errors.ts';
+import { KnownError, NonRetryableError, RetryableError } from './errors.ts';
 
 /**
  * A known fault: whether another attempt may get past it, its code of docs/errors.md, and what the
@@ -41,7 +41,7 @@ export function explain(
   find: (error: Error) => Fault | { fault: Fault; said: string } | undefined,
 ): unknown {
   if (!(error instanceof Error)) return error;
-  if (error instanceof NonRetryableError || error instanceof RetryableError) return error;
+  if (error instanceof KnownError) return error;
   const refusal = causesOf(error).find((cause) => codeOf(cause) === 'outbound_refused');
   if (refusal !== undefined)
     return new NonRetryableError('outbound_refused', refusal.message, { cause: error });

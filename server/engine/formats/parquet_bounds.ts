@@ -5,10 +5,7 @@ import type { FileMetaData } from 'hyparquet';
  * is a sentence for whoever verifies.
  */
 export class FileBoundError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'FileBoundError';
-  }
+  override readonly name = 'FileBoundError';
 }
 
 /** The error for a file of which this is said. */

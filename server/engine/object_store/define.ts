@@ -4,7 +4,7 @@ import type { Static, TObject } from 'typebox';
 import { runSteps } from '../destination/timed_steps.ts';
 import { urlHost } from '../destination/destination.ts';
 import { throwIfStopped } from '../destination/stop.ts';
-import { NonRetryableError, RetryableError } from '../destination/errors.ts';
+import { KnownError, RetryableError } from '../destination/errors.ts';
 import type {
   CheckStep,
   DestinationDefinition,
@@ -150,7 +150,7 @@ async function check(
 function explain({ faults }: ObjectStore, error: unknown, deps: DestinationDeps): string {
   deps.log.info({ err: error }, 'connection test failed');
   const explained = faults.explain(error);
-  return explained instanceof NonRetryableError || explained instanceof RetryableError
+  return explained instanceof KnownError
     ? explained.message
     : 'What the store answered is not understood. Check that its address and name are right; the ' +
         'server log says more.';

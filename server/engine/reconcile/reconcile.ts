@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { NonRetryableError, RetryableError } from '../destination/errors.ts';
+import { KnownError } from '../destination/errors.ts';
 import { commandLine } from '../../platform/command_line.ts';
 import type { DestinationDefinition } from '../destination/destination.ts';
 import { findDestination } from '../destinations/index.ts';
@@ -215,7 +215,7 @@ async function stayWaiting(
 }
 
 function reasonOf(error: unknown): string {
-  const isKnown = error instanceof NonRetryableError || error instanceof RetryableError;
+  const isKnown = error instanceof KnownError;
   return isKnown
     ? `${error.message} (${error.code})`
     : 'Its destination could not be asked; the log says more.';

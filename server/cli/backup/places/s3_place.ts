@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { NonRetryableError, RetryableError } from '../../../engine/destination/errors.ts';
+import { KnownError } from '../../../engine/destination/errors.ts';
 import { bucketViolations, endpointViolations } from '../../../engine/object_store/config_rules.ts';
 import { withStoreFaults } from '../../../engine/object_store/faults.ts';
 import { openBucket } from '../../../engine/object_store/s3_bucket.ts';
@@ -82,7 +82,7 @@ const sentences: Record<string, string> = {
 
 /** A fault of the bucket, for the person at the terminal. */
 function toldFault(error: unknown, bucket: string): unknown {
-  return error instanceof NonRetryableError || error instanceof RetryableError
+  return error instanceof KnownError
     ? new UserError(`The bucket "${bucket}": ${sentences[error.code] ?? error.message}`)
     : error;
 }
