@@ -61,16 +61,16 @@ function stepsOf(
       name: 'Check the table',
       run: async () => {
         const connection = await connected();
-        found = await findTable(connection, config, target.table);
+        found = await findTable(connection, target.table);
         if (found === undefined) return `${target.name} is missing; the first delivery creates it.`;
-        await checkTable(connection, config, layout, found);
+        await checkTable(connection, layout, found);
         return `${target.name} has the columns of the export.`;
       },
     },
     {
       name: 'Write a row',
       run: async () => {
-        await writeRow({ connection: await connected(), config, scratch, found }, row, layout);
+        await writeRow({ connection: await connected(), scratch, found }, row, layout);
         return (
           `A scratch table${found === undefined ? '' : ` like ${target.name}`} took a row with ` +
           'a value in every column, as deliveries send it.'
@@ -80,7 +80,7 @@ function stepsOf(
     {
       name: 'Read it back',
       run: async () => {
-        requireSame(row, await readRow(await connected(), config, scratch, columns), target.name);
+        requireSame(row, await readRow(await connected(), scratch, columns), target.name);
         return 'The same values came back.';
       },
     },
@@ -98,19 +98,18 @@ function stepsOf(
 async function writeRow(
   at: {
     connection: Connection;
-    config: ClickHouseConfig;
     scratch: string;
     found: Table | undefined;
   },
   row: SampleRow,
   layout: Layout,
 ): Promise<void> {
-  const { connection, config, scratch, found } = at;
+  const { connection, scratch, found } = at;
   if (found === undefined)
-    await connection.command(tableStatement(inDatabase(config, scratch), layout));
-  else await createStage(connection, config, found, { table: scratch, id: randomUUID() });
+    await connection.command(tableStatement(inDatabase(connection.config, scratch), layout));
+  else await createStage(connection, found, { table: scratch, id: randomUUID() });
   await insertSlice(
-    { connection, config, delivery: { columns: row.columns } },
+    { connection, delivery: { columns: row.columns } },
     scratch,
     { number: 0, records: 1 },
     Readable.from([zstdCompressSync(textOf(row))]),
@@ -119,13 +118,12 @@ async function writeRow(
 
 async function readRow(
   connection: Connection,
-  config: ClickHouseConfig,
   scratch: string,
   columns: Column[],
 ): Promise<unknown[]> {
   const list = columns.map(({ name }, index) => `${identifier(name)} AS c${index}`).join(', ');
   const [read] = await connection.rows<Record<string, unknown>>(
-    `SELECT ${list} FROM ${inDatabase(config, scratch)}
+    `SELECT ${list} FROM ${inDatabase(connection.config, scratch)}
       SETTINGS date_time_output_format = 'iso'`,
   );
   return columns.map((_, index) => read?.[`c${index}`]);

@@ -7,6 +7,7 @@ import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
 import { stopError, throwIfStopped } from '../../destination/stop.ts';
 import type { DestinationDeps } from '../../destination/destination.ts';
 import type { ValueRow } from '../../destination/content_source.ts';
+import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { answerError } from './faults.ts';
 
@@ -17,7 +18,13 @@ type Parameters = Record<string, string>;
  * The user's server. Every call rejects at once when the connection is lost or the signal that it
  * was opened with is aborted; the server stops a query that is left.
  */
-export type Connection = {
+export type Connection = Calls & {
+  /** What it was opened for, and the table that this names. */
+  config: ClickHouseConfig;
+  target: ReturnType<typeof targetOf>;
+};
+
+type Calls = {
   /** All rows of a query with a small answer; 64-bit integers are numbers. */
   rows<Row>(query: string, parameters?: Parameters): Promise<Row[]>;
   /** The rows of a query whose columns are texts, in bounded memory. */
@@ -106,7 +113,8 @@ export async function connect(
     // An answer that is no JSON, or not ours.
     throw error instanceof SyntaxError ? answerError(error) : error;
   }
-  return notingProgress(connectionOf(client, signal, close), deps);
+  const calls = notingProgress(connectionOf(client, signal, close), deps);
+  return { config, target: targetOf(config), ...calls };
 }
 
 function openAgent(
@@ -122,7 +130,7 @@ function connectionOf(
   client: ClickHouseClient,
   signal: AbortSignal,
   close: () => Promise<void>,
-): Connection {
+): Calls {
   return {
     rows: (query, parameters) => rows(client, signal, query, parameters),
     stream: async function* (query) {
@@ -179,9 +187,9 @@ function connectionOf(
 }
 
 function notingProgress(
-  connection: Connection,
+  connection: Calls,
   { noteProgress }: Pick<DestinationDeps, 'noteProgress'>,
-): Connection {
+): Calls {
   const noted = async <Result>(work: Promise<Result>): Promise<Result> => {
     const result = await work;
     noteProgress?.();

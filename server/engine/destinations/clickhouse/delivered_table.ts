@@ -18,9 +18,9 @@ export async function openClickHouseTable(
   const target = targetOf(config);
   return {
     name: target.name,
-    receipts: receiptsOf(connection, config),
+    receipts: receiptsOf(connection),
     openRows: async (delivery) => {
-      if ((await findTable(connection, config, target.table)) === undefined) return undefined;
+      if ((await findTable(connection, target.table)) === undefined) return undefined;
       const query = textsQuery(target.quoted, delivery);
       return () => connection.stream(query);
     },
@@ -28,14 +28,14 @@ export async function openClickHouseTable(
   };
 }
 
-function receiptsOf(connection: Connection, config: ClickHouseConfig): TableOfReceipts {
-  const { receipts, name } = targetOf(config);
+function receiptsOf(connection: Connection): TableOfReceipts {
+  const { receipts, name } = connection.target;
   const deliveries = `SELECT DISTINCT delivery_id FROM ${receipts} WHERE manifest != ''
     AND table_name = {name:String}`;
   return {
     name: receipts,
-    isThere: async () => (await findTable(connection, config, 'sluice_receipts')) !== undefined,
-    find: async (delivery_id) => (await findReceipt(connection, config, { delivery_id }))?.manifest,
+    isThere: async () => (await findTable(connection, 'sluice_receipts')) !== undefined,
+    find: async (delivery_id) => (await findReceipt(connection, { delivery_id }))?.manifest,
     ofExport: (id) =>
       connection.rows(`${deliveries} AND batch_export_id = {id:UUID}`, { id, name }),
     ofAll: (limit) => connection.rows(`${deliveries} LIMIT ${limit}`, { name }),

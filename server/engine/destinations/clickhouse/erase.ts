@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { ErasedRows } from '../../destination/destination.ts';
 import { identifier } from '../../formats/expression.ts';
 import { hasOwn, keyColumn } from '../../sql_tables/layout.ts';
-import { inDatabase, targetOf } from './config.ts';
+import { inDatabase } from './config.ts';
 import type { Session } from './session.ts';
 
 /**
@@ -11,9 +11,9 @@ import type { Session } from './session.ts';
  * long. May be repeated; what a kill leaves is removed with the stages of the delivery.
  */
 export async function eraseRows(session: Session, erased: ErasedRows): Promise<void> {
-  const { connection, config, delivery, stage } = session;
-  const keys = inDatabase(config, `${stage.table}_erased`);
-  const target = targetOf(config).quoted;
+  const { connection, delivery, stage } = session;
+  const keys = inDatabase(connection.config, `${stage.table}_erased`);
+  const target = connection.target.quoted;
   const column = identifier(keyColumn(delivery)!);
   const ofTeam = hasOwn(delivery.columns, 'team_id')
     ? ` AND ${identifier('team_id')} = ${delivery.team_id}`

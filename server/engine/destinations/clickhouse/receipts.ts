@@ -1,7 +1,5 @@
 import { Readable } from 'node:stream';
 import type { Delivery } from '../../destination/destination.ts';
-import { targetOf } from './config.ts';
-import type { ClickHouseConfig } from './config.ts';
 import type { Connection } from './connection.ts';
 
 /**
@@ -16,11 +14,10 @@ type ReceiptLine = { stage_id: string; records: number; manifest: string };
  */
 export async function findReceipt(
   connection: Connection,
-  config: ClickHouseConfig,
   delivery: Pick<Delivery, 'delivery_id'>,
 ): Promise<ReceiptLine | undefined> {
   const [line] = await connection.rows<ReceiptLine>(
-    `SELECT stage_id, records, manifest FROM ${targetOf(config).receipts}
+    `SELECT stage_id, records, manifest FROM ${connection.target.receipts}
       WHERE delivery_id = {id:UUID} AND manifest != '' ORDER BY written_at DESC LIMIT 1`,
     { id: delivery.delivery_id },
   );
@@ -30,11 +27,10 @@ export async function findReceipt(
 /** The stages that attempts of the delivery were about to show. */
 export async function listIntendedStages(
   connection: Connection,
-  config: ClickHouseConfig,
   delivery: Delivery,
 ): Promise<string[]> {
   const found = await connection.rows<{ stage_id: string }>(
-    `SELECT DISTINCT stage_id FROM ${targetOf(config).receipts} WHERE delivery_id = {id:UUID}
+    `SELECT DISTINCT stage_id FROM ${connection.target.receipts} WHERE delivery_id = {id:UUID}
       AND manifest = '' ORDER BY stage_id`,
     { id: delivery.delivery_id },
   );
@@ -44,11 +40,10 @@ export async function listIntendedStages(
 /** Adds a line; it is one block and so is there whole or not at all. */
 export async function writeReceipt(
   connection: Connection,
-  config: ClickHouseConfig,
   delivery: Delivery,
   line: ReceiptLine,
 ): Promise<void> {
-  const { receipts, name } = targetOf(config);
+  const { receipts, name } = connection.target;
   const { delivery_id, batch_export_id, run_id } = delivery;
   const row = JSON.stringify({ delivery_id, batch_export_id, run_id, table_name: name, ...line });
   const columns = 'delivery_id, stage_id, batch_export_id, run_id, table_name, records, manifest';

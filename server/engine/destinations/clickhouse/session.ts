@@ -1,5 +1,4 @@
 import type { Delivery } from '../../destination/destination.ts';
-import type { ClickHouseConfig } from './config.ts';
 import type { Connection } from './connection.ts';
 import type { Table } from './table.ts';
 
@@ -11,7 +10,6 @@ import type { Table } from './table.ts';
  */
 export type Session = {
   connection: Connection;
-  config: ClickHouseConfig;
   delivery: Delivery;
   stage: { table: string; id: string };
   target: Table | undefined;

@@ -1,6 +1,5 @@
 import { RetryableError } from '../../destination/errors.ts';
 import { identifier } from '../../formats/expression.ts';
-import { targetOf } from './config.ts';
 import { listIntendedStages, writeReceipt } from './receipts.ts';
 import type { Session } from './session.ts';
 import { attachAll } from './slices.ts';
@@ -13,11 +12,11 @@ import { findTable, stage_column } from './table.ts';
  * no other stage is left.
  */
 export async function showStage(session: Session, records: number): Promise<string> {
-  const { connection, config, delivery, stage } = session;
-  const intended = await listIntendedStages(connection, config, delivery);
+  const { connection, delivery, stage } = session;
+  const intended = await listIntendedStages(connection, delivery);
   // Asked after the list was read: while our stage stands, no later attempt has begun, so the list
   // holds none of its stages.
-  if ((await findTable(connection, config, stage.table)) === undefined)
+  if ((await findTable(connection, stage.table)) === undefined)
     throw new RetryableError(
       'slice_lost',
       'Another attempt has taken this delivery over, or a table of it was removed by hand; it ' +
@@ -27,23 +26,19 @@ export async function showStage(session: Session, records: number): Promise<stri
   if (earlier !== undefined) return earlier;
   // Written first, so that the next attempt knows which rows to look for: looking for them costs a
   // scan, which no delivery without a fault should pay.
-  await writeReceipt(connection, config, delivery, { stage_id: stage.id, records, manifest: '' });
-  await attachAll(connection, config, targetOf(config).quoted, stage.table);
+  await writeReceipt(connection, delivery, { stage_id: stage.id, records, manifest: '' });
+  await attachAll(connection, connection.target.quoted, stage.table);
   return stage.id;
 }
 
 /** Removes rows of attempts that were about to show and did not come to a receipt. */
 export async function takeBack(session: Session): Promise<void> {
-  const { connection, config } = session;
+  const { connection } = session;
   const isThere =
-    (await findTable(connection, config, 'sluice_receipts')) !== undefined &&
-    (await findTable(connection, config, targetOf(config).table)) !== undefined;
+    (await findTable(connection, 'sluice_receipts')) !== undefined &&
+    (await findTable(connection, connection.target.table)) !== undefined;
   if (isThere)
-    await settle(
-      session,
-      await listIntendedStages(connection, config, session.delivery),
-      undefined,
-    );
+    await settle(session, await listIntendedStages(connection, session.delivery), undefined);
 }
 
 /**
@@ -51,11 +46,11 @@ export async function takeBack(session: Session): Promise<void> {
  * others: a killed server may have left a part of them.
  */
 async function settle(
-  { connection, config }: Session,
+  { connection }: Session,
   stageIds: string[],
   records: number | undefined,
 ): Promise<string | undefined> {
-  const target = targetOf(config).quoted;
+  const target = connection.target.quoted;
   let whole: string | undefined;
   for (const id of stageIds) {
     const [row] = await connection.rows<{ records: number }>(

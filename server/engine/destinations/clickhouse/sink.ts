@@ -13,7 +13,6 @@ import type {
 import { newStanding, openStagedSink, recordsIn } from '../../sql_tables/staged_sink.ts';
 import type { StagedDelivery } from '../../sql_tables/staged_sink.ts';
 import { stageName } from '../../sql_tables/stages.ts';
-import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import { clickHouseError } from './faults.ts';
@@ -35,7 +34,6 @@ export async function openClickHouseSink(
   const connection = await withFaults(clickHouseError, () => connect(config, deps));
   const session: Session = {
     connection,
-    config,
     delivery,
     stage: { table: stageName(delivery), id: randomUUID() },
     target: undefined,
@@ -44,7 +42,7 @@ export async function openClickHouseSink(
   };
   const standing = newStanding();
   const work: StagedDelivery = {
-    name: targetOf(config).name,
+    name: connection.target.name,
     delivery,
     standing,
     begin: () => isDelivered(session),
@@ -63,17 +61,17 @@ export async function openClickHouseSink(
 }
 
 async function isDelivered(session: Session): Promise<boolean> {
-  const { connection, config, delivery } = session;
-  if ((await findTable(connection, config, 'sluice_receipts')) === undefined) return false;
-  session.delivered_stage_id = (await findReceipt(connection, config, delivery))?.stage_id;
+  const { connection, delivery } = session;
+  if ((await findTable(connection, 'sluice_receipts')) === undefined) return false;
+  session.delivered_stage_id = (await findReceipt(connection, delivery))?.stage_id;
   return session.delivered_stage_id !== undefined;
 }
 
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
-  const { connection, config, delivery } = session;
-  const target = await prepareTables(connection, config, delivery);
+  const { connection, delivery } = session;
+  const target = await prepareTables(connection, delivery);
   const taken = await takeSlicesOver(session, outcomes);
-  await createStage(connection, config, target, session.stage);
+  await createStage(connection, target, session.stage);
   session.target = target;
   session.has_slices = taken.length > 0;
   return taken;
@@ -102,7 +100,7 @@ async function commit(
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<void> {
-  const { connection, config, delivery } = session;
+  const { connection, delivery } = session;
   const records = recordsIn(outcomes);
   let stageId = session.delivered_stage_id;
   if (stageId === undefined) {
@@ -112,7 +110,7 @@ async function commit(
   } else if (delivery.erased !== undefined) {
     await eraseRows(session, delivery.erased);
   }
-  await writeReceipt(connection, config, delivery, {
+  await writeReceipt(connection, delivery, {
     stage_id: stageId,
     records,
     manifest: manifest.text,

@@ -5,8 +5,7 @@ import { identifier, literal } from '../../formats/expression.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import { recordsIn } from '../../sql_tables/staged_sink.ts';
 import { stageLost, stagePrefix } from '../../sql_tables/stages.ts';
-import { inDatabase, targetOf } from './config.ts';
-import type { ClickHouseConfig } from './config.ts';
+import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
 import { listIntendedStages } from './receipts.ts';
 import { findTable, listTables, createStage, stage_column } from './table.ts';
@@ -24,7 +23,6 @@ type SliceState = { stage_id: string; slice_bytes: number };
  */
 type Place = {
   connection: Connection;
-  config: ClickHouseConfig;
   delivery: Delivery;
   stage: { table: string; id: string };
 };
@@ -40,14 +38,14 @@ export async function writeSlice(
   slice: Slice,
   bytes: Readable,
 ): Promise<SliceState> {
-  const { connection, config, stage } = place;
+  const { connection, stage } = place;
   const table = `${stage.table}_${slice.number}`;
-  await createStage(connection, config, target, { table, id: stage.id });
+  await createStage(connection, target, { table, id: stage.id });
   let slice_bytes = 0;
   const counted = measured(bytes, (size) => (slice_bytes += size));
   await insertSlice(place, table, slice, counted);
-  if ((await findTable(connection, config, stage.table)) === undefined) {
-    await connection.command(`DROP TABLE IF EXISTS ${inDatabase(config, table)} SYNC`);
+  if ((await findTable(connection, stage.table)) === undefined) {
+    await connection.command(`DROP TABLE IF EXISTS ${inDatabase(connection.config, table)} SYNC`);
     throw stageLost();
   }
   return { stage_id: stage.id, slice_bytes };
@@ -58,23 +56,19 @@ export async function writeSlice(
  * more or less then.
  */
 export async function insertSlice(
-  {
-    connection,
-    config,
-    delivery,
-  }: Pick<Place, 'connection' | 'config'> & { delivery: Pick<Delivery, 'columns'> },
+  { connection, delivery }: Pick<Place, 'connection'> & { delivery: Pick<Delivery, 'columns'> },
   table: string,
   slice: Slice,
   bytes: Readable,
 ): Promise<void> {
   const columns = delivery.columns.map((column) => identifier(column.name)).join(', ');
   await connection.insert(
-    `INSERT INTO ${inDatabase(config, table)} (${columns}) FORMAT TabSeparatedWithNames`,
+    `INSERT INTO ${inDatabase(connection.config, table)} (${columns}) FORMAT TabSeparatedWithNames`,
     bytes,
     { encoding: 'zstd' },
   );
   const [row] = await connection.rows<{ records: number }>(
-    `SELECT count() AS records FROM ${inDatabase(config, table)}`,
+    `SELECT count() AS records FROM ${inDatabase(connection.config, table)}`,
   );
   if (row?.records === slice.records) return;
   throw new RetryableError(
@@ -94,11 +88,10 @@ export async function takeSlicesOver(
   place: Place,
   outcomes: SliceOutcome[],
 ): Promise<SliceOutcome[]> {
-  const { connection, config, delivery } = place;
+  const { connection, delivery } = place;
   const states = outcomes.map((outcome) => stateOf(outcome));
   const stage_id = states.find((state) => state !== undefined)?.stage_id;
-  const tables =
-    stage_id === undefined ? [] : await listTables(connection, config, stagePrefix(delivery));
+  const tables = stage_id === undefined ? [] : await listTables(connection, stagePrefix(delivery));
   const taken: SliceOutcome[] = [];
   for (const [index, outcome] of outcomes.entries()) {
     const from = tables.find((table) => table.endsWith(`_${outcome.number}`));
@@ -111,8 +104,8 @@ export async function takeSlicesOver(
     )
       continue;
     await connection.command(
-      `RENAME TABLE ${inDatabase(config, from)} TO ` +
-        inDatabase(config, `${place.stage.table}_${outcome.number}`),
+      `RENAME TABLE ${inDatabase(connection.config, from)} TO ` +
+        inDatabase(connection.config, `${place.stage.table}_${outcome.number}`),
     );
     taken.push(outcome);
   }
@@ -133,12 +126,11 @@ export async function takeSlicesOver(
  * the stage does not hold all rows then.
  */
 export async function joinSlices(
-  { connection, config, stage }: Place,
+  { connection, stage }: Place,
   outcomes: SliceOutcome[],
 ): Promise<void> {
-  const name = inDatabase(config, stage.table);
-  for (const { number } of outcomes)
-    await attachAll(connection, config, name, `${stage.table}_${number}`);
+  const name = inDatabase(connection.config, stage.table);
+  for (const { number } of outcomes) await attachAll(connection, name, `${stage.table}_${number}`);
   const [row] = await connection.rows<{ records: number }>(
     `SELECT count() AS records FROM ${name}`,
   );
@@ -156,11 +148,10 @@ export async function joinSlices(
  */
 export async function attachAll(
   connection: Connection,
-  config: ClickHouseConfig,
   target: string,
   table: string,
 ): Promise<void> {
-  const source = inDatabase(config, table);
+  const source = inDatabase(connection.config, table);
   const partitions = await connection.rows<{ id: string }>(
     `SELECT DISTINCT _partition_id AS id FROM ${source} ORDER BY id`,
   );
@@ -178,13 +169,13 @@ export async function attachAll(
  * not when this returns, and stays so.
  */
 export async function dropStages(
-  { connection, config, delivery, stage }: Place,
+  { connection, delivery, stage }: Place,
   kept: SliceOutcome[],
 ): Promise<void> {
   const names = new Set(kept.map(({ number }) => `${stage.table}_${number}`));
-  for (const table of await listTables(connection, config, stagePrefix(delivery)))
+  for (const table of await listTables(connection, stagePrefix(delivery)))
     if (!names.has(table))
-      await connection.command(`DROP TABLE IF EXISTS ${inDatabase(config, table)} SYNC`);
+      await connection.command(`DROP TABLE IF EXISTS ${inDatabase(connection.config, table)} SYNC`);
 }
 
 function stateOf({ state }: SliceOutcome): SliceState | undefined {
@@ -196,14 +187,14 @@ function isSliceState(state: Json): state is SliceState {
 }
 
 async function isWhole(
-  { connection, config }: Place,
+  { connection }: Place,
   table: string,
   stage_id: string,
   records: number,
 ): Promise<boolean> {
   const [found] = await connection.rows<{ records: number; own: number }>(
     `SELECT count() AS records, countIf(${identifier(stage_column)} = {stage_id:UUID}) AS own
-      FROM ${inDatabase(config, table)}`,
+      FROM ${inDatabase(connection.config, table)}`,
     { stage_id },
   );
   return found?.records === records && found.own === records;
@@ -215,13 +206,13 @@ async function isWhole(
  * an attempt was about to show them.
  */
 async function mayShowAgain(
-  { connection, config, delivery }: Place,
+  { connection, delivery }: Place,
   stage_id: string,
   records: number,
 ): Promise<boolean> {
-  if (!(await listIntendedStages(connection, config, delivery)).includes(stage_id)) return true;
+  if (!(await listIntendedStages(connection, delivery)).includes(stage_id)) return true;
   const [row] = await connection.rows<{ records: number }>(
-    `SELECT count() AS records FROM ${targetOf(config).quoted}
+    `SELECT count() AS records FROM ${connection.target.quoted}
       WHERE ${identifier(stage_column)} = {stage_id:UUID}`,
     { stage_id },
   );

@@ -3,8 +3,7 @@ import { identifier, literal } from '../../formats/expression.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
 import { isMerged, person_key } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
-import { inDatabase, targetOf } from './config.ts';
-import type { ClickHouseConfig } from './config.ts';
+import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
 
 /**
@@ -85,12 +84,8 @@ function engineOf(layout: Layout): string {
 }
 
 /** The table of this name, or undefined when there is none that the user may see. */
-export async function findTable(
-  connection: Connection,
-  config: ClickHouseConfig,
-  table: string,
-): Promise<Table | undefined> {
-  const { database } = targetOf(config);
+export async function findTable(connection: Connection, table: string): Promise<Table | undefined> {
+  const { database } = connection.target;
   const [found] = await connection.rows<Table>(
     'SELECT engine, engine_full, sorting_key, storage_policy FROM system.tables WHERE ' +
       'database = {database:String} AND name = {table:String}',
@@ -100,12 +95,8 @@ export async function findTable(
 }
 
 /** Names of the tables of the database that begin so, in order. */
-export async function listTables(
-  connection: Connection,
-  config: ClickHouseConfig,
-  prefix: string,
-): Promise<string[]> {
-  const { database } = targetOf(config);
+export async function listTables(connection: Connection, prefix: string): Promise<string[]> {
+  const { database } = connection.target;
   const found = await connection.rows<{ name: string }>(
     'SELECT name FROM system.tables WHERE database = {database:String} AND startsWith(name, ' +
       '{prefix:String}) ORDER BY name',
@@ -118,21 +109,17 @@ export async function listTables(
  * Creates the table and the table of receipts where they are missing, and refuses a table that
  * cannot take the export. Gives the table as it is.
  */
-export async function prepareTables(
-  connection: Connection,
-  config: ClickHouseConfig,
-  layout: Layout,
-): Promise<Table> {
-  const target = targetOf(config);
+export async function prepareTables(connection: Connection, layout: Layout): Promise<Table> {
+  const target = connection.target;
   await connection.command(
     `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id UUID, stage_id UUID,
       batch_export_id UUID, run_id UUID, table_name String, records UInt64, manifest String,
       written_at DateTime64(6, 'UTC') DEFAULT now64(6)) ENGINE = MergeTree ORDER BY delivery_id`,
   );
-  let found = await findTable(connection, config, target.table);
+  let found = await findTable(connection, target.table);
   if (found === undefined) {
     await connection.command(tableStatement(target.quoted, layout));
-    found = await findTable(connection, config, target.table);
+    found = await findTable(connection, target.table);
   }
   if (found === undefined)
     throw new NonRetryableError(
@@ -140,7 +127,7 @@ export async function prepareTables(
       `The user may not see the table ${target.name} in system.tables; grant SHOW TABLES and ` +
         'SHOW COLUMNS on it.',
     );
-  await checkTable(connection, config, layout, found);
+  await checkTable(connection, layout, found);
   return found;
 }
 
@@ -150,11 +137,10 @@ export async function prepareTables(
  */
 export async function checkTable(
   connection: Connection,
-  config: ClickHouseConfig,
   layout: Layout,
   table: Table,
 ): Promise<void> {
-  const { name } = targetOf(config);
+  const { name } = connection.target;
   if (!table.engine.endsWith('MergeTree')) {
     throw new NonRetryableError(
       'table_unsuitable',
@@ -170,15 +156,11 @@ export async function checkTable(
         'ReplacingMergeTree ordered by these columns; create one or export to another table.',
     );
   }
-  await checkColumns(connection, config, layout.columns);
+  await checkColumns(connection, layout.columns);
 }
 
-async function checkColumns(
-  connection: Connection,
-  config: ClickHouseConfig,
-  columns: Column[],
-): Promise<void> {
-  const { database, table, name } = targetOf(config);
+async function checkColumns(connection: Connection, columns: Column[]): Promise<void> {
+  const { database, table, name } = connection.target;
   const found = await connection.rows<{ name: string; type: string }>(
     'SELECT name, type FROM system.columns WHERE database = {database:String} AND table = ' +
       '{table:String}',
@@ -210,17 +192,16 @@ async function checkColumns(
  */
 export async function createStage(
   connection: Connection,
-  config: ClickHouseConfig,
   target: Table,
   stage: { table: string; id: string },
 ): Promise<void> {
-  const name = inDatabase(config, stage.table);
+  const name = inDatabase(connection.config, stage.table);
   const policy =
     target.storage_policy === 'default'
       ? ''
       : ` SETTINGS storage_policy = ${literal(target.storage_policy)}`;
   await connection.command(
-    `CREATE TABLE ${name} AS ${targetOf(config).quoted} ENGINE = MergeTree
+    `CREATE TABLE ${name} AS ${connection.target.quoted} ENGINE = MergeTree
       ${keyClauses(target.engine_full)}${policy}`,
   );
   await connection.command(

@@ -64,8 +64,8 @@ function stepsOf(
     {
       name: 'Check the table',
       run: async () => {
-        isThere = await tableExists(await connected(), config, target.table);
-        if (isThere) await checkTable(await connected(), config, layout);
+        isThere = await tableExists(await connected(), target.table);
+        if (isThere) await checkTable(await connected(), layout);
         return isThere
           ? `${target.name} can take the columns of the export.`
           : `${target.name} is missing; the first delivery creates it.`;
@@ -75,7 +75,7 @@ function stepsOf(
       name: 'Write a row',
       run: async () => {
         const connection = await connected();
-        if (isThere) return writeUnseen(connection, config, () => write(connection, target.quoted));
+        if (isThere) return writeUnseen(connection, () => write(connection, target.quoted));
         await connection.run(await tableStatement(connection, scratch, layout));
         await write(connection, scratch);
         return 'A scratch table took a row with a value in every column, as deliveries send it.';
@@ -151,13 +151,9 @@ async function createTemporary(
 }
 
 /** Row and receipt, as a delivery writes them, and nobody sees either. */
-async function writeUnseen(
-  connection: Connection,
-  config: MySqlConfig,
-  write: () => Promise<void>,
-): Promise<string> {
-  const { receipts, name } = targetOf(config);
-  const hasReceipts = await tableExists(connection, config, 'sluice_receipts');
+async function writeUnseen(connection: Connection, write: () => Promise<void>): Promise<string> {
+  const { receipts, name } = connection.target;
+  const hasReceipts = await tableExists(connection, 'sluice_receipts');
   await connection.run('START TRANSACTION');
   await write();
   if (hasReceipts)

@@ -10,6 +10,7 @@ import {
   otherServerIn,
   unheardError,
 } from '../../sql_tables/first_words.ts';
+import { targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 
 /**
@@ -17,6 +18,9 @@ import type { MySqlConfig } from './config.ts';
  * signal that it was opened with is aborted.
  */
 export type Connection = {
+  /** What it was opened for, and the table that this names. */
+  config: MySqlConfig;
+  target: ReturnType<typeof targetOf>;
   rows<Row>(statement: string, values?: unknown[]): Promise<Row[]>;
   /** Runs a statement that gives no rows, and gives how many it touched. */
   run(statement: string, values?: unknown[]): Promise<number>;
@@ -121,6 +125,8 @@ async function open(
       starting,
     );
     const known = {
+      config,
+      target: targetOf(config),
       statement_bytes_max: row?.bytes ?? 0,
       escape: (value: string) => mysql.escape(value),
     };
@@ -213,7 +219,7 @@ function connectionOf(
   client: Client,
   socket: Socket,
   { lost, during }: Answering,
-  known: Pick<Connection, 'statement_bytes_max' | 'escape'>,
+  known: Pick<Connection, 'config' | 'target' | 'statement_bytes_max' | 'escape'>,
 ): Connection {
   return {
     ...known,

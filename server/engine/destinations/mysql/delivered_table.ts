@@ -17,20 +17,20 @@ export async function openMySqlTable(
   const target = targetOf(config);
   return {
     name: target.name,
-    receipts: receiptsOf(connection, config),
+    receipts: receiptsOf(connection),
     openRows: async (delivery) => {
-      if (!(await tableExists(connection, config, target.table))) return undefined;
+      if (!(await tableExists(connection, target.table))) return undefined;
       return () => rowsOf(connection, textsQuery(target.quoted, delivery));
     },
     close: () => connection.close(),
   };
 }
 
-function receiptsOf(connection: Connection, config: MySqlConfig): TableOfReceipts {
-  const { receipts, name } = targetOf(config);
+function receiptsOf(connection: Connection): TableOfReceipts {
+  const { receipts, name } = connection.target;
   return {
     name: receipts,
-    isThere: () => tableExists(connection, config, 'sluice_receipts'),
+    isThere: () => tableExists(connection, 'sluice_receipts'),
     find: async (id) => {
       const [row] = await connection.rows<{ manifest: string }>(
         `SELECT manifest FROM ${receipts} WHERE delivery_id = ?`,

@@ -10,7 +10,6 @@ import type {
 } from '../../destination/destination.ts';
 import { inTransactions } from '../../sql_tables/in_transactions.ts';
 import { openStagedSink, receiptKeptError, requireCame } from '../../sql_tables/staged_sink.ts';
-import { targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
@@ -24,7 +23,6 @@ import { eraseStatement, insertStatement, prepareTables, tableExists } from './t
 /** One attempt at a delivery. `is_open` is true while a transaction is. */
 type Session = {
   connection: Connection;
-  config: MySqlConfig;
   delivery: Delivery;
   stage: Stage;
   is_open: boolean;
@@ -50,23 +48,22 @@ export async function openMySqlSink(
   const connection = await withFaults(mySqlError, () => connect(config, deps));
   const session: Session = {
     connection,
-    config,
     delivery,
-    stage: stageOf(connection, config, delivery),
+    stage: stageOf(connection, delivery),
     is_open: false,
   };
   const { stage } = session;
   const outside = <Result>(work: () => Promise<Result>) => outsideTransaction(session, work);
   return openStagedSink(
     inTransactions({
-      name: targetOf(config).name,
+      name: connection.target.name,
       delivery,
       begin: () => takeLock(session),
       end: (statement) => letGo(session, statement),
-      prepare: () => outside(() => prepareTables(connection, config, delivery)),
+      prepare: () => outside(() => prepareTables(connection, delivery)),
       takeOver: (outcomes) =>
         outside(async () => {
-          await prepareTables(connection, config, delivery);
+          await prepareTables(connection, delivery);
           return takeStageOver(stage, outcomes);
         }),
       createStage: () => outside(() => createStage(stage)),
@@ -76,14 +73,14 @@ export async function openMySqlSink(
         ),
       insert: (slice, bytes) =>
         insertRows(session, slice, bytes, {
-          ...insertStatement(targetOf(config).quoted, delivery),
+          ...insertStatement(connection.target.quoted, delivery),
           row: '',
         }),
       move: (outcomes) => moveStage(stage, outcomes),
       writeReceipt: (records, manifest, is_repeat) =>
         (is_repeat ? replaceReceipt : insertReceipt)(session, records, manifest),
       erase: async (keys) => {
-        const { text, values } = eraseStatement(targetOf(config).quoted, delivery, keys);
+        const { text, values } = eraseStatement(connection.target.quoted, delivery, keys);
         await connection.run(text, values);
       },
       // InnoDB checks everything before; what comes with COMMIT is the end of the connection, or of
@@ -103,7 +100,7 @@ function lockName({ delivery }: Session): string {
 }
 
 async function takeLock(session: Session): Promise<boolean> {
-  const { connection, config, delivery } = session;
+  const { connection, delivery } = session;
   const [lock] = await connection.rows<{ is_ours: number | null }>(
     'SELECT GET_LOCK(?, ?) AS is_ours',
     [lockName(session), lock_seconds_max],
@@ -113,9 +110,9 @@ async function takeLock(session: Session): Promise<boolean> {
       'locked',
       'Another worker holds this delivery for more than a minute.',
     );
-  if (!(await tableExists(connection, config, 'sluice_receipts'))) return false;
+  if (!(await tableExists(connection, 'sluice_receipts'))) return false;
   const found = await connection.rows(
-    `SELECT 1 FROM ${targetOf(config).receipts} WHERE delivery_id = ?`,
+    `SELECT 1 FROM ${connection.target.receipts} WHERE delivery_id = ?`,
     [delivery.delivery_id],
   );
   return found.length > 0;
@@ -135,13 +132,13 @@ async function outsideTransaction<Result>(
   session: Session,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { connection, config } = session;
+  const { connection } = session;
   if (session.is_open) await connection.run('ROLLBACK');
   session.is_open = false;
   const result = await work();
   await connection.run('START TRANSACTION');
   session.is_open = true;
-  await connection.rows(`SELECT 1 FROM ${targetOf(config).quoted} LIMIT 0`);
+  await connection.rows(`SELECT 1 FROM ${connection.target.quoted} LIMIT 0`);
   return result;
 }
 
@@ -165,11 +162,11 @@ async function insertRows(
 }
 
 async function replaceReceipt(
-  { connection, config, delivery }: Session,
+  { connection, delivery }: Session,
   records: number,
   manifest: Manifest,
 ): Promise<void> {
-  const { receipts } = targetOf(config);
+  const { receipts } = connection.target;
   const values = [delivery.run_id, records, manifest.text, delivery.delivery_id];
   try {
     await connection.run(
@@ -183,11 +180,11 @@ async function replaceReceipt(
 }
 
 async function insertReceipt(
-  { connection, config, delivery }: Session,
+  { connection, delivery }: Session,
   records: number,
   manifest: Manifest,
 ): Promise<void> {
-  const { receipts, name } = targetOf(config);
+  const { receipts, name } = connection.target;
   await connection.run(
     `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest)
       VALUES (?, ?, ?, ?, ?, ?)`,

@@ -13,8 +13,7 @@ import {
 } from '../../sql_tables/stages.ts';
 import type { StagedState } from '../../sql_tables/stages.ts';
 import { recordsIn, requireMoved } from '../../sql_tables/staged_sink.ts';
-import { inDatabase, quoted, targetOf } from './config.ts';
-import type { MySqlConfig } from './config.ts';
+import { inDatabase, quoted } from './config.ts';
 import type { Connection } from './connection.ts';
 import { columnList, insertStatement } from './table.ts';
 
@@ -27,14 +26,13 @@ import { columnList, insertStatement } from './table.ts';
  */
 export type Stage = {
   connection: Connection;
-  config: MySqlConfig;
   delivery: Delivery;
   table: string;
 };
 
 /** The stage of this attempt, whether it is there or not. */
-export function stageOf(connection: Connection, config: MySqlConfig, delivery: Delivery): Stage {
-  return { connection, config, delivery, table: stageName(delivery) };
+export function stageOf(connection: Connection, delivery: Delivery): Stage {
+  return { connection, delivery, table: stageName(delivery) };
 }
 
 /**
@@ -63,7 +61,7 @@ export async function takeStageOver(
  */
 export async function createStage(stage: Stage): Promise<boolean> {
   const { connection } = stage;
-  const name = inDatabase(stage.config, stage.table);
+  const name = inDatabase(stage.connection.config, stage.table);
   const isAllowed = await unlessDenied(async () => {
     // The right to drop is asked for whether the table is there or not, and before it is created.
     await connection.run(`DROP TABLE IF EXISTS ${name}`);
@@ -89,7 +87,7 @@ export async function createStage(stage: Stage): Promise<boolean> {
  * primary key, for servers that demand one.
  */
 async function stageStatement(stage: Stage): Promise<string> {
-  const { connection, config, delivery } = stage;
+  const { connection, delivery } = stage;
   const found = await connection.rows<{
     name: string;
     type: string;
@@ -99,7 +97,7 @@ async function stageStatement(stage: Stage): Promise<string> {
     `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, IS_NULLABLE AS is_nullable,
       COLLATION_NAME AS collation FROM information_schema.COLUMNS
       WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?`,
-    [config.database, targetOf(config).table],
+    [connection.config.database, connection.target.table],
   );
   const own = new Set(delivery.columns.map(({ name }) => name.toLowerCase()));
   const columns = found
@@ -113,7 +111,8 @@ async function stageStatement(stage: Stage): Promise<string> {
     `${rowColumn(stage)} bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY`,
     `${writeColumn(stage)} bigint NOT NULL`,
   ];
-  return `CREATE TABLE ${inDatabase(config, stage.table)} (${[...ours, ...columns].join(', ')})
+  const name = inDatabase(connection.config, stage.table);
+  return `CREATE TABLE ${name} (${[...ours, ...columns].join(', ')})
     ENGINE = InnoDB`;
 }
 
@@ -128,7 +127,8 @@ export async function stageSlice(
 ): Promise<StagedState> {
   const write = newWrite();
   let slice_bytes = 0;
-  const into = `INSERT INTO ${inDatabase(stage.config, stage.table)} (${writeColumn(stage)},
+  const name = inDatabase(stage.connection.config, stage.table);
+  const into = `INSERT INTO ${name} (${writeColumn(stage)},
     ${columnList(stage.delivery.columns)}) `;
   const counted = measured(bytes, (size) => (slice_bytes += size));
   await unlessGone(() => send({ before: into, row: `${write},` }, counted));
@@ -140,9 +140,9 @@ export async function stageSlice(
  * another attempt has taken the stage over, and `count_mismatch`.
  */
 export async function moveStage(stage: Stage, outcomes: SliceOutcome[]): Promise<void> {
-  const { connection, config, delivery } = stage;
-  const { before, after } = insertStatement(targetOf(config).quoted, delivery);
-  const staged = `FROM ${inDatabase(config, stage.table)}
+  const { connection, delivery } = stage;
+  const { before, after } = insertStatement(connection.target.quoted, delivery);
+  const staged = `FROM ${inDatabase(connection.config, stage.table)}
     WHERE ${isOfSlices(writeColumn(stage), outcomes)}`;
   await unlessGone(async () => {
     const moved = await connection.run(
@@ -163,15 +163,17 @@ export async function moveStage(stage: Stage, outcomes: SliceOutcome[]): Promise
 export async function dropStages(stage: Stage, kept?: string): Promise<void> {
   for (const table of await listStages(stage))
     if (table !== kept)
-      await stage.connection.run(`DROP TABLE IF EXISTS ${inDatabase(stage.config, table)}`);
+      await stage.connection.run(
+        `DROP TABLE IF EXISTS ${inDatabase(stage.connection.config, table)}`,
+      );
 }
 
-async function listStages({ connection, config, delivery }: Stage): Promise<string[]> {
+async function listStages({ connection, delivery }: Stage): Promise<string[]> {
   const prefix = stagePrefix(delivery);
   const found = await connection.rows<{ name: string }>(
     'SELECT TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND ' +
       'LEFT(TABLE_NAME, ?) = ?',
-    [config.database, prefix.length, prefix],
+    [connection.config.database, prefix.length, prefix],
   );
   return found.map(({ name }) => name);
 }
@@ -179,7 +181,7 @@ async function listStages({ connection, config, delivery }: Stage): Promise<stri
 async function countWrites(stage: Stage, table: string): Promise<Map<number, number>> {
   const rows = await stage.connection.rows<{ number: number; records: number }>(
     `SELECT ${writeColumn(stage)} AS number, COUNT(*) AS records
-      FROM ${inDatabase(stage.config, table)} GROUP BY 1`,
+      FROM ${inDatabase(stage.connection.config, table)} GROUP BY 1`,
   );
   return new Map(rows.map(({ number, records }) => [number, records]));
 }
@@ -188,10 +190,9 @@ async function countWrites(stage: Stage, table: string): Promise<Map<number, num
  * False where the right has been taken away since the stage was created: then its rows are written
  * again.
  */
-function renamed({ connection, config, table }: Stage, from: string): Promise<boolean> {
-  return unlessDenied(() =>
-    connection.run(`RENAME TABLE ${inDatabase(config, from)} TO ${inDatabase(config, table)}`),
-  );
+function renamed({ connection, table }: Stage, from: string): Promise<boolean> {
+  const [now, then] = [from, table].map((name) => inDatabase(connection.config, name));
+  return unlessDenied(() => connection.run(`RENAME TABLE ${now} TO ${then}`));
 }
 
 function rowColumn({ delivery }: Stage): string {

@@ -11,8 +11,7 @@ import {
   versionColumns,
 } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
-import { quoted, targetOf } from './config.ts';
-import type { MySqlConfig } from './config.ts';
+import { quoted } from './config.ts';
 import type { Connection } from './connection.ts';
 
 /**
@@ -96,15 +95,11 @@ export async function tableStatement(
  * cannot take the export: missing columns are all named, persons need a unique index on their key.
  * To be called outside a transaction, which the creation of a table would end.
  */
-export async function prepareTables(
-  connection: Connection,
-  config: MySqlConfig,
-  layout: Layout,
-): Promise<void> {
-  const target = targetOf(config);
-  if (!(await tableExists(connection, config, target.table)))
+export async function prepareTables(connection: Connection, layout: Layout): Promise<void> {
+  const target = connection.target;
+  if (!(await tableExists(connection, target.table)))
     await connection.run(await tableStatement(connection, target.quoted, layout));
-  if (!(await tableExists(connection, config, 'sluice_receipts'))) {
+  if (!(await tableExists(connection, 'sluice_receipts'))) {
     await connection.run(
       `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id char(36) PRIMARY KEY,
         batch_export_id char(36) NOT NULL, run_id char(36) NOT NULL,
@@ -113,18 +108,14 @@ export async function prepareTables(
         SET utf8mb4 COLLATE utf8mb4_bin`,
     );
   }
-  await checkTable(connection, config, layout);
+  await checkTable(connection, layout);
 }
 
 /** True when there is a table or view of this name in the database of the config. */
-export async function tableExists(
-  connection: Connection,
-  config: MySqlConfig,
-  table: string,
-): Promise<boolean> {
+export async function tableExists(connection: Connection, table: string): Promise<boolean> {
   const found = await connection.rows(
     'SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
-    [config.database, table],
+    [connection.config.database, table],
   );
   return found.length > 0;
 }
@@ -133,22 +124,18 @@ export async function tableExists(
  * Refuses a table that cannot take the export: engine, columns that are missing or that no row
  * fits, and the index of persons.
  */
-export async function checkTable(
-  connection: Connection,
-  config: MySqlConfig,
-  layout: Layout,
-): Promise<void> {
-  const { table, name } = targetOf(config);
+export async function checkTable(connection: Connection, layout: Layout): Promise<void> {
+  const { table, name } = connection.target;
   for (const checked of [table, 'sluice_receipts']) {
     const [found] = await connection.rows<{ engine: string | null }>(
       'SELECT ENGINE AS engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND ' +
         'TABLE_NAME = ?',
-      [config.database, checked],
+      [connection.config.database, checked],
     );
     if (found !== undefined && found.engine?.toLowerCase() !== 'innodb') {
       throw new NonRetryableError(
         'table_unsuitable',
-        `The table ${config.database}.${checked} has the engine ` +
+        `The table ${connection.config.database}.${checked} has the engine ` +
           `${found.engine ?? 'of a view'}; a delivery can be shown at once only in InnoDB. ` +
           'Export to such a table.',
       );
@@ -163,7 +150,7 @@ export async function checkTable(
                  WHEN DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint', 'decimal',
                    'float', 'double', 'year') THEN 'N' ELSE 'S' END AS category
        FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?`,
-    [config.database, table],
+    [connection.config.database, table],
   );
   // What must be given may come from a trigger, and users need not see those: the server says it of
   // the first row.
@@ -178,17 +165,17 @@ export async function checkTable(
     folds_case: true,
     has_number_booleans: true,
   });
-  if (isMerged(layout)) await checkUniqueIndex(connection, config);
+  if (isMerged(layout)) await checkUniqueIndex(connection);
 }
 
-async function checkUniqueIndex(connection: Connection, config: MySqlConfig): Promise<void> {
-  const { table, name } = targetOf(config);
+async function checkUniqueIndex(connection: Connection): Promise<void> {
+  const { table, name } = connection.target;
   const found = await connection.rows(
     `SELECT 1 FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?
       AND NON_UNIQUE = 0 GROUP BY INDEX_NAME
      HAVING COUNT(*) = 2 AND COUNT(SUB_PART) = 0
        AND SUM(LOWER(COLUMN_NAME) IN ('team_id', 'distinct_id')) = 2`,
-    [config.database, table],
+    [connection.config.database, table],
   );
   requireUniqueIndex(name, found);
 }

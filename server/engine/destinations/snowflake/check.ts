@@ -80,9 +80,9 @@ function stepsOf(
     {
       name: 'Check the table',
       run: async () => {
-        const kind = await findTableKind(await connected(), config, target.table);
+        const kind = await findTableKind(await connected(), target.table);
         if (kind === undefined) return `${target.name} is missing; the first delivery creates it.`;
-        types = found = await checkTable(await connected(), config, layout, kind);
+        types = found = await checkTable(await connected(), layout, kind);
         row = fitted(row, types);
         return `${target.name} has the columns of the export.`;
       },

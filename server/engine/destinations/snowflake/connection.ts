@@ -8,7 +8,7 @@ import { quoted } from '../../sql_tables/layout.ts';
 import { SnowflakeFault, openClient } from './client.ts';
 import type { Client } from './client.ts';
 import { textOf } from '../../object_store/config_rules.ts';
-import { addressOf, credentialsOf } from './config.ts';
+import { addressOf, credentialsOf, targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 
 /**
@@ -16,6 +16,9 @@ import type { SnowflakeConfig } from './config.ts';
  * signal that it was opened with is aborted.
  */
 export type Connection = {
+  /** What it was opened for, and the table that this names. */
+  config: SnowflakeConfig;
+  target: ReturnType<typeof targetOf>;
   /** All rows of a statement with a small answer. Values stand for the `?` of the statement. */
   rows<Row>(statement: string, values?: string[]): Promise<Row[]>;
   /**
@@ -67,7 +70,7 @@ export async function connect(
   const client = await openClient({ outbound, signal });
   try {
     await unlessStopped(begin(client, config), starting);
-    return connectionOf(client, noteProgress);
+    return { config, target: targetOf(config), ...callsOf(client, noteProgress) };
   } catch (error) {
     await client.close();
     throw error;
@@ -186,7 +189,10 @@ async function use(client: Client, what: string, code: string, message: string):
   }
 }
 
-function connectionOf(client: Client, noteProgress: DestinationDeps['noteProgress']): Connection {
+function callsOf(
+  client: Client,
+  noteProgress: DestinationDeps['noteProgress'],
+): Omit<Connection, 'config' | 'target'> {
   const execute: Client['execute'] = async (...call) => {
     const rows = await client.execute(...call);
     noteProgress?.();

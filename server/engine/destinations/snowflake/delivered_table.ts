@@ -26,10 +26,10 @@ export async function openSnowflakeTable(
   const target = targetOf(config);
   return {
     name: target.name,
-    receipts: receiptsOf(connection, config),
+    receipts: receiptsOf(connection),
     openRows: async (delivery) => {
-      if ((await findTableKind(connection, config, target.table)) === undefined) return undefined;
-      const types = await columnTypes(connection, config, target.table);
+      if ((await findTableKind(connection, target.table)) === undefined) return undefined;
+      const types = await columnTypes(connection, target.table);
       const texts = quoted(temporaryName('texts'));
       await connection.rows(
         `CREATE TEMPORARY TABLE ${texts} AS ${textsQuery(target.quoted, delivery, types)}`,
@@ -40,14 +40,14 @@ export async function openSnowflakeTable(
   };
 }
 
-function receiptsOf(connection: Connection, config: SnowflakeConfig): TableOfReceipts {
-  const { receipts, name } = targetOf(config);
+function receiptsOf(connection: Connection): TableOfReceipts {
+  const { receipts, name } = connection.target;
   const deliveries = `SELECT "delivery_id" FROM ${receipts} WHERE "table_name" = ?
     AND "manifest" IS NOT NULL`;
   return {
     name: receipts,
-    isThere: () => hasReceipts(connection, config),
-    find: (id) => findReceipt(connection, config, id),
+    isThere: () => hasReceipts(connection),
+    find: (id) => findReceipt(connection, id),
     ofExport: (id) => connection.rows(`${deliveries} AND "batch_export_id" = ?`, [name, id]),
     ofAll: (limit) => connection.rows(`${deliveries} LIMIT ${limit}`, [name]),
   };

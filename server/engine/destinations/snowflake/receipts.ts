@@ -1,7 +1,6 @@
 import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
-import { receipts_table, targetOf } from './config.ts';
-import type { SnowflakeConfig } from './config.ts';
+import { receipts_table } from './config.ts';
 import type { Connection } from './connection.ts';
 import { findTableKind } from './table.ts';
 
@@ -11,21 +10,17 @@ type Receipt = { records: number; manifest: string };
 const now = 'CAST(CURRENT_TIMESTAMP AS TIMESTAMP_NTZ(6))';
 
 /** Is there a table of receipts, that the role may see? */
-export async function hasReceipts(
-  connection: Connection,
-  config: SnowflakeConfig,
-): Promise<boolean> {
-  return (await findTableKind(connection, config, receipts_table)) !== undefined;
+export async function hasReceipts(connection: Connection): Promise<boolean> {
+  return (await findTableKind(connection, receipts_table)) !== undefined;
 }
 
 /** The signed text of a delivery that is in the table, or undefined. */
 export async function findReceipt(
   connection: Connection,
-  config: SnowflakeConfig,
   delivery_id: string,
 ): Promise<string | undefined> {
   const [row] = await connection.rows<{ manifest: string }>(
-    `SELECT "manifest" FROM ${targetOf(config).receipts} WHERE "delivery_id" = ?
+    `SELECT "manifest" FROM ${connection.target.receipts} WHERE "delivery_id" = ?
       AND "manifest" IS NOT NULL`,
     [delivery_id],
   );
@@ -38,11 +33,10 @@ export async function findReceipt(
  */
 export async function claim(
   connection: Connection,
-  config: SnowflakeConfig,
   delivery: Delivery,
   attempt_id: string,
 ): Promise<void> {
-  const { receipts, name } = targetOf(config);
+  const { receipts, name } = connection.target;
   await connection.rows(
     `INSERT INTO ${receipts} ("delivery_id", "attempt_id", "batch_export_id", "run_id",
       "table_name", "written_at") SELECT ?, ?, ?, ?, ?, ${now}`,
@@ -65,11 +59,10 @@ type Attempt = { id: string; is_delivered: boolean };
  */
 export async function holdClaims(
   connection: Connection,
-  config: SnowflakeConfig,
   delivery: Delivery,
   attempt: Attempt,
 ): Promise<{ is_shown: boolean }> {
-  const { receipts } = targetOf(config);
+  const { receipts } = connection.target;
   const ours = [delivery.delivery_id];
   await connection.rows(
     `UPDATE ${receipts} SET "delivery_id" = "delivery_id" WHERE "delivery_id" = ?`,
@@ -97,12 +90,11 @@ export async function holdClaims(
  */
 export async function writeReceipt(
   connection: Connection,
-  config: SnowflakeConfig,
   delivery: Delivery,
   attempt_id: string,
   receipt: Receipt,
 ): Promise<void> {
-  const { receipts, name } = targetOf(config);
+  const { receipts, name } = connection.target;
   await connection.rows(`DELETE FROM ${receipts} WHERE "delivery_id" = ?`, [delivery.delivery_id]);
   await connection.rows(
     `INSERT INTO ${receipts} ("delivery_id", "attempt_id", "batch_export_id", "run_id",
@@ -121,14 +113,10 @@ export async function writeReceipt(
 }
 
 /** Removes what attempts have said that came to no receipt. */
-export async function dropClaims(
-  connection: Connection,
-  config: SnowflakeConfig,
-  delivery: Delivery,
-): Promise<void> {
-  if (!(await hasReceipts(connection, config))) return;
+export async function dropClaims(connection: Connection, delivery: Delivery): Promise<void> {
+  if (!(await hasReceipts(connection))) return;
   await connection.rows(
-    `DELETE FROM ${targetOf(config).receipts} WHERE "delivery_id" = ? AND "manifest" IS NULL`,
+    `DELETE FROM ${connection.target.receipts} WHERE "delivery_id" = ? AND "manifest" IS NULL`,
     [delivery.delivery_id],
   );
 }

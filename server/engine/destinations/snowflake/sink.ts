@@ -16,7 +16,6 @@ import { measured } from '../../sql_tables/measured.ts';
 import { newStanding, openStagedSink, recordsIn } from '../../sql_tables/staged_sink.ts';
 import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
 import type { StagedState } from '../../sql_tables/stages.ts';
-import { targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
@@ -46,7 +45,6 @@ type Prepared = { loader: Loader; columns: TableColumns };
  */
 type Session = {
   connection: Connection;
-  config: SnowflakeConfig;
   delivery: Delivery;
   log: Logger;
   attempt_id: string;
@@ -64,7 +62,6 @@ export async function openSnowflakeSink(
   const connection = await withFaults(snowflakeError, () => connect(config, deps));
   const session: Session = {
     connection,
-    config,
     delivery,
     log: deps.log,
     attempt_id: randomUUID(),
@@ -73,12 +70,12 @@ export async function openSnowflakeSink(
     stage: undefined,
   };
   const work: StagedDelivery = {
-    name: targetOf(config).name,
+    name: connection.target.name,
     delivery,
     standing: session.standing,
     begin: async () =>
-      (await hasReceipts(connection, config)) &&
-      (await findReceipt(connection, config, delivery.delivery_id)) !== undefined,
+      (await hasReceipts(connection)) &&
+      (await findReceipt(connection, delivery.delivery_id)) !== undefined,
     recover: (outcomes) => recover(session, outcomes),
     write: (slice, bytes) => stageSlice(session, slice, bytes),
     commit: (outcomes, manifest) => commit(session, outcomes, manifest),
@@ -94,10 +91,10 @@ export async function openSnowflakeSink(
  * them.
  */
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
-  const { connection, config, delivery, attempt_id } = session;
-  const columns = await prepareTables(connection, config, delivery);
+  const { connection, delivery, attempt_id } = session;
+  const columns = await prepareTables(connection, delivery);
   // First: from now on the earlier attempt can show nothing of what is taken over.
-  await claim(connection, config, delivery, attempt_id);
+  await claim(connection, delivery, attempt_id);
   const taken = await takeOver({ ...session, columns }, outcomes);
   session.stage = taken?.stage;
   session.prepared = { loader: await openLoader(connection), columns };
@@ -155,7 +152,7 @@ async function commit(
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<void> {
-  const { connection, config, delivery, attempt_id, standing } = session;
+  const { connection, delivery, attempt_id, standing } = session;
   const { is_delivered } = standing;
   const records = recordsIn(outcomes);
   const stage = is_delivered
@@ -163,13 +160,13 @@ async function commit(
     : await prepareStage(session, await prepare(session), true);
   await connection.rows('BEGIN TRANSACTION');
   try {
-    const { is_shown } = await holdClaims(connection, config, delivery, {
+    const { is_shown } = await holdClaims(connection, delivery, {
       id: attempt_id,
       is_delivered,
     });
     standing.may_show = is_shown;
     if (!is_shown && stage !== undefined) await show(session, stage, outcomes);
-    await writeReceipt(connection, config, delivery, attempt_id, {
+    await writeReceipt(connection, delivery, attempt_id, {
       records,
       manifest: manifest.text,
     });
@@ -186,13 +183,13 @@ async function commit(
 }
 
 async function show(
-  { connection, config, delivery }: Session,
+  { connection, delivery }: Session,
   stage: Stage,
   outcomes: SliceOutcome[],
 ): Promise<void> {
   const records = recordsIn(outcomes);
   const [answer] = await connection.rows<Record<string, number>>(
-    showStatement(targetOf(config).quoted, stage.rowsOf(outcomes), delivery),
+    showStatement(connection.target.quoted, stage.rowsOf(outcomes), delivery),
   );
   const shown = answer?.['number of rows inserted'] ?? 0;
   if (!isMerged(delivery) && shown !== records)
@@ -205,7 +202,7 @@ async function show(
 async function abort(session: Session): Promise<void> {
   if (session.standing.is_delivered) return;
   await dropStages(session);
-  await dropClaims(session.connection, session.config, session.delivery);
+  await dropClaims(session.connection, session.delivery);
   session.prepared = undefined;
   session.stage = undefined;
 }

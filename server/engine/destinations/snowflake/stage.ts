@@ -10,8 +10,6 @@ import {
   wholeSlices,
 } from '../../sql_tables/stages.ts';
 import { SnowflakeFault } from './client.ts';
-import { targetOf } from './config.ts';
-import type { SnowflakeConfig } from './config.ts';
 import type { Connection } from './connection.ts';
 import { temporaryName } from './load.ts';
 import { findReceipt } from './receipts.ts';
@@ -20,7 +18,6 @@ import type { TableColumns } from './table.ts';
 /** Where a delivery goes, and the columns of the table there. */
 type Place = {
   connection: Connection;
-  config: SnowflakeConfig;
   delivery: Delivery;
   columns: TableColumns;
 };
@@ -45,9 +42,9 @@ export type Stage = {
  * The stage of a delivery of one slice, which is repeated after a crash in any case, or of a role
  * that may not create tables: it ends with the session.
  */
-export async function openTemporaryStage({ connection, config }: Place): Promise<Stage> {
+export async function openTemporaryStage({ connection }: Place): Promise<Stage> {
   const table = quoted(temporaryName('rows'));
-  await connection.rows(`CREATE TEMPORARY TABLE ${table} LIKE ${targetOf(config).quoted}`);
+  await connection.rows(`CREATE TEMPORARY TABLE ${table} LIKE ${connection.target.quoted}`);
   return {
     insert: async ({ columns, values, from }) => {
       await connection.rows(`INSERT INTO ${table} (${columns}) SELECT ${values} FROM ${from}`);
@@ -62,12 +59,13 @@ export async function openTemporaryStage({ connection, config }: Place): Promise
  * `slice_lost` when the delivery is there by now: then nobody would remove the stage.
  */
 export async function openStage(place: Place): Promise<Stage | undefined> {
-  const { connection, config, delivery } = place;
-  if ((await findReceipt(connection, config, delivery.delivery_id)) !== undefined)
-    throw stageLost();
+  const { connection, delivery } = place;
+  if ((await findReceipt(connection, delivery.delivery_id)) !== undefined) throw stageLost();
   const name = stageName(delivery);
   try {
-    await connection.rows(`CREATE TRANSIENT TABLE ${quoted(name)} LIKE ${targetOf(config).quoted}`);
+    await connection.rows(
+      `CREATE TRANSIENT TABLE ${quoted(name)} LIKE ${connection.target.quoted}`,
+    );
   } catch (error) {
     if (sqlState(error) === '42501') return undefined;
     throw error;
@@ -134,16 +132,12 @@ function stageAt(place: Place, name: string): Stage {
   };
 }
 
-async function listStages({
-  connection,
-  config,
-  delivery,
-}: Omit<Place, 'columns'>): Promise<string[]> {
+async function listStages({ connection, delivery }: Omit<Place, 'columns'>): Promise<string[]> {
   const prefix = stagePrefix(delivery);
   const found = await connection.rows<{ name: string }>(
     `SELECT TABLE_NAME AS "name" FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = ?
       AND LEFT(TABLE_NAME, ${prefix.length}) = ? ORDER BY TABLE_NAME`,
-    [config.schema, prefix],
+    [connection.config.schema, prefix],
   );
   return found.map(({ name }) => name);
 }

@@ -2,8 +2,7 @@ import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
 import { isMerged, person_key, quoted, versionColumns } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
-import { receipts_table, targetOf } from './config.ts';
-import type { SnowflakeConfig } from './config.ts';
+import { receipts_table } from './config.ts';
 import type { Connection } from './connection.ts';
 
 /** Types of the columns of a table that the export creates. Instants are UTC. */
@@ -48,21 +47,19 @@ export function tableStatement(table: string, columns: Column[]): string {
  */
 export async function findTableKind(
   connection: Connection,
-  config: SnowflakeConfig,
   table: string,
 ): Promise<string | undefined> {
-  return (await findTableKinds(connection, config, [table])).get(table);
+  return (await findTableKinds(connection, [table])).get(table);
 }
 
 async function findTableKinds(
   connection: Connection,
-  config: SnowflakeConfig,
   tables: string[],
 ): Promise<Map<string, string>> {
   const found = await connection.rows<{ name: string; kind: string }>(
     'SELECT TABLE_NAME AS "name", TABLE_TYPE AS "kind" FROM INFORMATION_SCHEMA.TABLES WHERE ' +
       `TABLE_SCHEMA = ? AND TABLE_NAME IN (${tables.map(() => '?').join(', ')})`,
-    [config.schema, ...tables],
+    [connection.config.schema, ...tables],
   );
   return new Map(found.map(({ name, kind }) => [name, kind]));
 }
@@ -72,22 +69,13 @@ async function findTableKinds(
  * cannot take the export: all missing columns are named. To be called outside a transaction, which
  * the creation of a table would end.
  */
-export async function prepareTables(
-  connection: Connection,
-  config: SnowflakeConfig,
-  layout: Layout,
-): Promise<TableColumns> {
-  const { table, quoted: quoted_table, receipts } = targetOf(config);
-  const found = await findTableKinds(connection, config, [table, receipts_table]);
+export async function prepareTables(connection: Connection, layout: Layout): Promise<TableColumns> {
+  const { table, quoted: quoted_table, receipts } = connection.target;
+  const found = await findTableKinds(connection, [table, receipts_table]);
   const kind = found.get(table);
   if (kind === undefined) await connection.rows(tableStatement(quoted_table, layout.columns));
   if (!found.has(receipts_table)) await connection.rows(receiptsStatement(receipts));
-  return checkTable(
-    connection,
-    config,
-    layout,
-    kind ?? (await findTableKind(connection, config, table)),
-  );
+  return checkTable(connection, layout, kind ?? (await findTableKind(connection, table)));
 }
 
 function receiptsStatement(receipts: string): string {
@@ -108,11 +96,10 @@ function receiptsStatement(receipts: string): string {
  */
 export async function checkTable(
   connection: Connection,
-  config: SnowflakeConfig,
   layout: Layout,
   kind: string | undefined,
 ): Promise<TableColumns> {
-  const { table, name } = targetOf(config);
+  const { table, name } = connection.target;
   if (kind === undefined)
     throw new NonRetryableError(
       'permission_denied',
@@ -125,7 +112,7 @@ export async function checkTable(
         'standard table. Export to such a table.',
     );
   }
-  const columns = await columnTypes(connection, config, table);
+  const columns = await columnTypes(connection, table);
   const missing = layout.columns
     .filter((column) => !columns.has(column.name))
     .map((column) => `${column.name} ${types[column.type]}`);
@@ -139,15 +126,11 @@ export async function checkTable(
 }
 
 /** The columns of a table that is there. */
-export async function columnTypes(
-  connection: Connection,
-  config: SnowflakeConfig,
-  table: string,
-): Promise<TableColumns> {
+export async function columnTypes(connection: Connection, table: string): Promise<TableColumns> {
   const found = await connection.rows<{ name: string; type: string }>(
     'SELECT COLUMN_NAME AS "name", DATA_TYPE AS "type" FROM INFORMATION_SCHEMA.COLUMNS WHERE ' +
       'TABLE_SCHEMA = ? AND TABLE_NAME = ?',
-    [config.schema, table],
+    [connection.config.schema, table],
   );
   return new Map(found.map((column) => [column.name, column.type]));
 }
