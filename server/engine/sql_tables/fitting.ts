@@ -53,12 +53,7 @@ export function requireFitting(
   const missing = columns
     .filter(({ name }) => !byName.has(keyOf(name)))
     .map((column) => `${column.name} ${dialect.typeOf(column)}`);
-  if (missing.length > 0)
-    throw new NonRetryableError(
-      'columns_missing',
-      `The table ${table} lacks the columns ${missing.join(', ')}; add them or export to ` +
-        'another table.',
-    );
+  requireNoneMissing(table, missing);
   const given = new Set(columns.map(({ name }) => keyOf(name)));
   const own = found
     .filter((column) => column.must_be_given && !given.has(keyOf(column.name)))
@@ -76,6 +71,16 @@ export function requireFitting(
       `The table ${table} cannot take the export: ${faults.join('; ')}. Change it, or export ` +
         'to another table.',
     );
+}
+
+/** Throws `columns_missing` where a table lacks columns; they are all named, with their types. */
+export function requireNoneMissing(table: string, missing: string[]): void {
+  if (missing.length === 0) return;
+  throw new NonRetryableError(
+    'columns_missing',
+    `The table ${table} lacks the columns ${missing.join(', ')}; add them or export to ` +
+      'another table.',
+  );
 }
 
 /** Throws `unique_index_missing` unless the table has an index that persons are merged by. */

@@ -138,12 +138,18 @@ export function requireRecords(slice: Pick<Slice, 'number' | 'records'>, taken: 
   );
 }
 
-/** Throws `count_mismatch` unless all rows of the slice came from the source. */
-export function requireCame(slice: Slice, came: number): void {
+/**
+ * Throws `count_mismatch` unless all rows of the slice came to where `told` says how many it were.
+ */
+export function requireCame(
+  slice: Pick<Slice, 'number' | 'records'>,
+  came: number,
+  told = `${came} came`,
+): void {
   if (came === slice.records) return;
   throw new RetryableError(
     'count_mismatch',
-    `Slice ${slice.number} has ${slice.records} rows, but ${came} came; it is written again.`,
+    `Slice ${slice.number} has ${slice.records} rows, but ${told}; it is written again.`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { systemClock } from '../../../platform/clock.ts';
-import { RetryableError } from '../../destination/errors.ts';
+import { requireCame } from '../../sql_tables/staged_sink.ts';
 import type { Delivery, Slice, SliceOutcome } from '../../destination/destination.ts';
 import type { Encoding } from '../../destination/encoding.ts';
 import type { Column } from '../../models/column.ts';
@@ -126,12 +126,7 @@ export async function stageSlice(
   const state = { table, job_id: loadJob(table) };
   try {
     const loaded = await loadFile(dataset, table, delivery.columns, bytes);
-    if (loaded !== slice.records)
-      throw new RetryableError(
-        'count_mismatch',
-        `Slice ${slice.number} has ${slice.records} rows, but BigQuery took ${loaded}; it is ` +
-          'written again.',
-      );
+    requireCame(slice, loaded, `BigQuery took ${loaded}`);
     return state;
   } catch (error) {
     const signal = AbortSignal.timeout(tidy_milliseconds);

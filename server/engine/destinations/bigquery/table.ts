@@ -5,6 +5,7 @@ import type { Layout } from '../../sql_tables/layout.ts';
 import { findTable, createTable } from './api.ts';
 import type { Dataset, Field, NewTable, Table } from './api.ts';
 import { receipts_table, targetOf } from './config.ts';
+import { requireNoneMissing } from '../../sql_tables/fitting.ts';
 
 /**
  * The types of a column that a value of the export goes into unchanged, in the API's spelling and
@@ -134,12 +135,7 @@ export function requireColumns(
   const missing = layout.columns
     .filter((column) => !fields.has(column.name.toLowerCase()))
     .map((column) => `${column.name} ${types[column.type].join(' or ')}`);
-  if (missing.length > 0)
-    throw new NonRetryableError(
-      'columns_missing',
-      `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to ` +
-        'another table.',
-    );
+  requireNoneMissing(name, missing);
   const unfit = [
     ...layout.columns.flatMap((column) => misfitOf(column, fields)),
     ...unfilledFields(layout.columns, [...fields.values()]),

@@ -3,7 +3,7 @@ import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Json, Slice, SliceOutcome } from '../../destination/destination.ts';
 import { identifier, literal } from '../../formats/expression.ts';
 import { measured } from '../../sql_tables/measured.ts';
-import { recordsIn } from '../../sql_tables/staged_sink.ts';
+import { recordsIn, requireCame } from '../../sql_tables/staged_sink.ts';
 import { stageLost, stagePrefix } from '../../sql_tables/stages.ts';
 import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
@@ -67,15 +67,8 @@ export async function insertSlice(
     bytes,
     { encoding: 'zstd' },
   );
-  const [row] = await connection.rows<{ records: number }>(
-    `SELECT count() AS records FROM ${inDatabase(connection.config, table)}`,
-  );
-  if (row?.records === slice.records) return;
-  throw new RetryableError(
-    'count_mismatch',
-    `Slice ${slice.number} has ${slice.records} rows, but its table holds ` +
-      `${row?.records ?? 0}; it is written again.`,
-  );
+  const held = await countRows(connection, inDatabase(connection.config, table));
+  requireCame(slice, held, `its table holds ${held}`);
 }
 
 /**
@@ -131,13 +124,11 @@ export async function joinSlices(
 ): Promise<void> {
   const name = inDatabase(connection.config, stage.table);
   for (const { number } of outcomes) await attachAll(connection, name, `${stage.table}_${number}`);
-  const [row] = await connection.rows<{ records: number }>(
-    `SELECT count() AS records FROM ${name}`,
-  );
-  if (row?.records === recordsIn(outcomes)) return;
+  const held = await countRows(connection, name);
+  if (held === recordsIn(outcomes)) return;
   throw new RetryableError(
     'count_mismatch',
-    `The slices have ${recordsIn(outcomes)} rows, but their tables hold ${row?.records ?? 0}; ` +
+    `The slices have ${recordsIn(outcomes)} rows, but their tables hold ${held}; ` +
       'the delivery goes on with what is there.',
   );
 }
@@ -176,6 +167,13 @@ export async function dropStages(
   for (const table of await listTables(connection, stagePrefix(delivery)))
     if (!names.has(table))
       await connection.command(`DROP TABLE IF EXISTS ${inDatabase(connection.config, table)} SYNC`);
+}
+
+async function countRows(connection: Connection, name: string): Promise<number> {
+  const [row] = await connection.rows<{ records: number }>(
+    `SELECT count() AS records FROM ${name}`,
+  );
+  return row?.records ?? 0;
 }
 
 function stateOf({ state }: SliceOutcome): SliceState | undefined {

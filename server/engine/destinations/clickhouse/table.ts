@@ -5,6 +5,7 @@ import { isMerged, person_key } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
 import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
+import { requireNoneMissing } from '../../sql_tables/fitting.ts';
 
 /**
  * Holds, in every row, which stage table it came by: so it can be told whether a commit whose
@@ -178,12 +179,7 @@ async function checkColumns(connection: Connection, columns: Column[]): Promise<
     .map((column) => `${column.name} ${typeOf(column)}`);
   if (!found.some((row) => row.name === stage_column && row.type === 'UUID'))
     missing.push(`${stage_column} UUID`);
-  if (missing.length > 0)
-    throw new NonRetryableError(
-      'columns_missing',
-      `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to ` +
-        'another table.',
-    );
+  requireNoneMissing(name, missing);
 }
 
 /**

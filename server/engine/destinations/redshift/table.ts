@@ -6,6 +6,7 @@ import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { isThereAlready } from '../../sql_tables/postgres_faults.ts';
 import { targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
+import { requireNoneMissing } from '../../sql_tables/fitting.ts';
 
 /** Bytes that the longest VARCHAR holds. */
 export const varchar_bytes_max = 65_535;
@@ -145,12 +146,7 @@ export async function prepareTables(
   const missing = columns
     .filter(({ name }) => !there.has(name.toLowerCase()))
     .map((column) => `${column.name} ${typeOf(config, column)}`);
-  if (missing.length > 0)
-    throw new NonRetryableError(
-      'columns_missing',
-      `The table ${target.name} lacks the columns ${missing.join(', ')}; add them or export ` +
-        'to another table.',
-    );
+  requireNoneMissing(target.name, missing);
   return new Set(
     columns.filter(({ name }) => there.get(name.toLowerCase()) === 'super').map(({ name }) => name),
   );

@@ -13,7 +13,12 @@ import type {
 } from '../../destination/destination.ts';
 import { isMerged, quoted } from '../../sql_tables/layout.ts';
 import { measured } from '../../sql_tables/measured.ts';
-import { newStanding, openStagedSink, recordsIn } from '../../sql_tables/staged_sink.ts';
+import {
+  newStanding,
+  openStagedSink,
+  recordsIn,
+  requireCame,
+} from '../../sql_tables/staged_sink.ts';
 import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
 import type { StagedState } from '../../sql_tables/stages.ts';
 import type { SnowflakeConfig } from './config.ts';
@@ -132,12 +137,7 @@ async function stageSlice(
   let slice_bytes = 0;
   const counted = measured(bytes, (size) => (slice_bytes += size));
   const loaded = await prepared.loader.load(delivery.columns, counted);
-  if (loaded !== slice.records)
-    throw new RetryableError(
-      'count_mismatch',
-      `Slice ${slice.number} has ${slice.records} rows, but Snowflake took ${loaded}; it is ` +
-        'written again.',
-    );
+  requireCame(slice, loaded, `Snowflake took ${loaded}`);
   const columns = delivery.columns.map((column) => quoted(column.name)).join(', ');
   const values = delivery.columns
     .map((column, index) => valueExpression(column, textColumn(index), prepared.columns))

@@ -4,6 +4,7 @@ import { isMerged, person_key, quoted, versionColumns } from '../../sql_tables/l
 import type { Layout } from '../../sql_tables/layout.ts';
 import { receipts_table } from './config.ts';
 import type { Connection } from './connection.ts';
+import { requireNoneMissing } from '../../sql_tables/fitting.ts';
 
 /** Types of the columns of a table that the export creates. Instants are UTC. */
 const types: Record<ColumnType, string> = {
@@ -116,12 +117,7 @@ export async function checkTable(
   const missing = layout.columns
     .filter((column) => !columns.has(column.name))
     .map((column) => `${column.name} ${types[column.type]}`);
-  if (missing.length > 0)
-    throw new NonRetryableError(
-      'columns_missing',
-      `The table ${name} lacks the columns ${missing.join(', ')}; add them or export to ` +
-        'another table.',
-    );
+  requireNoneMissing(name, missing);
   return columns;
 }
 
