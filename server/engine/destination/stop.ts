@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { RetryableError } from './errors.ts';
 
 /**
@@ -38,4 +39,20 @@ export async function unlessStopped<Result>(
   } finally {
     signal.removeEventListener('abort', stop);
   }
+}
+
+/**
+ * Rejects with `stopError` when the signal is aborted, and has the connection ended then. The
+ * signal lets go of it when the connection has ended.
+ */
+export function stopOf(signal: AbortSignal, socket: Socket, end: () => void): Promise<never> {
+  return new Promise<never>((_resolve, reject) => {
+    const stop = () => {
+      reject(stopError(signal));
+      end();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    socket.once('close', () => signal.removeEventListener('abort', stop));
+    if (signal.aborted) stop();
+  });
 }

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { giveBack } from '../../platform/memory/buffer_pool.ts';
-import { stopError, throwIfStopped, unlessStopped } from '../destination/stop.ts';
+import { stopOf, throwIfStopped, unlessStopped } from '../destination/stop.ts';
 import type { DestinationDeps } from '../destination/destination.ts';
 import { hearFirst, otherServerError, unheardError } from './first_words.ts';
 import { cancelStatement } from './postgres_cancel.ts';
@@ -126,7 +126,8 @@ async function open(
     statements: 0,
     cancelled: undefined,
   };
-  const lost = Promise.race([lossOf(client), stopOf(signal, session)]);
+  const stopped = stopOf(signal, socket, () => breakOff(session));
+  const lost = Promise.race([lossOf(client), stopped]);
   lost.catch(() => undefined);
   try {
     await unlessStopped(Promise.race([client.connect(), lost]), starting);
@@ -159,22 +160,6 @@ function lossOf(client: pg.Client): Promise<never> {
   return new Promise<never>((_resolve, reject) => {
     client.on('error', reject);
     client.on('end', () => reject(new Error('Connection terminated')));
-  });
-}
-
-/**
- * Rejects when the signal is aborted, and breaks the session off then. The signal lets go of it
- * when the connection has ended.
- */
-function stopOf(signal: AbortSignal, session: Session): Promise<never> {
-  return new Promise<never>((_resolve, reject) => {
-    const stop = () => {
-      reject(stopError(signal));
-      breakOff(session);
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    session.socket.once('close', () => signal.removeEventListener('abort', stop));
-    if (signal.aborted) stop();
   });
 }
 

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Connection as Client, QueryResult, RowDataPacket } from 'mysql2';
-import { stopError, throwIfStopped, unlessStopped } from '../../destination/stop.ts';
+import { stopOf, throwIfStopped, unlessStopped } from '../../destination/stop.ts';
 import type { DestinationDeps } from '../../destination/destination.ts';
 import {
   hearFirst,
@@ -112,7 +112,7 @@ async function open(
     misfitOf(socket),
     other,
     lossOf(client, socket),
-    stopOf(signal, socket),
+    stopOf(signal, socket, () => socket.destroy()),
   ]);
   lost.catch(() => undefined);
   try {
@@ -177,22 +177,6 @@ function lossOf(client: Client, socket: Socket): Promise<never> {
         }),
       ),
     );
-  });
-}
-
-/**
- * Rejects when the signal is aborted, and ends the connection then. The signal lets go of it when
- * the connection has ended.
- */
-function stopOf(signal: AbortSignal, socket: Socket): Promise<never> {
-  return new Promise<never>((_resolve, reject) => {
-    const stop = () => {
-      reject(stopError(signal));
-      socket.destroy();
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    socket.once('close', () => signal.removeEventListener('abort', stop));
-    if (signal.aborted) stop();
   });
 }
 
