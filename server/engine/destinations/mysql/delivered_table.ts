@@ -28,6 +28,7 @@ export async function openMySqlTable(
 
 function receiptsOf(connection: Connection): TableOfReceipts {
   const { receipts, name } = connection.target;
+  const deliveries = `SELECT delivery_id FROM ${receipts} WHERE table_name = ?`;
   return {
     name: receipts,
     isThere: () => tableExists(connection, 'sluice_receipts'),
@@ -38,15 +39,8 @@ function receiptsOf(connection: Connection): TableOfReceipts {
       );
       return row?.manifest;
     },
-    ofExport: (id) =>
-      connection.rows(
-        `SELECT delivery_id FROM ${receipts} WHERE batch_export_id = ? AND table_name = ?`,
-        [id, name],
-      ),
-    ofAll: (limit) =>
-      connection.rows(`SELECT delivery_id FROM ${receipts} WHERE table_name = ? LIMIT ${limit}`, [
-        name,
-      ]),
+    ofExport: (id) => connection.rows(`${deliveries} AND batch_export_id = ?`, [name, id]),
+    ofAll: (limit) => connection.rows(`${deliveries} LIMIT ${limit}`, [name]),
   };
 }
 

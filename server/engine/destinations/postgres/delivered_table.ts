@@ -30,6 +30,7 @@ export async function openPostgresTable(
 
 function receiptsOf(connection: Connection, config: PostgresConfig): TableOfReceipts {
   const { receipts, name } = targetOf(config);
+  const deliveries = `SELECT delivery_id FROM ${receipts} WHERE table_name = $1`;
   return {
     name: receipts,
     isThere: () => tableExists(connection, receipts),
@@ -40,15 +41,8 @@ function receiptsOf(connection: Connection, config: PostgresConfig): TableOfRece
       );
       return row?.manifest;
     },
-    ofExport: (id) =>
-      connection.rows(
-        `SELECT delivery_id FROM ${receipts} WHERE batch_export_id = $1 AND table_name = $2`,
-        [id, name],
-      ),
-    ofAll: (limit) =>
-      connection.rows(`SELECT delivery_id FROM ${receipts} WHERE table_name = $1 LIMIT ${limit}`, [
-        name,
-      ]),
+    ofExport: (id) => connection.rows(`${deliveries} AND batch_export_id = $2`, [name, id]),
+    ofAll: (limit) => connection.rows(`${deliveries} LIMIT ${limit}`, [name]),
   };
 }
 
