@@ -58,7 +58,7 @@ export function judge({ objects, sections }: Configuration, state: State, how: H
     pairs,
     candidates: pairs.flatMap((pair) => candidateOf(pair, how.source) ?? []),
     drift: pairs.flatMap((pair) => driftOf(pair, how.fingerprint) ?? []),
-    gone: pairs.flatMap((pair) => goneOf(pair, pairs, state) ?? []),
+    gone: goneOf(pairs, state),
     left,
     held,
     needs: pairs.flatMap(needsOf),
@@ -157,15 +157,7 @@ function keyFaults(objects: Wanted[], pairs: Pair[]): Violation[] {
     one.was === undefined
       ? undefined
       : by_path.get(`${one.path.slice(0, -one.key.length)}${one.was}`);
-  const circles = objects.filter((first) => {
-    const seen = new Set<Wanted>();
-    let at = before(first);
-    while (at !== undefined && at !== first && !seen.has(at)) {
-      seen.add(at);
-      at = before(at);
-    }
-    return at === first;
-  });
+  const circles = inCircles(objects, before);
   return [
     ...twice,
     ...circles.map(({ path }) => ({
@@ -174,6 +166,19 @@ function keyFaults(objects: Wanted[], pairs: Pair[]): Violation[] {
       detail: 'These keys go round in a circle: apply one of the changes first.',
     })),
   ];
+}
+
+/** Those from which `before` leads back to themselves; looks at each object once. */
+function inCircles(objects: Wanted[], before: (one: Wanted) => Wanted | undefined): Wanted[] {
+  const seen_from = new Map<Wanted, Wanted>();
+  return objects.flatMap((first) => {
+    let at: Wanted | undefined = first;
+    for (; at !== undefined && !seen_from.has(at); at = before(at)) seen_from.set(at, first);
+    if (at === undefined || seen_from.get(at) !== first) return [];
+    const circle = [at];
+    for (let one = before(at)!; one !== at; one = before(one)!) circle.push(one);
+    return circle;
+  });
 }
 
 function referenceFaults(objects: Wanted[], pairs: Pair[], state: State): Violation[] {
@@ -256,13 +261,14 @@ function sectionOf(
   return parent === undefined ? undefined : `${parent}.${kind.section}`;
 }
 
-function goneOf({ wanted, standing }: Pair, pairs: Pair[], { gone }: State) {
-  if (standing !== undefined) return undefined;
-  const parent = pairs.find((one) => one.wanted.path === wanted.parent_path)?.standing?.id ?? '';
-  const managed = gone.find(
-    (one) => one.kind === wanted.kind.name && one.key === wanted.key && one.parent_id === parent,
-  );
-  return managed === undefined ? undefined : { wanted, managed };
+function goneOf(pairs: Pair[], { gone }: State): Judged['gone'] {
+  const parents = new Map(pairs.map(({ wanted, standing }) => [wanted.path, standing?.id]));
+  const managed_by = new Map(gone.map((one) => [`${one.kind} ${one.parent_id} ${one.key}`, one]));
+  return pairs.flatMap(({ wanted, standing }) => {
+    const parent_id = parents.get(wanted.parent_path) ?? '';
+    const managed = managed_by.get(`${wanted.kind.name} ${parent_id} ${wanted.key}`);
+    return standing !== undefined || managed === undefined ? [] : [{ wanted, managed }];
+  });
 }
 
 function needsOf({ wanted, standing }: Pair): Need[] {

@@ -52,12 +52,6 @@ function put(configuration: Fields, { path }: Placed, fields: Fields): void {
 /** The fields without those that say what is so anyway, and with references for secrets. */
 function fileFields(object: Placed, { secrets }: Pulling, taken: Set<string>): Fields {
   const { kind, fields, managed } = object;
-  const kept = Object.entries(kind.shortened(fields)).filter(
-    ([name, value]) =>
-      value !== undefined &&
-      ((managed !== undefined && Object.hasOwn(managed.fields, name)) ||
-        !isDeepStrictEqual(value, kind.defaults[name])),
-  );
   const references = Object.entries(object.secrets).map(([path, value]): [string, Fields] => {
     // What is more than a text (the headers of requests) cannot stand in one variable.
     if (isFields(value)) return [path, { keep: true }];
@@ -65,7 +59,14 @@ function fileFields(object: Placed, { secrets }: Pulling, taken: Set<string>): F
     secrets.push({ path: `${object.path}.${path}`, env });
     return [path, { env }];
   });
-  return joinSecrets(Object.fromEntries(kept), Object.fromEntries(references));
+  const all = joinSecrets(kind.shortened(fields), Object.fromEntries(references));
+  const kept = Object.entries(all).filter(
+    ([name, value]) =>
+      value !== undefined &&
+      ((managed !== undefined && Object.hasOwn(managed.fields, name)) ||
+        !isDeepStrictEqual(value, kind.defaults[name])),
+  );
+  return Object.fromEntries(kept);
 }
 
 /** A variable that no other secret has, made of keys and the name of the field. */

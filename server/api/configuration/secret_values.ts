@@ -52,15 +52,27 @@ export function partSecrets(kind: Kind, sent: Fields, attr: string): Parted {
   return { fields: part(sent, '') as Fields, secrets, violations };
 }
 
-/** The fields with the values of secrets put back at their places. */
+/**
+ * The fields with the values of secrets put back at their places, in the objects that are there.
+ * Names may have dots, and be `__proto__`: nothing but what the fields hold is reached by them.
+ */
 export function joinSecrets(fields: Fields, secrets: Readonly<Fields>): Fields {
   const joined = structuredClone(fields);
   for (const [path, value] of Object.entries(secrets)) {
     const steps = path.split('.');
-    const last = steps.pop()!;
-    let at: Fields = joined;
-    for (const step of steps) at = (at[step] ??= {}) as Fields;
-    at[last] = value;
+    let [at, depth] = [joined, 0];
+    for (; depth < steps.length - 1; depth += 1) {
+      const inner = Object.hasOwn(at, steps[depth]!) ? at[steps[depth]!] : undefined;
+      if (!isFields(inner)) break;
+      at = inner;
+    }
+    const name = steps.slice(depth).join('.');
+    Object.defineProperty(at, name, {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
   }
   return joined;
 }

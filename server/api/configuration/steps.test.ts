@@ -4,6 +4,7 @@ import type { Fields } from '../../platform/fields.ts';
 import { project } from './kinds/project.ts';
 import { notice_target } from './kinds/notice_target.ts';
 import { judge } from './judge.ts';
+import { joinSecrets } from './secret_values.ts';
 import type { SecretWanted } from './secret_values.ts';
 import type { Placed } from './standing.ts';
 import { candidateOf, driftOf, versionOf } from './steps.ts';
@@ -176,4 +177,51 @@ test('judging: what is found how, what is left, and two claims on one object', (
     of([moved, again], ['projects']).violations.map(({ attr, code }) => [attr, code]),
     [['configuration__projects__old__was', 'unique']],
   );
+});
+
+test('judging: keys that were each other are looked at once each, and circles found', () => {
+  const of = (moves: readonly [key: string, was: string][]) =>
+    judge(
+      {
+        objects: moves.map(([key, was]) => wants({}, { key, path: `projects.${key}`, was })),
+        sections: new Set(),
+        left_out: [],
+        violations: [],
+      },
+      { objects: [], gone: [] },
+      { source: 'default', fingerprint },
+    ).violations.map(({ attr }) => attr?.split('__')[2]);
+  const ring = [
+    ['d', 'a'],
+    ['a', 'b'],
+    ['b', 'c'],
+    ['c', 'a'],
+    ['s', 's'],
+  ] as const;
+  assert.deepEqual(of(ring.map(([key, was]) => [key, was])).toSorted(), ['a', 'b', 'c', 's']);
+  const began = process.cpuUsage();
+  assert.deepEqual(of(Array.from({ length: 5_000 }, (_, at) => [`k${at}`, `k${at + 1}`])), []);
+  const { user } = process.cpuUsage(began);
+  assert.ok(user < 1_000_000, `${user} us for a line of 5,000 keys`);
+});
+
+test('a secret goes back into its own object, under a name with dots too', () => {
+  const fields = { config: { photo: { file_name: 'a' } }, 'a.b': {} };
+  const secrets = {
+    url: 1,
+    'config.key': 2,
+    'config.photo.contents': 3,
+    'config.api.key': 4,
+    'config.__proto__': 5,
+    'config.__proto__.x': 6,
+    'constructor.prototype.x': 7,
+  };
+  const joined = joinSecrets(fields, secrets);
+  assert.equal(
+    JSON.stringify(joined),
+    '{"config":{"photo":{"file_name":"a","contents":3},"key":2,"api.key":4,"__proto__":5,' +
+      '"__proto__.x":6},"a.b":{},"url":1,"constructor.prototype.x":7}',
+  );
+  assert.equal(JSON.stringify(fields), '{"config":{"photo":{"file_name":"a"}},"a.b":{}}');
+  assert.equal(({} as { x?: unknown }).x, undefined);
 });

@@ -199,6 +199,18 @@ test('what cannot change is told; a mark where no secret stands is refused', asy
   ]);
 });
 
+test('a secret under any name reaches nothing but its own object', async () => {
+  const config = await openConfigurations(harness);
+  const names = ['__proto__.planted', 'constructor.prototype.planted'];
+  const values = Object.fromEntries(names.map((name) => [name, { secret: 'pl4nted' }]));
+  const plugin_configs = { geo: { plugin: 2_147_483_647, config: values } };
+  const refused = await config.plan(project({ plugin_configs }));
+  const { planted } = {} as { planted?: unknown };
+  delete (Object.prototype as { planted?: unknown }).planted;
+  assert.equal(planted, undefined);
+  assert.equal(refused.status, 400);
+});
+
 test('a body of anchors written out is bounded before anything is made of it', async () => {
   const config = await openConfigurations(harness);
   const url = `/api/organizations/${config.home.organization.id}/configuration/plan/`;
