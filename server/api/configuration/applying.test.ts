@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { aroundTests } from '../../../test/around_tests.ts';
+import { eventually } from '../../../test/eventually.ts';
 import { openConfigurations } from '../../../test/factories/configurations.ts';
 import { openHarness } from '../../../test/harness.ts';
 
@@ -83,6 +84,22 @@ test('the same plan has the same hash, and is read again as it was answered', as
   const url = `/api/organizations/${config.home.organization.id}/configuration/plan/`;
   const read = await config.home.ask('GET', `${url}${one.body.hash}/`);
   assert.deepEqual(read.body, other.body);
+});
+
+test('plans of an organization take turns, and too many of them are refused at once', async () => {
+  const config = await openConfigurations(harness);
+  const answered: number[] = [];
+  const plan = () =>
+    config.plan({ organization: { name: 'Held' } }).then(({ status }) => answered.push(status));
+  let all: Promise<unknown>[] = [];
+  await harness.deps.db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM organizations
+      WHERE id = ${config.home.organization.id}::uuid FOR UPDATE`);
+    all = Array.from({ length: 12 }, plan);
+    await eventually('All plans are under way.', () => answered.length === 2);
+  });
+  await Promise.all(all);
+  assert.deepEqual(answered, [429, 429, ...Array.from({ length: 10 }, () => 201)]);
 });
 
 test('validate_only plans and applies without keeping anything', async () => {

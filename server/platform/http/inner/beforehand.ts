@@ -40,35 +40,29 @@ export function requireDone({ lacking }: Beforehand): void {
 
 /**
  * Runs `attempt`, which opens a transaction, asks routes inside of it and ends with `requireDone`.
- * What they lack is done when the transaction is over, and then it runs again; all of that in the
- * turn of the organization. After 200 MiB of results the rest is refused with 400 at its place.
+ * What they lack is done when the transaction is over, and then it runs again; after 200 MiB of
+ * results the rest is refused with 400 at its place. All of that in the turn of the organization:
+ * its transactions take long, and many at once would leave no connection to anybody else.
  */
-export async function withBeforehand<Result>(
+export function withBeforehand<Result>(
   request: FastifyRequest,
   attempt: (prepared: Beforehand) => Promise<Result>,
 ): Promise<Result> {
-  const prepared: Beforehand = { done: new Map(), lacking: new Map() };
-  const run = async (): Promise<Result | Lacking> => {
-    try {
-      return await attempt(prepared);
-    } catch (error) {
-      if (error instanceof Lacking) return error;
-      throw error;
-    }
-  };
-  const first = await run();
-  if (!(first instanceof Lacking)) return first;
   return inTurn(request, async () => {
+    const prepared: Beforehand = { done: new Map(), lacking: new Map() };
     let bytes = 0;
-    for (let round = 1; round < rounds_max; round += 1) {
+    for (let round = 0; round < rounds_max; round += 1) {
       for (const [key, { run: work, bytesOf }] of prepared.lacking) {
         const outcome = bytes > bytes_max ? { error: tooMuch() } : await settled(work);
         if ('result' in outcome) bytes += bytesOf(outcome.result);
         prepared.done.set(key, outcome);
       }
       prepared.lacking.clear();
-      const result = await run();
-      if (!(result instanceof Lacking)) return result;
+      try {
+        return await attempt(prepared);
+      } catch (error) {
+        if (!(error instanceof Lacking)) throw error;
+      }
     }
     throw conflict('What stands was changed again and again meanwhile: try again.');
   });

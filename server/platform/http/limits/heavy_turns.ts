@@ -13,10 +13,11 @@ type Turns = { count: number; last: Promise<unknown> };
 const organizations = new Map<string, Turns>();
 
 /**
- * Runs work that holds much memory, such as a package. Guarantee: one at a time for each
- * organization and four for all together, so that no number of requests takes more memory than
- * these; an organization that has ten of them under way gets 429. An inner request is a part of its
- * caller's turn, and waits for none: its transaction holds locks that those before it may wait for.
+ * Runs work that holds much memory, such as a package, or a connection for long. Guarantee: one at
+ * a time for each organization and four for all together, so that no number of requests takes more
+ * than these; an organization that has ten of them under way gets 429. An inner request is a part
+ * of its caller's turn, and waits for none: its transaction holds locks that those before it may
+ * wait for.
  */
 export async function inTurn<Result>(
   request: FastifyRequest,
