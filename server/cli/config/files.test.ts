@@ -106,7 +106,9 @@ test('every fault of every file is told at once, with line and column', async ()
     'e.json': '{ "a": 1, }{',
     'f.yaml': '- a list\n',
     'g.yaml': 'x: *nowhere\n',
-    'h.config.ts': 'throw new Error("no");\n',
+    'h.config.ts': '\nthrow new Error("no");\n',
+    'k.config.ts': 'import "./parts/part.ts";\nexport default {};\n',
+    'parts/part.ts': 'const whole = 1;\nconst part: = 2;\n',
     'i.yaml': 'domains:\n  own: { domain: a.example }\n',
     'j.yaml': 'domains:\n  own: { domain: b.example }\n',
   });
@@ -122,11 +124,12 @@ test('every fault of every file is told at once, with line and column', async ()
       'e.json:1:12',
       'f.yaml:1:1',
       'g.yaml:1:4',
-      'h.config.ts',
+      'h.config.ts:2:7',
       'j.yaml:2:3',
+      'parts/part.ts:2:13',
     ],
   );
-  assert.match(lines.at(-1)!, /domains.own stands twice: also at i.yaml:2/);
+  assert.match(lines.at(-2)!, /domains.own stands twice: also at i.yaml:2/);
   assert.match(
     lines.find((line) => line.startsWith('c.yaml'))!,
     /holds itself: a cycle/,

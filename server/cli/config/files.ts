@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { UserError } from '../user_error.ts';
 import type { FileFault, FilePlace, ReadValue } from './places.ts';
 import { resolveReferences } from './references.ts';
@@ -106,10 +106,29 @@ async function readModule(file: string): Promise<FilesRead> {
     if (isMap(value)) return { value, places, faults: [] };
   } catch (error) {
     const detail = `The module cannot be loaded: ${(error as Error).message}`;
-    return { value: null, places, faults: [{ file, line: 0, column: 0, detail }] };
+    return { value: null, places, faults: [{ ...placeOfError(error as Error, file), detail }] };
   }
   const detail = 'The module must export an object, as its default or as `configuration`.';
   return { value: null, places, faults: [{ file, line: 0, column: 0, detail }] };
+}
+
+const error_place = /(?:^|\(|at )(file:\/\/\/[^\n()]+?|\/[^\n()]+?):(\d+)(?::(\d+))?(?=[)\n])/;
+
+/**
+ * Where a module went wrong, which may be one that the file imports; without a line where Node names
+ * none, as for a syntax error in JavaScript.
+ */
+function placeOfError({ stack = '' }: Error, file: string): FilePlace {
+  const [, at = '', line, column] = error_place.exec(stack) ?? [];
+  const path = at.startsWith('file:') ? fileURLToPath(at) : at;
+  if (path === '' || path === fileURLToPath(import.meta.url)) return { file, line: 0, column: 0 };
+  // Before the name of a syntax error stand lines up to it, with a caret below.
+  const [caret = ''] = /^ *\^/m.exec(stack) ?? [];
+  return {
+    file: join(dirname(file), relative(dirname(resolve(file)), path)),
+    line: Number(line),
+    column: Number(column ?? caret.length),
+  };
 }
 
 function note(
