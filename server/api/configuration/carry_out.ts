@@ -64,9 +64,10 @@ export async function carryOut(judged: Judged, carrying: Carrying): Promise<Carr
       continue;
     }
     const done = await carryOne(candidate, carrying, result);
-    if (done === 'refused') unmade.add(candidate.wanted.path);
-    else if (done !== undefined) result.steps.push(done);
-    if (done === 'refused') result.steps.push(unrehearsed(candidate));
+    if (done === 'refused') {
+      if (isNeeded(candidate)) unmade.add(candidate.wanted.path);
+      result.steps.push(unrehearsed(candidate));
+    } else if (done !== undefined) result.steps.push(done);
   }
   if (carrying.prune)
     for (const standing of judged.left.toReversed())
@@ -74,13 +75,14 @@ export async function carryOut(judged: Judged, carrying: Carrying): Promise<Carr
   return result;
 }
 
-/** What is faulty, but for projects that stand: what lies in them can be tried. */
 function unmadeOf({ pairs, faulty }: Judged): Set<string> {
-  const unmade = pairs.filter(
-    ({ wanted, standing }) =>
-      faulty.has(wanted.path) && (standing === undefined || wanted.kind.name !== 'project'),
-  );
+  const unmade = pairs.filter((pair) => faulty.has(pair.wanted.path) && isNeeded(pair));
   return new Set(unmade.map(({ wanted }) => wanted.path));
+}
+
+/** Whether what has a fault keeps others from being tried: what lies in a project that stands is. */
+function isNeeded({ wanted, standing }: Pick<Candidate, 'wanted' | 'standing'>): boolean {
+  return standing === undefined || wanted.kind.name !== 'project';
 }
 
 /** A step of which no route said anything: what may be secret is left out. */

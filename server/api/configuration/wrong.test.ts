@@ -104,7 +104,12 @@ test('what routes refuse is told for all objects at once; nothing is kept', asyn
 
 test('faults of form hide neither those between objects nor those of rules', async () => {
   const config = await openConfigurations(harness);
-  await config.put({ projects: { old: { name: 'Old', write_keys: { kept: { name: 'Kept' } } } } });
+  await config.put({
+    projects: {
+      old: { name: 'Old', write_keys: { kept: { name: 'Kept' } } },
+      far: { name: 'Far' },
+    },
+  });
   const file = (prefix: object) => ({
     name: 'Rows',
     interval: 'hour',
@@ -116,6 +121,8 @@ test('faults of form hide neither those between objects nor those of rules', asy
       projects: {
         // One that stands and has a fault of form: what lies in it is tried all the same.
         old: { name: 'Old', timezon: 'UTC', batch_exports: { bad: file({ prefx: 'a' }) } },
+        // So is it where a rule refuses the project itself.
+        far: { name: 'Far', timezone: 'Nowhere', batch_exports: { bad: file({ prefx: 'a' }) } },
         // One that is new and has a fault: what lies in it needs it.
         made: { nam: 'Made', batch_exports: { untried: file({ prefx: 'a' }) } },
         web: {
@@ -140,6 +147,9 @@ test('faults of form hide neither those between objects nor those of rules', asy
     [
       400,
       'colours unknown_field',
+      'projects__far__batch_exports__bad__destination__config__prefix required',
+      'projects__far__batch_exports__bad__destination__config__prefx unknown_field',
+      'projects__far__timezone invalid_choice',
       'projects__made__nam unknown_field',
       'projects__made__name required',
       'projects__old__batch_exports__bad__destination__config__prefix required',
