@@ -7,7 +7,11 @@ export function ManagedNote({ by }: { by: ManagedRow }) {
   const { key, source, commit, applied_at } = by;
   return (
     <p className="note" role="note">
-      The configuration <bdi>{source}</bdi> manages this
+      The configuration{' '}
+      <code>
+        <bdi>{source}</bdi>
+      </code>{' '}
+      manages this
       {key !== '' && (
         <>
           {' '}
@@ -19,8 +23,8 @@ export function ManagedNote({ by }: { by: ManagedRow }) {
           , at <bdi>{commit.slice(0, 12)}</bdi>
         </>
       )}
-      , applied <Instant at={applied_at} />. A change by hand holds until it is applied again, and
-      its next plan tells of it.
+      , applied <Instant at={applied_at} />. A change by hand holds until it is applied again, which
+      also creates anew what was deleted; its next plan tells of it.
     </p>
   );
 }

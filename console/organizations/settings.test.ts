@@ -141,6 +141,8 @@ test('what a configuration manages says so', { skip }, async () => {
   const note = page.getByRole('note');
   await page.goto(`/organizations/${home.organization.id}/settings`);
   await note.getByText(`The configuration ${hostile} manages this, at c0ffee`).waitFor();
+  // Its style comes with this page, not with one that was looked at before.
+  assert.equal(await note.evaluate((p) => getComputedStyle(p).borderLeftWidth), '3px');
   await goTo(page, `/projects/${home.project.id}/settings`);
   await note.getByText('manages this as default_project').waitFor();
   await goTo(page, `/projects/${home.project.id}/exports/${id}/edit`);

@@ -256,6 +256,9 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   assert.ok((await page.locator('.cards td:empty').count()) > 0);
   assert.equal(await page.evaluate(lows), 0);
   await page.setViewportSize({ width: 1280, height: 800 });
+  // Its style comes with this page, not with one that was looked at before.
+  const toolbar = page.locator('.toolbar');
+  assert.equal(await toolbar.evaluate((div) => getComputedStyle(div).display), 'flex');
   await page.getByLabel('Which plugins').selectOption('unused');
   await page.getByText('All that the organization has here').waitFor();
   await goTo(page, plugin_page);
