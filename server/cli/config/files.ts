@@ -115,8 +115,8 @@ async function readModule(file: string): Promise<FilesRead> {
 const error_place = /(?:^|\(|at )(file:\/\/\/[^\n()]+?|\/[^\n()]+?):(\d+)(?::(\d+))?(?=[)\n])/;
 
 /**
- * Where a module went wrong, which may be one that the file imports; without a line where Node names
- * none, as for a syntax error in JavaScript.
+ * Where a module went wrong, which may be one that the file imports; without a line where Node
+ * names none, as for a syntax error in JavaScript.
  */
 function placeOfError({ stack = '' }: Error, file: string): FilePlace {
   const [, at = '', line, column] = error_place.exec(stack) ?? [];
