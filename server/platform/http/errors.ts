@@ -226,7 +226,6 @@ export function tooLarge(size_bytes_max: number): ApiError {
     413,
     'request_too_large',
     `The body is larger than the ${size_bytes_max} bytes that are taken.`,
-    { connection: 'close' },
   );
 }
 

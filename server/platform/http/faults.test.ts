@@ -14,10 +14,13 @@ import { buildServer } from './server.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 
 let own: TestOrganization;
+let port: number;
 const harness = aroundTests(
   () => openHarness({ clickhouse: false }),
   async (opened) => {
     own = await opened.newOrganization();
+    await opened.app.listen({ host: '127.0.0.1', port: 0 });
+    port = (opened.app.server.address() as AddressInfo).port;
   },
 );
 
@@ -172,27 +175,45 @@ test('metrics name routes, never what callers sent', async () => {
   assert.doesNotMatch(text, new RegExp(own.organization.id));
 });
 
+/** What comes back on a connection of its own, until the other side ends it. */
+function exchange(sent: string | Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(sent));
+    socket
+      .on('data', (bytes) => (answer += bytes))
+      .on('end', () => resolve(answer))
+      .on('error', reject);
+  });
+}
+const headOf = (line: string) =>
+  `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own.key}\r\n`;
+const asking = (line: string) => `${headOf(line)}Connection: close\r\n\r\n`;
+
 test('bytes that are not HTTP, a whole URL and an unknown method are answered', async () => {
-  await harness.app.listen({ host: '127.0.0.1', port: 0 });
-  const { port } = harness.app.server.address() as AddressInfo;
-  const exchange = (text: string) =>
-    new Promise<string>((resolve, reject) => {
-      let answer = '';
-      const socket = connect(port, '127.0.0.1', () => socket.write(text));
-      socket
-        .on('data', (bytes) => (answer += bytes))
-        .on('end', () => resolve(answer))
-        .on('error', reject);
-    });
   assert.match(await exchange('nonsense\r\n\r\n'), /^HTTP\/1.1 400 .*problem\+json/s);
-  const request = (line: string) =>
-    exchange(
-      `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own.key}\r\n` +
-        'Connection: close\r\n\r\n',
-    );
   assert.match(
-    await request('GET http://elsewhere/api/organizations/?limit=1&offset=1'),
+    await exchange(asking('GET http://elsewhere/api/organizations/?limit=1&offset=1')),
     /^HTTP\/1.1 200 [\s\S]*"previous":"http:\/\/127.0.0.1:8000\/api\/organizations\/\?limit=1&offset=0"/,
   );
-  assert.match(await request('PROPFIND /api/organizations/'), /^HTTP\/1.1 40[45] /);
+  for (const method of ['PROPFIND', 'TRACE'])
+    assert.match(
+      await exchange(asking(`${method} ${list}`)),
+      /^HTTP\/1.1 405 [\s\S]*\r\nallow: GET, HEAD, POST, OPTIONS\r\n/i,
+    );
+});
+
+test('who sends a body that is far too long can read the answer, and go on', async () => {
+  const body = Buffer.alloc(8 * 1024 * 1024, ' ');
+  const chunked = `Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n`;
+  for (const [before, after] of [
+    [`Content-Length: ${body.length}\r\n\r\n`, ''],
+    [chunked, '\r\n0\r\n\r\n'],
+  ] as const) {
+    const [head, next] = [headOf(`POST ${list}`) + before, after + asking(`GET ${list}`)];
+    assert.match(
+      await exchange(Buffer.concat([Buffer.from(head), body, Buffer.from(next)])),
+      /^HTTP\/1.1 413 [\s\S]*request_too_large[\s\S]*HTTP\/1.1 200 /,
+    );
+  }
 });

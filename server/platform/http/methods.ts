@@ -60,8 +60,7 @@ export function findLacking(app: FastifyInstance): void {
   const pathAt = (url: string) => paths.find('GET', url)?.store as Path | undefined;
   app.decorateRequest('completed');
   app.addHook('onRequest', (request, _reply, done) => {
-    if (all_methods.includes(request.method as HTTPMethod))
-      request.completed = completedOf(request, pathAt);
+    request.completed = completedOf(request, pathAt);
     done();
   });
 }

@@ -139,6 +139,12 @@ function observe(app: FastifyInstance, context: HttpContext): void {
     if (isDraining(app)) reply.header('connection', 'close');
     done();
   });
+  // The rest of a body that is too long is dropped as it comes, like that of other refusals. The
+  // framework would close the connection: who is still sending would never see the answer.
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (reply.statusCode === 413 && !isDraining(app)) reply.removeHeader('connection');
+    done(null, payload);
+  });
   app.addHook('onResponse', (request, reply, done) => {
     // Only a request that was counted can be given back.
     if (reply.statusCode === 304 && request.caller !== undefined)
