@@ -87,14 +87,13 @@ test('under an organization a new export goes to team_id or the oldest project',
     assert.equal(refused.status, 400, refused.text);
     assert.equal(refused.body.attr, 'team_id');
   }
-  const inProject = await home.ask('POST', projectBase(home), {
-    ...noop_export,
-    team_id: other.project.id,
-  });
-  assert.equal(inProject.body.team_id, home.project.id);
+  for (const team_id of [other.project.id, 'x', null]) {
+    const inProject = await home.ask('POST', projectBase(home), { ...noop_export, team_id });
+    assert.equal(inProject.body.team_id, home.project.id, inProject.text);
+  }
   const listed = await home.ask('GET', organizationBase(home));
-  assert.equal(listed.body.count, 3);
-  assert.equal((await home.ask('GET', projectBase(home))).body.count, 2);
+  assert.equal(listed.body.count, 5);
+  assert.equal((await home.ask('GET', projectBase(home))).body.count, 4);
 });
 
 test('PATCH changes what is sent, keeps the rest and is idempotent', async () => {

@@ -36,8 +36,8 @@ export async function claimDomain(
     reason: firstReason(domain),
     created_at: deps.clock.now(),
   });
-  if (id === undefined) throw heldByAnother();
-  return id;
+  // Somebody was faster, perhaps the organization itself: the claim is there to be seen now.
+  return id ?? claimDomain(tx, deps, organization_id, domain, afterwards);
 }
 
 async function replace(

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
+import { insertDomain } from './store.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
@@ -122,6 +124,25 @@ test('a name is claimed once over the server, however it is written', async () =
       assert.match(answer.body.detail, words);
     }
   }
+});
+
+test('who claims a name twice at once is told that they have it', async () => {
+  const home = await harness.newOrganization();
+  const { db, clock } = harness.deps;
+  const domain = freshName();
+  const { second } = await db.transaction(async (tx) => {
+    const { id: organization_id } = home.organization;
+    await insertDomain(tx, { organization_id, domain, reason: '', created_at: clock.now() });
+    const asked = claim(home, { domain });
+    await eventually('the second claim waits for the first', async () =>
+      Boolean(
+        await db.row(sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+          AND datname = current_database() AND query LIKE '%INSERT INTO domains%'`),
+      ),
+    );
+    return { second: asked };
+  });
+  assert.match((await second).body.detail, /The organization has this domain already/);
 });
 
 test('read-only fields are ignored, the name among them once it is created', async () => {

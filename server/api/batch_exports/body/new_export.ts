@@ -3,7 +3,7 @@ import type { Engine } from '../../../engine/engine.ts';
 import { isFields } from '../../../platform/fields.ts';
 import { invalid, notFound } from '../../../platform/http/errors.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
-import { NewBatchExport } from '../schema.ts';
+import { BatchExportReplacement, NewBatchExport } from '../schema.ts';
 import { findTargetProject } from '../store.ts';
 import { checkedInput } from './input.ts';
 import type { Sink } from './input.ts';
@@ -36,7 +36,8 @@ export async function checkNewExport(
   const missing = team_id === undefined ? noProject(place, wanted) : undefined;
   const { fields, sink } = checkedInput({
     rules: engine,
-    schema: NewBatchExport,
+    // A project of the path is the project, whatever the body says.
+    schema: place.team_id === undefined ? NewBatchExport : BatchExportReplacement,
     raw,
     how: 'replace',
     query,
