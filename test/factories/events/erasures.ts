@@ -9,8 +9,12 @@ import type { DeliveringHarness } from '../batch_exports/delivering_harness.ts';
 
 /** What tests of erasures ask a harness for; what is exported needs one that delivers. */
 export function erasing(opened: () => Pick<DeliveringHarness, 'harness'>) {
+  // Not what the organization asks with: a server that was restored has it too.
   const ask = (home: TestOrganization, method: string, path: string, body?: object) =>
-    home.ask(method, `/api/projects/${home.project.id}/${path}`, body);
+    opened().harness.request(method, `/api/projects/${home.project.id}/${path}`, {
+      key: home.key,
+      ...(body === undefined ? {} : { body }),
+    });
   const send = async (home: TestOrganization, events: object[]) =>
     (await ask(home, 'POST', 'events/', { events })).body;
 
