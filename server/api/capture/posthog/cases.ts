@@ -69,63 +69,6 @@ export const posthog_cases: readonly ProtocolCase[] = [
     wanted: [{ event: 'seen', distinct_id: '7', timestamp: '2026-11-22 12:00:00.000000' }],
   },
   {
-    says: 'a clock that is two hours late is mended, unless the event says that it is right',
-    path: '/i/v0/e/',
-    body: {
-      api_key: key,
-      batch: [
-        { event: 'a', distinct_id: 'x', timestamp: '2026-11-22T09:59:59Z' },
-        {
-          event: 'b',
-          distinct_id: 'x',
-          timestamp: '2026-11-22T09:59:59Z',
-          properties: { $ignore_sent_at: true },
-        },
-      ],
-      sent_at: '2026-11-22T10:00:00Z',
-    },
-    wanted: [
-      {
-        event: 'a',
-        distinct_id: 'x',
-        timestamp: '2026-11-22 11:59:59.000000',
-        warnings: ['clock_skew_mended'],
-      },
-      { event: 'b', distinct_id: 'x', timestamp: '2026-11-22 09:59:59.000000', warnings: [] },
-    ],
-  },
-  {
-    says: 'times that cannot be are put to now, a future one of a time zone is not',
-    path: '/capture/',
-    body: {
-      api_key: key,
-      batch: [
-        { event: 'a', distinct_id: 'x', timestamp: 'yesterday' },
-        { event: 'b', distinct_id: 'x', timestamp: '2026-11-23T11:00:01Z' },
-        { event: 'c', distinct_id: 'x', timestamp: '2026-11-23T10:59:59Z' },
-        { event: 'd', distinct_id: 'x', timestamp: '2026-11-22T10:00:00' },
-        { event: 'e', distinct_id: 'x', timestamp: '1066-10-14T09:00:00Z' },
-      ],
-    },
-    wanted: [
-      {
-        event: 'a',
-        distinct_id: 'x',
-        timestamp: '2026-11-22 12:00:00.000000',
-        warnings: ['timestamp_ignored'],
-      },
-      {
-        event: 'b',
-        distinct_id: 'x',
-        timestamp: '2026-11-22 12:00:00.000000',
-        warnings: ['timestamp_clamped'],
-      },
-      { event: 'c', distinct_id: 'x', timestamp: '2026-11-23 10:59:59.000000', warnings: [] },
-      { event: 'd', distinct_id: 'x', timestamp: '2026-11-22 10:00:00.000000', warnings: [] },
-      { event: 'e', distinct_id: 'x', warnings: ['timestamp_ignored'] },
-    ],
-  },
-  {
     says: 'identify, alias and groups are events; what is set stands beside and within',
     path: '/e/',
     body: {

@@ -5,6 +5,7 @@ import { jsonAnswer, pixelAnswer } from '../answers.ts';
 import type { Draft } from '../draft.ts';
 import { shownKeys } from '../keys.ts';
 import type { Decoded, Protocol, Sent } from '../protocol.ts';
+import { readNumber } from '../read/times.ts';
 import { posthogSettings } from './settings.ts';
 import { decodeResults, resultsAnswer, resultsRefusal } from './results.ts';
 
@@ -88,7 +89,7 @@ function draftOf(value: unknown, sent: Sent): Draft {
       properties['distinct_id'] ??
       properties['$distinct_id'],
     uuid: event['uuid'],
-    at: event['timestamp'],
+    at: event['timestamp'] ?? ownTime(event, properties, sent),
     offset_ms: event['offset'],
     is_at_right: properties['$ignore_sent_at'] === true,
     properties: event['properties'],
@@ -96,4 +97,15 @@ function draftOf(value: unknown, sent: Sent): Draft {
     set_once: event['$set_once'],
     unset: event['$unset'],
   };
+}
+
+/**
+ * When an event happened by the clock of its sender, where it says how long ago that was: clients
+ * count this once, and say the same when they send again, minutes later. Undefined where nothing
+ * tells what that clock is worth, or where the page gave the event another time.
+ */
+function ownTime(event: JsonObject, properties: JsonObject, sent: Sent): number | undefined {
+  const isMoved = properties['$event_time_override_provided'] === true;
+  if (event['offset'] === undefined || isMoved || sent.query['_'] === undefined) return undefined;
+  return readNumber(properties['$time']);
 }
