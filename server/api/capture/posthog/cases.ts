@@ -6,7 +6,7 @@ const uuid = '0190163d-8694-739b-aea5-966c26f8ad91';
 /** What PostHog's clients send, and the events that are stored of it. */
 export const posthog_cases: readonly ProtocolCase[] = [
   {
-    says: 'a batch of posthog-node',
+    says: 'a batch of libraries for servers',
     path: '/batch/',
     body: {
       api_key: key,
@@ -20,6 +20,14 @@ export const posthog_cases: readonly ProtocolCase[] = [
           type: 'capture',
           library: 'posthog-node',
         },
+        // posthog-ruby names its events so.
+        {
+          event: 'sold',
+          distinct_id: 'ada',
+          properties: { $lib: 'posthog-ruby' },
+          library: 'posthog-ruby',
+          messageId: '0190163d-8694-739b-aea5-966c26f8ad92',
+        },
       ],
       sent_at: '2026-11-22T11:59:59.500Z',
     },
@@ -30,6 +38,12 @@ export const posthog_cases: readonly ProtocolCase[] = [
         uuid,
         timestamp: '2026-11-22 11:59:59.123456',
         properties: { $lib: 'posthog-node', amount: 1 },
+        warnings: [],
+      },
+      {
+        event: 'sold',
+        distinct_id: 'ada',
+        uuid: '0190163d-8694-739b-aea5-966c26f8ad92',
         warnings: [],
       },
     ],

@@ -89,6 +89,8 @@ function draftOf(value: unknown, sent: Sent): Draft {
       properties['distinct_id'] ??
       properties['$distinct_id'],
     uuid: event['uuid'],
+    // Of posthog-ruby, which has no other.
+    message_id: event['messageId'],
     at: event['timestamp'] ?? ownTime(event, properties, sent),
     offset_ms: event['offset'],
     is_at_right: properties['$ignore_sent_at'] === true,
