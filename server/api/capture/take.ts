@@ -121,8 +121,11 @@ function judge(message: OpenedMessage, traffic: Traffic): JudgedMessage {
     const wanted: ReadEvent[] = [];
     for (const one of some) {
       const { read, warnings: reasons, uuid, is_dropped } = one;
-      verdicts.push({ uuid, is_refused: read.event === undefined, warnings: reasons });
       for (const reason of reasons) count(one, reason);
+      // Whoever sent what the project drops is answered as if it were stored.
+      const told = is_dropped === true ? [] : reasons;
+      const is_refused = is_dropped !== true && read.event === undefined;
+      verdicts.push({ uuid, is_refused, warnings: told });
       if (is_dropped !== true) wanted.push(read);
     }
     return wanted;

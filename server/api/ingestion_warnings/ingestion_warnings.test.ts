@@ -129,6 +129,13 @@ test('robots and internal addresses: kept, marked or dropped as the project want
     internal_addresses: ['127.0.0.1'],
   });
   assert.equal((await send(home, batch('dropped'), robot)).status, 200);
+  // As if they were stored, also where each event is told of.
+  const uuid = crypto.randomUUID();
+  const told = await harness.request('POST', '/i/v1/analytics/events/', {
+    body: { batch: [{ event: 'dropped', distinct_id: 'd', uuid }] },
+    headers: { ...robot, 'x-write-key': home.project.api_token },
+  });
+  assert.deepEqual(told.body, { results: { [uuid]: { result: 'ok' } } });
   const long = Array.from({ length: 200 }, () => ({
     event: 'long',
     distinct_id: 'd',
@@ -146,7 +153,7 @@ test('robots and internal addresses: kept, marked or dropped as the project want
       .sort(),
     ['kept false false 1', 'long false true 200', 'marked true false 1', 'other false false 1'],
   );
-  assert.deepEqual(await reasonsOf(home), { robot_dropped: 1 });
+  assert.deepEqual(await reasonsOf(home), { robot_dropped: 2 });
   for (const wrong of ['10.0.0.0/33', '1', 'office', '::/x', '10.0.0.1/8/8']) {
     const answer = await change({ internal_addresses: [wrong] });
     assert.deepEqual([answer.status, answer.body.attr], [400, 'internal_addresses'], wrong);
