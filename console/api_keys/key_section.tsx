@@ -104,14 +104,14 @@ function CreateKey({ created }: Creating) {
       {known.length > 0 && (
         <ChoicesField
           name="scoped_organizations"
-          label="Where it works: everywhere, or only in these organizations"
+          label="Only in these organizations (none: in all of yours)"
           options={known.map(({ id, name }) => ({ value: id, label: name }))}
         />
       )}
       {projects.length > 0 && (
         <ChoicesField
           name="scoped_teams"
-          label="And there everywhere, or only in these projects and nothing beside them"
+          label="Only in these projects, and nothing beside them (none: in all)"
           options={projects}
         />
       )}

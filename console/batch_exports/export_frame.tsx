@@ -10,6 +10,7 @@ import { Page } from '../page/page.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { by_dates } from './backfills/by_dates.ts';
+import { intervals } from './form/draft.ts';
 import { ExportContext, exportPath } from './export_context.ts';
 import { oneExport } from './one_export.ts';
 import { useWhenChanged } from './following.ts';
@@ -150,7 +151,8 @@ function Standing({ row }: { row: BatchExport }) {
     <p className="standing">
       <span>{health === undefined ? '…' : <Health row={health} />}</span>
       <span className="muted">
-        {custom_query === null ? model : 'a query'} to {destination.type}, {interval}
+        {custom_query === null ? model : 'a query'} to {destination.type},{' '}
+        {intervals[interval].toLowerCase()}
       </span>
       {next_run !== null && (
         <span className="muted">

@@ -4,6 +4,7 @@ import type { DestinationType } from '../../server/api/destinations/schema.ts';
 import {
   choicesOf,
   configToSend,
+  hintOf,
   isShown,
   kindOf,
   leadsElsewhere,
@@ -140,4 +141,22 @@ test('a text that may be empty has to be sent and need not be filled in', () => 
     [true, false, true, false],
   );
   assert.equal(configToSend(type, {}, undefined)['prefix'], '');
+});
+
+test('what is said of a key has the words of a form, which has no null', () => {
+  const nullable = { type: ['string', 'null'] };
+  const hint = (description: string, more: KeySchema = {}) =>
+    hintOf({ ...nullable, description, ...more });
+  const choice = { enum: ['gzip', null] };
+  assert.equal(hint('An address. Null or empty: AWS.'), 'An address. Empty: AWS.');
+  assert.equal(hint('So many. Null: all.'), 'So many. Empty: all.');
+  assert.equal(
+    hint("At rest. Null: the bucket's own rule.", choice),
+    "At rest. None: the bucket's own rule.",
+  );
+  assert.equal(hint('Of the file. Null: none.', choice), 'Of the file.');
+  assert.equal(
+    hint('Names; none or null: every event.', { type: ['array', 'null'] }),
+    'Names; none: every event. One a line.',
+  );
 });

@@ -85,6 +85,16 @@ export function valueOf(schema: KeySchema, typed: string | boolean): unknown {
   return kind === 'number' && /^-?\d+$/.test(typed.trim()) ? Number(typed) : typed;
 }
 
+/** What is said of a key in a form, which has no null: there a field is empty, or None is chosen. */
+export function hintOf(schema: KeySchema): string {
+  const kind = kindOf(schema);
+  const said = (schema.description ?? '')
+    .replace(' Null: none.', '')
+    .replace('none or null:', 'none:')
+    .replace(/Null( or empty)?:/, kind === 'choice' ? 'None:' : 'Empty:');
+  return kind === 'list' ? `${said} One a line.`.trim() : said;
+}
+
 /**
  * What is said of a secret. Where one is stored an empty field keeps it, whatever it means of a new
  * destination.

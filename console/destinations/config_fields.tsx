@@ -5,6 +5,7 @@ import { Coded } from '../page/coded.tsx';
 import {
   choicesOf,
   fieldValue,
+  hintOf,
   isRequired,
   isShown,
   keysOf,
@@ -60,12 +61,11 @@ function Field(given: OneField) {
   if (schema.writeOnly === true) return <SecretField {...given} attr={attr} error={error} />;
   const value = fieldValue(name, schema, typed, stored);
   const kind = kindOf(schema);
-  const hint = [schema.description, kind === 'list' && 'One a line.'].filter(Boolean).join(' ');
   const common = {
     name: attr,
     label,
     error,
-    description: <Coded text={hint} />,
+    description: <Coded text={hintOf(schema)} />,
     required: mustBeFilled(type, name),
     withAsterisk: mustBeFilled(type, name),
   };

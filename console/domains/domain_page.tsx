@@ -46,13 +46,13 @@ export function DomainPage() {
               <Section title="2. Let it be looked up">
                 <Proof {...given} />
               </Section>
-              <Section title="3. Tell of your identity provider">
+              <Section title="3. Enter your identity provider">
                 <Mark is_done={domain.has_saml} />
                 <OnlyFor organization_id={organization_id} shows>
                   <ProviderForm {...given} />
                 </OnlyFor>
               </Section>
-              <Section title="4. Try the sign-in out">
+              <Section title="4. Try the sign-in">
                 <OnlyFor organization_id={organization_id}>
                   <TestSignIn {...given} />
                 </OnlyFor>

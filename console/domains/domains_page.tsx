@@ -2,6 +2,7 @@ import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
+import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { pathOf } from '../http/reading.ts';
@@ -57,12 +58,13 @@ export function DomainsPage() {
 }
 
 function Row({ domain, organization_id }: { domain: DomainRow; organization_id: string }) {
-  const { id, verification, sso_enforcement, has_saml } = domain;
+  const { id, verification, sso_enforcement, has_saml, managed_by } = domain;
   const { word, tone } = proof_states[verification.state];
   const provider = sso_enforcement === 'saml' ? 'your provider' : sso_enforcement;
   return (
     <Table.Tr>
       <Table.Th scope="row">
+        <ManagedMark by={managed_by} />
         <Link
           to="/organizations/$organization_id/domains/$domain_id"
           params={{ organization_id, domain_id: id }}

@@ -75,7 +75,7 @@ function emptyAsNull(values: Values): Record<string, unknown> {
 /** What is left to do before people can sign in through the provider; undefined: nothing. */
 function missingBefore({ is_verified, has_saml }: DomainRow): string | undefined {
   if (!is_verified) return has_saml ? 'the domain is verified' : 'the steps above are done';
-  return has_saml ? undefined : 'the provider is told of';
+  return has_saml ? undefined : 'the provider is saved in step 3';
 }
 
 /** A sign-in through the provider that signs nobody in, and shows what the provider says. */
@@ -118,7 +118,7 @@ export function RulesForm({ domain, organization_id }: Given) {
     <>
       {!is_verified && <p className="muted">These can be set once the domain is verified.</p>}
       {is_verified && !has_saml && (
-        <p className="muted">Your own provider can be chosen once it is told of.</p>
+        <p className="muted">Your own provider can be chosen once it is saved in step 3.</p>
       )}
       {is_early ? <LookOnlyContext value>{form}</LookOnlyContext> : form}
     </>

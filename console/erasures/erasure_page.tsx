@@ -169,8 +169,8 @@ function Certificate({ erasure }: { erasure: ErasureRow }) {
   return (
     <>
       <p>
-        What was erased, and whom it was about in no way. The signature (Ed25519) is over exactly
-        this text.
+        It says what was erased, and nothing of whom it was about. The signature (Ed25519) is over
+        exactly this text.
       </p>
       <Command text={certificate ?? ''} what="the certificate" />
       <p>Signature</p>

@@ -116,7 +116,7 @@ test(
     await page.keyboard.press('Escape');
     await answer();
     await page.waitForURL(/\/erasures\/[0-9a-f-]{36}$/);
-    await page.getByText('Events that a filter fits, asked for').waitFor();
+    await page.getByText('Events that fit a filter, asked for').waitFor();
     const { body } = await ask(home, 'GET', `erasures/${page.url().split('/').at(-1)!}/`);
     assert.deepEqual(body.asked, { events: 1, instants: 2, properties: 2 });
   },

@@ -59,7 +59,7 @@ export function erasurePath(project_id: string, id?: string): string {
 
 /** What is erased, by number: whom is told nowhere. */
 export function askedInWords({ kind, asked }: Pick<ErasureRow, 'kind' | 'asked'>): string {
-  if (kind === 'events') return 'Events that a filter fits';
+  if (kind === 'events') return 'Events that fit a filter';
   return Object.entries(asked)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => counted(count, name === 'person_ids' ? 'person' : 'distinct id'))

@@ -28,8 +28,8 @@ export function ErasuresPage() {
     <Page title="Erasures" request={pathOf(list)}>
       <Section title="What leaves for good" is_wide>
         <p>
-          Persons, or events that a filter fits, leave the store and what was delivered, where that
-          can be rewritten. Each ends with a signed certificate.
+          Persons, or events that fit a filter, leave the store, and also what was delivered where
+          that can be rewritten. Each erasure ends with a signed certificate.
         </p>
         <Shown query={query}>
           {({ count, results }) => (

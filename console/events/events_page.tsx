@@ -105,7 +105,7 @@ function OneWay({
 
 function NewestEvents({ results }: Newest) {
   return (
-    <Section title="Stored last">
+    <Section title="Newest events">
       <Table className="cards">
         <Table.Thead>
           <Table.Tr>

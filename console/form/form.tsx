@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useContext, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { ReactNode, SyntheticEvent } from 'react';
 import type { Problem } from '../http/problem.ts';
+import { hasNoFocus } from '../page/focus.ts';
 import { Sentence } from '../page/sentence.tsx';
 import { FormContext, LookOnlyContext } from './context.ts';
 import { faultOf, unchangedOf } from './faults.ts';
@@ -75,10 +76,10 @@ function OpenForm<Answer>(given: Given<Answer>) {
       if (given.clears === true) form.current?.reset();
     },
   });
-  const { is_busy } = sending;
   const problem = given.later === undefined ? sending.problem : (given.later ?? undefined);
   const { context, whole, whole_id, typed } = useShownFaults(problem, form, kept);
-  const { submit, question, answer } = useConfirmed(given, form, sending);
+  const { submit, question, answer, is_confirming } = useConfirmed(given, form, sending);
+  const is_busy = sending.is_busy || is_confirming;
   const { turn, discard } = useDiscard(given, kept, sending.forgive, form);
   return (
     <FormContext value={context}>
@@ -97,7 +98,7 @@ function OpenForm<Answer>(given: Given<Answer>) {
       >
         {children}
         {part !== null && (kept.is_restored || problem?.status === 412) && (
-          <Typed lost={kept.lost} discard={discard} />
+          <Typed lost={kept.lost} is_old={problem?.status === 412} discard={discard} />
         )}
         <p role="alert" id={whole_id} tabIndex={-1} className="fault">
           <Sentence text={whole} />
@@ -119,11 +120,22 @@ function OpenForm<Answer>(given: Given<Answer>) {
 
 const none: ReadonlySet<string> = new Set();
 
+const typed_before = 'This is what you typed before.';
+
 /** Says that the form holds what was typed before, and offers to begin again. */
-function Typed({ lost, discard }: { lost: readonly string[]; discard: () => void }) {
+function Typed({
+  lost,
+  is_old,
+  discard,
+}: {
+  lost: readonly string[];
+  /** Whether what is stored is another by now. */
+  is_old: boolean;
+  discard: () => void;
+}) {
   return (
     <p className="muted">
-      This is what you typed before.{' '}
+      {is_old ? 'This is what you typed. To see what is stored by now:' : typed_before}{' '}
       {lost.length > 0 && 'Secrets and files are not kept: the fields say which to enter again. '}
       <Button size="compact-sm" variant="subtle" onClick={discard}>
         Discard what was typed
@@ -150,20 +162,33 @@ function useConfirmed<Answer>(
   { send, is_busy }: { send: (values: Values) => void; is_busy: boolean },
 ) {
   const [asked, setAsked] = useState<{ question: Question; values: Values }>();
+  const [is_confirming, setConfirming] = useState(false);
+  const was_confirming = useRef(false);
+  useEffect(() => {
+    // The browser took the focus from the button while it could not be pressed.
+    if (was_confirming.current && !is_confirming && hasNoFocus())
+      form.current?.querySelector<HTMLElement>('[type=submit]')?.focus();
+    was_confirming.current = is_confirming;
+  }, [is_confirming, form]);
   const sendConfirmed = async () => {
-    if (form.current === null || is_busy) return;
+    if (form.current === null || is_busy || is_confirming) return;
     const half = halfTyped(form.current);
     if (half !== undefined) {
       half.reportValidity();
       return;
     }
     const values = readValues(form.current);
-    if (confirm !== undefined && !(await confirm(values))) return;
+    if (confirm !== undefined) {
+      setConfirming(true);
+      const is_meant = await Promise.resolve(confirm(values)).finally(() => setConfirming(false));
+      if (!is_meant) return;
+    }
     const question = asks?.(values);
     if (question === undefined) send(values);
     else setAsked({ question, values });
   };
   return {
+    is_confirming,
     submit: (event: SyntheticEvent) => {
       event.preventDefault();
       void sendConfirmed();

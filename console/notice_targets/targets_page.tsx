@@ -4,6 +4,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Static } from 'typebox';
 import type { NewNoticeTarget, NoticeTargetRow } from '../../server/api/notice_targets/schema.ts';
+import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { ChoicesField, SecretField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { pathOf } from '../http/reading.ts';
@@ -74,6 +75,7 @@ function Row({ target, project_id }: { target: NoticeTargetRow; project_id: stri
   return (
     <Table.Tr>
       <Table.Th scope="row">
+        <ManagedMark by={target.managed_by} />
         <Link to="/projects/$project_id/notices/$target_id" params={{ project_id, target_id: id }}>
           {whereOf(target)}
         </Link>

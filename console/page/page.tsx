@@ -25,7 +25,9 @@ export function Page({
   return (
     <>
       <header className="page_head">
-        <h1>{title}</h1>
+        <h1>
+          <bdi>{title}</bdi>
+        </h1>
         <div className="page_actions">
           {actions}
           {request !== undefined && <AsCurl path={request} />}

@@ -133,7 +133,7 @@ function CommonFields({ config }: { config: PluginConfigRow | undefined }) {
       <BoxField
         name="enabled"
         label="Switched on"
-        hint="Events that come in from then on are its."
+        hint="It gets the events that come in from then on."
         is_on={config?.enabled ?? false}
       />
     </>

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
+import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { pathOf } from '../http/reading.ts';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
@@ -132,7 +133,7 @@ function Which({ organization_id, collection }: Given) {
 }
 
 function Row({
-  plugin: { id, name, description, tag, latest_tag },
+  plugin: { id, name, description, tag, latest_tag, managed_by },
   place,
   config,
 }: {
@@ -143,6 +144,7 @@ function Row({
   return (
     <Table.Tr>
       <Table.Th scope="row">
+        <ManagedMark by={managed_by} />
         <Link
           to="/projects/$project_id/plugins/$collection/$plugin_id"
           params={{ ...place, plugin_id: String(id) }}
@@ -171,6 +173,7 @@ function ConfigState({ config }: { config: PluginConfigRow | undefined }) {
   if (config.error !== null) return <span className="bad">{config.error.message}</span>;
   return (
     <>
+      <ManagedMark by={config.managed_by} />
       {config.enabled ? <span className="good">On</span> : <span className="warn">Off</span>}
       {config.order > 0 && <span className="muted">, order {config.order}</span>}
     </>

@@ -74,7 +74,7 @@ function Versions({ plugin, place, config_id }: Given) {
         </Look>
       )}
       <Seldom summary="Go back to the code before">
-        <p>A second way back goes forward again.</p>
+        <p>Going back twice leads to the present code again.</p>
         <Look {...common} way="rollback" button="Show what going back changes" />
       </Seldom>
     </>

@@ -101,7 +101,7 @@ function Fields({
         <TextField
           name="retention_days"
           label="Days"
-          hint="So many days at least, from when they were taken in; not for those kept for ever."
+          hint="Counted from when they were taken in. Of no meaning with “For ever”."
           value={String(project.retention_days)}
           inputMode="numeric"
           autoComplete="off"

@@ -105,8 +105,8 @@ function ChangeTraffic({ project }: { project: ProjectRow }) {
       button="Save"
     >
       <p>
-        What SDKs send from known robots and from your own addresses. Marked events have $is_robot
-        or $is_internal; dropped ones are counted on the page of events.
+        For what SDKs send from known robots, and from your own addresses. Marked events get the
+        property $is_robot or $is_internal; dropped ones are counted on the page “Events”.
       </p>
       <ChoiceField
         name="robot_events"

@@ -15,8 +15,12 @@ export function ProjectSwitcher({ project_id }: { project_id: string | undefined
       <Menu.Target>
         <UnstyledButton className="place switcher">
           <span>
-            <span className="muted">{home?.name ?? 'Organization'}</span>
-            <span>{project?.name ?? 'Choose a project'}</span>
+            <bdi className="muted" title={home?.name}>
+              {home?.name ?? 'Organization'}
+            </bdi>
+            <bdi title={project?.name}>
+              {project?.name ?? (data === undefined ? '…' : 'Choose a project')}
+            </bdi>
           </span>
           <IconSelector size={16} aria-hidden />
         </UnstyledButton>
@@ -24,7 +28,9 @@ export function ProjectSwitcher({ project_id }: { project_id: string | undefined
       <Menu.Dropdown mah={420} style={{ overflowY: 'auto' }}>
         {all.map(({ id, name, teams }) => (
           <div key={id} role="group" aria-label={name}>
-            <Menu.Label>{name}</Menu.Label>
+            <Menu.Label>
+              <bdi>{name}</bdi>
+            </Menu.Label>
             {teams.map((team) => (
               <Menu.Item
                 key={team.id}
@@ -34,7 +40,7 @@ export function ProjectSwitcher({ project_id }: { project_id: string | undefined
                   String(team.id) === project_id && <IconCheck size={14} aria-label="shown" />
                 }
               >
-                {team.name}
+                <bdi>{team.name}</bdi>
               </Menu.Item>
             ))}
           </div>

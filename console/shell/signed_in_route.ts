@@ -1,6 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router';
 import { Problem, isSignedOut } from '../http/problem.ts';
 import { loadedPage } from '../page/load_page.tsx';
+import { Opening } from './opening.tsx';
 import { account } from '../users/account.ts';
 import { root_route } from './root_route.ts';
 
@@ -17,5 +18,6 @@ export const signed_in_route = createRoute({
       throw error;
     }
   },
+  pendingComponent: Opening,
   component: loadedPage(() => import('./frame.tsx'), 'Frame'),
 });

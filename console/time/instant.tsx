@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'react';
 import { useNow } from './now.ts';
-import { distance, exactly, written } from './words.ts';
+import { dated, distance, exactly } from './words.ts';
 
 /** The zone in which instants are written: the project's, else UTC. */
 export const ZoneContext = createContext('UTC');
@@ -14,7 +14,7 @@ export function Instant({ at, is_exact = false }: { at: string; is_exact?: boole
   const words = distance(at, useNow());
   return (
     <time dateTime={at} title={`${exactly(at, zone)} (${words})`}>
-      {is_exact ? `${written(at, zone)} ${zone}` : words}
+      {is_exact ? dated(at, zone) : words}
     </time>
   );
 }

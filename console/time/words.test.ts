@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { distance, exactly, written } from './words.ts';
+import { dated, distance, exactly, written } from './words.ts';
 
 const now = Date.parse('2026-03-29T12:00:00Z');
 
@@ -24,4 +24,27 @@ test('an instant names its zone, and UTC beside another', () => {
     exactly('2026-01-31T23:30:00Z', 'Asia/Kolkata'),
     '2026-02-01 05:00 Asia/Kolkata, 2026-01-31 23:30 UTC',
   );
+});
+
+test('of an hour that a zone has twice it is said which one it is', () => {
+  const zone = 'Europe/Berlin';
+  for (const [at, told] of [
+    ['2026-10-24T23:30:00Z', '2026-10-25 01:30 Europe/Berlin'],
+    ['2026-10-25T00:30:00Z', '2026-10-25 02:30 Europe/Berlin (00:30 UTC)'],
+    ['2026-10-25T01:30:00Z', '2026-10-25 02:30 Europe/Berlin (01:30 UTC)'],
+    ['2026-10-25T02:00:00Z', '2026-10-25 03:00 Europe/Berlin'],
+    ['2026-03-29T01:00:00Z', '2026-03-29 03:00 Europe/Berlin'],
+  ] as const)
+    assert.equal(dated(at, zone), told);
+  assert.equal(dated('2026-10-25T00:30:00Z', 'UTC'), '2026-10-25 00:30 UTC');
+  // Half an hour there.
+  assert.match(dated('2026-04-04T14:45:00Z', 'Australia/Lord_Howe'), /01:45 .* \(14:45 UTC\)$/);
+});
+
+test('of a zone the clocks are made once: lists write thousands of instants', (context) => {
+  const zone = 'America/Santiago';
+  const made = context.mock.method(Intl, 'DateTimeFormat');
+  for (let hour = 0; hour < 24; hour += 1)
+    exactly(new Date(Date.UTC(2026, 3, 4, hour)).toISOString(), zone);
+  assert.ok(made.mock.callCount() <= 1);
 });

@@ -1,3 +1,5 @@
+import { isShownTwice, wallClock } from './zone.ts';
+
 const units = [
   ['year', 31_536_000],
   ['month', 2_592_000],
@@ -23,17 +25,17 @@ export function exactly(at: string, zone: string): string {
 
 /** The instant in the zone as `2026-01-31 12:00`. */
 export function written(at: string, zone: string): string {
-  const parts = new Intl.DateTimeFormat('en-GB', {
-    timeZone: zone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  }).formatToParts(Date.parse(at));
-  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
-  return `${part('year')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')}`;
+  const wall = new Date(wallClock(Date.parse(at), zone)).toISOString();
+  return `${wall.slice(0, 10)} ${wall.slice(11, 16)}`;
+}
+
+/**
+ * The instant in the zone, which it names: `2026-01-31 12:00 Europe/Berlin`. In an hour that the
+ * clocks of the zone show twice, UTC follows, which says which of the two it is.
+ */
+export function dated(at: string, zone: string): string {
+  const own = `${written(at, zone)} ${zone}`;
+  return isShownTwice(Date.parse(at), zone) ? `${own} (${written(at, 'UTC').slice(11)} UTC)` : own;
 }
 
 /** The instant in the zone to the second, as `2026-01-31 12:00:05`. */

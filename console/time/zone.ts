@@ -36,7 +36,20 @@ export function wallClock(at: number, zone: string): number {
  * clocks are moved past it as much later as they are moved.
  */
 export function instantOf(wall: number, zone: string): number {
-  const offsets = [wall - day_ms, wall + day_ms].map((at) => wallClock(at, zone) - at);
+  const offsets = offsetsAround(wall, zone);
   const first = wall - Math.max(...offsets);
   return wallClock(first, zone) === wall ? first : wall - Math.min(...offsets);
+}
+
+/** Whether the clocks of the zone show another instant as they show this one. */
+export function isShownTwice(at: number, zone: string): boolean {
+  const wall = wallClock(at, zone);
+  return offsetsAround(wall, zone).some(
+    (offset) => wall - offset !== at && wallClock(wall - offset, zone) === wall,
+  );
+}
+
+/** How far the clocks of the zone are before UTC a day earlier, and a day later. */
+function offsetsAround(wall: number, zone: string): number[] {
+  return [wall - day_ms, wall + day_ms].map((at) => wallClock(at, zone) - at);
 }

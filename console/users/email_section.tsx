@@ -50,7 +50,7 @@ function ChangeForm({ own }: { own: AccountRow }) {
   return (
     <Form
       path="/api/users/@me/email/"
-      done={() => done('Saved: see below your address.', account)}
+      done={() => done('Saved. What is left to do stands below.', account)}
       button="Change the address"
     >
       <TextField name="email" label="New e-mail address" type="email" autoComplete="email" />

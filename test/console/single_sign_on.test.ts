@@ -68,7 +68,7 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   resolver.set(name!, { records: [{ type: 'TXT', strings: [value!] }] });
   await page.getByRole('button', { name: 'Look it up now' }).click();
   await record.getByText('Done').waitFor();
-  await page.getByText('It can begin once the provider is told of.').waitFor();
+  await page.getByText('It can begin once the provider is saved in step 3.').waitFor();
   assert.equal(await page.locator('option[value=saml]').count(), 0);
 
   const { port } = provider.address() as AddressInfo;

@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import type { Answer, Harness, TestOrganization } from '../harness.ts';
 
 /** The configuration of an organization of its own, as a test asks for it. */
@@ -48,4 +49,17 @@ function answered(value: unknown, valueOf: (env: string) => string): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [name, answered(one, valueOf)]),
   );
+}
+
+/** Lets the configuration `warehouse` manage an export, as if it had been applied. */
+export async function manageByCode(
+  harness: Harness,
+  { organization, project }: TestOrganization,
+  export_id: string,
+): Promise<void> {
+  await harness.deps.db.run(sql`
+    INSERT INTO configuration_objects (organization_id, kind, object_id, parent_id, key, source,
+      fields, secrets, applied_at)
+    VALUES (${organization.id}::uuid, 'batch_export', ${export_id}, ${String(project.id)}, 'main',
+      'warehouse', '{}', '{}', now())`);
 }

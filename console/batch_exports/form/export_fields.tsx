@@ -155,7 +155,10 @@ function WhenFields({ draft, change }: Given) {
       <Text
         name="freshness_seconds"
         label="Late after (seconds)"
-        hint="How old the newest delivered interval may be. Empty: two intervals and ten minutes."
+        hint={
+          'How old the newest delivered interval may be. Empty: two intervals, the time to ' +
+          'settle, and ten minutes.'
+        }
         value={draft.freshness_seconds}
         set={(freshness_seconds) => change({ freshness_seconds })}
       />

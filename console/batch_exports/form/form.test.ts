@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { goTo } from '../../../test/console/go_to.ts';
-import { checkEverywhere } from '../../../test/console/visitor.ts';
+import { checkEverywhere, untilInPage } from '../../../test/console/visitor.ts';
 import type { Visitor } from '../../../test/console/visitor.ts';
 import { is_deep } from '../../../test/depth.ts';
 import {
@@ -191,7 +191,8 @@ test(
     const edit = `/projects/${home.project.id}/exports/${created.id}/edit`;
     await goTo(page, edit);
     await fill(page, 'Name', 'Renamed');
-    await button(page, 'Save the changes').click();
+    // Who presses twice while it is still asked what the change means changes it once.
+    await button(page, 'Save the changes').dblclick();
     await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
     assert.deepEqual(
       sent.map((text) => JSON.parse(text) as unknown),
@@ -223,6 +224,7 @@ test(
     await checkEverywhere(page, 'edit_export_anew');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
+    await untilInPage(page, "document.activeElement.type === 'submit'");
     assert.equal((await stored(created.id)).body.destination.config.host, 'one.example.com');
     await button(page, 'Save the changes').click();
     await button(page, 'Save and start anew').click();

@@ -16,7 +16,7 @@ export function Health({ row }: { row: ExportOverview }) {
         </span>
       )}
       {why !== undefined && (
-        <span className="export_why muted">
+        <span className="export_why muted" title={why}>
           <Sentence text={why} />
         </span>
       )}

@@ -8,6 +8,7 @@ import { goTo } from '../../../test/console/go_to.ts';
 import { checkEverywhere } from '../../../test/console/visitor.ts';
 import type { Visitor } from '../../../test/console/visitor.ts';
 import { completed, endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
+import { manageByCode } from '../../../test/factories/configurations.ts';
 import { newPerson, password } from '../../../test/factories/people/people.ts';
 import { workBulkActions } from '../../../server/api/batch_exports/bulk_actions/work.ts';
 import { openConsole } from '../../../test/console/open_console.ts';
@@ -60,16 +61,21 @@ test('the list says how each export stands, and follows what changes', { skip },
   await visitor.page.getByText('No exports yet.').waitFor();
   await checkEverywhere(visitor.page, 'exports_empty');
 
-  const { home, page, list } = await newList('Health');
+  const long_name = 'Health '.padEnd(100, 'long');
+  const { home, page, list } = await newList(long_name);
   const id = await create(home, `Events ${hostile}`);
   const second = await create(home, 'Second');
   for (const rows of [90, 120, 40, 130]) await endedRun(world.harness, second, completed, { rows });
   await endedRun(world.harness, second, { ...failed, message: hostile });
   // It asked the destination for nothing, so whether that works is as unknown as before.
   await endedRun(world.harness, second, completed, { rows: 0 });
+  await manageByCode(world.harness, home, id);
   await goTo(page, list);
   const row = page.getByRole('row').filter({ hasText: `Events ${hostile}` });
-  assert.match((await row.textContent())!, /Waiting for its first run.*events.*File.*hour/);
+  assert.match((await row.textContent())!, /Waiting for its first run.*events.*File.*Every hour/);
+  const managed = { name: 'Managed by the configuration warehouse' };
+  await row.getByRole('img', managed).waitFor();
+  assert.equal(await page.getByRole('img', managed).count(), 1);
   const failing = page.getByRole('row').filter({ hasText: 'Second' });
   assert.ok((await failing.textContent())!.includes(`Failing, now${hostile}`));
   await failing
@@ -84,10 +90,14 @@ test('the list says how each export stands, and follows what changes', { skip },
   assert.equal((await world.harness.request('POST', path, { key: home.key })).status, 200);
   await page.reload();
   await row.getByText('Paused').waitFor();
+  // A long name takes one line of the navigation, and pointing at it shows the whole.
+  const switcher = await page.getByTitle(long_name).boundingBox();
+  assert.ok(switcher!.height < 30, String(switcher!.height));
 
   // The export's own page says the same.
   await failing.getByRole('link').click();
   await page.locator('.standing').getByText(/^<img/).waitFor();
+  await page.locator('.standing').getByText('events to File, every hour').waitFor();
   assert.ok((await page.locator('.standing').textContent())!.startsWith(`Failing, now${hostile}`));
   await checkEverywhere(page, 'export_failing');
 });

@@ -4,7 +4,9 @@ import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
+import { ManagedMark } from '../../configuration/managed_mark.tsx';
 import { Instant } from '../../time/instant.tsx';
+import { intervals } from '../form/draft.ts';
 import { Health } from './health.tsx';
 import { overviewPage, page_size } from './overview.ts';
 import type { ListSearch } from './overview.ts';
@@ -123,6 +125,7 @@ function Row({
         />
       </span>
       <span role="rowheader" aria-label={name} className="export_name" title={name}>
+        <ManagedMark by={row.managed_by} />
         <Link to="/projects/$project_id/exports/$export_id" params={params}>
           <bdi>{name}</bdi>
         </Link>
@@ -133,12 +136,12 @@ function Row({
       <span role="cell" className="export_wide">
         <Sparkline records={records} />
       </span>
-      <span role="cell">
+      <span role="cell" data-label="Next run">
         {next_run === null ? <span className="muted">none</span> : <Instant at={next_run.due_at} />}
       </span>
       <span role="cell">{model}</span>
       <span role="cell">{destination_type}</span>
-      <span role="cell">{interval}</span>
+      <span role="cell">{intervals[interval]}</span>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { Link } from '@tanstack/react-router';
-import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
 import { useExport } from '../export_context.ts';
 import { counted, inBytes } from '../quantities.ts';
@@ -75,7 +75,8 @@ export function RunList({
 
 const kinds = { scheduled: 'schedule', make_up: 'make up', backfill: 'backfill' } as const;
 
-function Row({ run }: { run: BatchExportRun }) {
+/** Drawn once for each answer about the run, however the window moves. */
+const Row = memo(function Row({ run }: { run: BatchExportRun }) {
   const { row } = useExport();
   const { word, tone } = run_states[run.status];
   const params = { project_id: String(row.team_id), export_id: row.id, run_id: run.id };
@@ -89,7 +90,7 @@ function Row({ run }: { run: BatchExportRun }) {
       <span role="cell" className="muted">
         {kinds[run.kind]}
       </span>
-      <span role="cell">
+      <span role="cell" title={run.latest_error ?? undefined}>
         <span className={tone}>{word}</span>
         {run.latest_error !== null && <span className="muted"> {run.latest_error}</span>}
       </span>
@@ -107,4 +108,4 @@ function Row({ run }: { run: BatchExportRun }) {
       </span>
     </>
   );
-}
+});

@@ -41,7 +41,7 @@ export function stepsOf(run: BatchExportRun): Step[] {
       name: 'Read',
       at: written_at,
       took: took(attempt?.read_ms),
-      told: 'While the source was waited for.',
+      told: 'How long it waited for the source.',
     },
     {
       name: 'Sent',

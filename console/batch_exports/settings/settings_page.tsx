@@ -12,6 +12,7 @@ import { TypedForm } from '../../form/typed_form.tsx';
 import { etagOf } from '../../http/reading.ts';
 import { Section, useDone } from '../../page/section.tsx';
 import { Sentence } from '../../page/sentence.tsx';
+import { intervals } from '../form/draft.ts';
 import { configFacts } from './config_facts.ts';
 import { inTime } from '../quantities.ts';
 import { Instant } from '../../time/instant.tsx';
@@ -48,7 +49,7 @@ function Facts({ row }: { row: BatchExport }) {
   const facts: [string, ReactNode][] = [
     ['Name', <bdi key="name">{row.name}</bdi>],
     ['Model', custom_query === null ? row.model : `a query over ${row.model}`],
-    ['Interval', row.interval],
+    ['Interval', intervals[row.interval]],
     ['Starts', start_at === null ? 'when it was created' : <Instant at={start_at} is_exact />],
     ['Ends', end_at === null ? 'never' : <Instant at={end_at} is_exact />],
     [

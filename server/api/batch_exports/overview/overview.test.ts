@@ -14,6 +14,7 @@ import {
   failed,
 } from '../../../../test/factories/batch_exports/ended_runs.ts';
 import { is_deep } from '../../../../test/depth.ts';
+import { manageByCode } from '../../../../test/factories/configurations.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
 import type { ExportOverview } from './schema.ts';
@@ -42,6 +43,7 @@ test('health in a word and a sentence, with freshness, next run and rows', async
     WHERE batch_export_id = ${ids['late']!}`);
   await harness.deps.db.run(sql`UPDATE batch_exports SET next_run_at = NULL
     WHERE id = ${ids['ended']!}`);
+  await manageByCode(harness, home, ids['good']!);
   const { results, counts, count } = await get(home, '?ordering=health');
   assert.equal(count, 6);
   assert.deepEqual(
@@ -69,6 +71,8 @@ test('health in a word and a sentence, with freshness, next run and rows', async
   const named = (name: string): ExportOverview =>
     results.find((one: ExportOverview) => one.name === name);
   assert.deepEqual(named('good').records, [3, 4, 5]);
+  assert.equal(named('good').managed_by?.source, 'warehouse');
+  assert.equal(named('bad').managed_by, null);
   assert.match(named('good').health.detail, /^Up to date\. The newest .* ended at 20/);
   const { next_run } = named('good');
   assert.equal(Date.parse(next_run!.due_at) - Date.parse(next_run!.data_interval_end), 15_000);

@@ -5,6 +5,7 @@ import { PageQuery, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { instant } from '../../../platform/http/schemas.ts';
 import { model_names } from '../../../engine/models/model.ts';
+import { ManagedBy } from '../../configuration/schema.ts';
 import { NextRun } from '../schema.ts';
 import { run_statuses } from '../runs/schema.ts';
 
@@ -137,6 +138,7 @@ export const ExportOverview = Type.Object(
     records: Type.Array(Type.Integer(), {
       description: 'Rows of the latest completed runs of the schedule, oldest first.',
     }),
+    managed_by: ManagedBy,
   },
   { title: 'ExportOverview' },
 );

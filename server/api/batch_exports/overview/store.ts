@@ -3,6 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import type { PauseReason } from '../../../engine/health/pause_automatically.ts';
 import type { Page } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
+import { managedBy } from '../../configuration/store.ts';
 import { isInPlace, next_run, pageOfPlace } from '../place.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
 import { health_codes } from './schema.ts';
@@ -131,7 +132,8 @@ export function listOverview(place: Place, wanted: OverviewWanted, page: Page): 
         FROM batch_export_runs r WHERE r.batch_export_id = e.id AND r.revision = e.revision
           AND r.status = 'Completed' AND r.backfill_id IS NULL AND r.id = r.delivery_id
         ORDER BY r.data_interval_start DESC LIMIT ${wanted.slots}) newest
-        ORDER BY newest.data_interval_start)) AS records
+        ORDER BY newest.data_interval_start)) AS records,
+      ${managedBy('batch_export', sql`e.id`)} AS managed_by
     FROM page e
     LEFT JOIN LATERAL (
       SELECT json_build_object('id', r.id, 'status', r.status, 'created_at',

@@ -1,0 +1,13 @@
+import { IconFileCode } from '@tabler/icons-react';
+import type { ManagedRow } from '../../server/api/configuration/schema.ts';
+
+/** Says in a list that a configuration manages what is beside it; its own page says the rest. */
+export function ManagedMark({ by }: { by: ManagedRow }) {
+  if (by === null) return undefined;
+  const told = `Managed by the configuration ${by.source}`;
+  return (
+    <span role="img" aria-label={told} title={told} className="managed">
+      <IconFileCode size={14} stroke={1.6} aria-hidden />
+    </span>
+  );
+}
