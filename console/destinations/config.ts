@@ -85,7 +85,7 @@ export function valueOf(schema: KeySchema, typed: string | boolean): unknown {
   return kind === 'number' && /^-?\d+$/.test(typed.trim()) ? Number(typed) : typed;
 }
 
-/** What is said of a key in a form, which has no null: there a field is empty, or None is chosen. */
+/** What is said of a key in a form, which has no null: there a field is empty, or None chosen. */
 export function hintOf(schema: KeySchema): string {
   const kind = kindOf(schema);
   const said = (schema.description ?? '')
