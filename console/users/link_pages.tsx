@@ -69,7 +69,7 @@ export function VerifyEmailPage() {
       is_open={token !== undefined}
       renewal={
         <p className="after_form">
-          Does the link no longer work? Sign in and have a new one sent from{' '}
+          Does the link no longer work? Have a new one sent from{' '}
           <Link to="/account">your account</Link>.
         </p>
       }

@@ -1,7 +1,7 @@
 import { createRoute } from '@tanstack/react-router';
 import { loadedPage } from '../page/load_page.tsx';
 import { root_route } from '../shell/root_route.ts';
-import { signed_in_route } from '../shell/signed_in_route.ts';
+import { requireSignIn, signed_in_route } from '../shell/signed_in_route.ts';
 
 /** `/account`: what is a person's own. */
 export const account_route = createRoute({
@@ -24,9 +24,13 @@ export const reset_password_route = createRoute({
   component: loadedPage(() => import('./link_pages.tsx'), 'ResetPasswordPage'),
 });
 
-/** `/verify-email/<token>`, which takes the token out of the address. */
+/**
+ * `/verify-email/<token>`, which takes the token out of the address. It is for who has the account,
+ * so the sign-in comes first.
+ */
 export const verify_email_route = createRoute({
   getParentRoute: () => root_route,
   path: 'verify-email/{-$token}',
+  beforeLoad: requireSignIn,
   component: loadedPage(() => import('./link_pages.tsx'), 'VerifyEmailPage'),
 });

@@ -21,11 +21,11 @@ const signed_out: Record<string, Look> = {
   login_link_route: { path: '/login/link?token=x', heading: 'Sign in' },
   forgot_password_route: { path: '/forgot-password', heading: 'Forgot your password?' },
   reset_password_route: { path: '/reset-password/x', heading: 'Choose a new password' },
-  verify_email_route: { path: '/verify-email/x', heading: 'Confirm your e-mail address' },
   invite_route: { path: '/invite/x?token=x', heading: 'This invite is not open' },
 };
 const signed_in: Record<string, Look> = {
   start_route: { path: '/', heading: 'Exports' },
+  verify_email_route: { path: '/verify-email/x', heading: 'Confirm your e-mail address' },
   account_route: { path: '/account', heading: 'Your account' },
   exports_route: { path: '/projects/$project_id/exports', heading: 'Exports' },
   new_export_route: { path: '/projects/$project_id/exports/new', heading: 'New export' },

@@ -24,8 +24,9 @@ const hour_ms = 3_600_000;
 openAroundTests('mail');
 
 const newAddress = () => `${randomUUID()}@example.org`;
-const verify = (token: string) =>
-  harness.request('POST', '/api/users/verify_email/', { body: { token } });
+const verify_url = '/api/users/verify_email/';
+const verify = (key: string, token: string) =>
+  harness.request('POST', verify_url, { key, body: { token } });
 const change = (
   browser: Awaited<ReturnType<typeof signedIn>>,
   email: string,
@@ -38,10 +39,10 @@ test('an address is proved by the link that is mailed to it, once', async () => 
   const sent = await harness.request('POST', `${url}verify_email/`, { key });
   assert.deepEqual([sent.status, sent.body], [202, { email: user.email }]);
   const token = await mailedToken(server, user.email, 'verify-email');
-  assert.deepEqual((await verify(token)).body, { email: user.email });
+  assert.deepEqual((await verify(key, token)).body, { email: user.email });
   assert.equal((await harness.request('GET', url, { key })).body.is_email_verified, true);
   assert.deepEqual(
-    [(await verify(token)).body.code, (await verify(token)).body.attr],
+    [(await verify(key, token)).body.code, (await verify(key, token)).body.attr],
     ['expired', 'token'],
   );
   assert.equal(
@@ -54,6 +55,18 @@ test('an address is proved by the link that is mailed to it, once', async () => 
   ]);
 });
 
+test('a link proves nothing for who has not the account, and is not used up by them', async () => {
+  const [user, stranger] = [await newPerson(harness), await newPerson(harness)];
+  const key = await harness.newKey(user);
+  await harness.request('POST', `${url}verify_email/`, { key });
+  const token = await mailedToken(server, user.email, 'verify-email');
+  const nobody = await harness.request('POST', verify_url, { body: { token } });
+  const other = await verify(await harness.newKey(stranger), token);
+  assert.deepEqual([nobody.status, other.status], [401, 403]);
+  assert.equal((await harness.request('GET', url, { key })).body.is_email_verified, false);
+  assert.deepEqual((await verify(key, token)).body, { email: user.email });
+});
+
 test('a link is good for three days, and a newer one takes its place', async () => {
   const user = await newPerson(harness);
   const key = await harness.newKey(user);
@@ -61,9 +74,9 @@ test('a link is good for three days, and a newer one takes its place', async () 
   const first = await mailedToken(server, user.email, 'verify-email');
   await harness.request('POST', `${url}verify_email/`, { key });
   const second = await mailedToken(server, user.email, 'verify-email', [first]);
-  assert.equal((await verify(first)).body.code, 'expired');
+  assert.equal((await verify(key, first)).body.code, 'expired');
   clock.pass(72 * hour_ms);
-  assert.equal((await verify(second)).body.code, 'expired');
+  assert.equal((await verify(key, second)).body.code, 'expired');
 });
 
 test(
@@ -91,7 +104,7 @@ test(
       words,
     );
     assert.equal((await trySignIn(harness, email)).status, 401);
-    assert.deepEqual((await verify(token)).body, { email });
+    assert.deepEqual((await browser.ask('POST', verify_url, { token })).body, { email });
     const { body } = await browser.ask('GET', url);
     assert.deepEqual([body.email, body.pending_email, body.is_email_verified], [email, null, true]);
     assert.equal((await trySignIn(harness, email)).status, 201);
@@ -109,6 +122,7 @@ test(
   async () => {
     const user = await newPerson(harness);
     const browser = await signedIn(harness, user);
+    const key = await harness.newKey(user);
     const pending = async () => (await browser.ask('GET', url)).body.pending_email;
     const [one, other] = [newAddress(), newAddress()];
     await change(browser, one);
@@ -119,9 +133,10 @@ test(
       { email: other },
       'what is sent again is the link to the new address',
     );
-    assert.deepEqual([(await verify(first)).status, await pending()], [400, other]);
+    assert.deepEqual([(await verify(key, first)).status, await pending()], [400, other]);
     assert.equal((await change(browser, user.email)).body.pending_email, null);
-    assert.equal((await verify(await mailedToken(server, other, 'verify-email'))).status, 400);
+    const second = await mailedToken(server, other, 'verify-email');
+    assert.equal((await verify(key, second)).status, 400);
     await forgetAllAttempts(harness);
     await change(browser, one);
     await browser.ask('POST', `${url}password/`, {
@@ -158,7 +173,10 @@ test(
     const spelled = email.replace(/^[^@]+/, (local) => local.toUpperCase());
     await change(second, spelled);
     const token = await mailedToken(server, spelled, 'verify-email');
-    const answers = await Promise.all([verify(first), verify(token)]);
+    const answers = await Promise.all([
+      browser.ask('POST', verify_url, { token: first }),
+      second.ask('POST', verify_url, { token }),
+    ]);
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
     assert.equal(answers.find(({ status }) => status === 400)?.body.code, 'unique');
   },
@@ -166,9 +184,10 @@ test(
 
 test('of ten who open one link at once one succeeds', async () => {
   const user = await newPerson(harness);
-  await harness.request('POST', `${url}verify_email/`, { key: await harness.newKey(user) });
+  const key = await harness.newKey(user);
+  await harness.request('POST', `${url}verify_email/`, { key });
   const token = await mailedToken(server, user.email, 'verify-email');
-  const statuses = (await Promise.all(Array.from({ length: 10 }, () => verify(token)))).map(
+  const statuses = (await Promise.all(Array.from({ length: 10 }, () => verify(key, token)))).map(
     ({ status }) => status,
   );
   assert.deepEqual(statuses.sort(), [200, ...Array.from({ length: 9 }, () => 400)]);

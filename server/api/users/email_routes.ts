@@ -2,8 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
-import { invalid } from '../../platform/http/errors.ts';
-import { Problem } from '../../platform/http/responses.ts';
+import { forbidden, invalid } from '../../platform/http/errors.ts';
 import { countMail } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
@@ -15,12 +14,12 @@ import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { deleteLinks, createLink, useLink } from './links.ts';
 import { addressChangeMail, verificationMail } from './mails.ts';
 import { Account, EmailChange, GivenToken, LinkedEmail } from './schema.ts';
-import { actorOf, findAccount, findIdentityById } from './store.ts';
+import { findAccount, findIdentityById } from './store.ts';
 import type { Identity } from './store.ts';
 
 /**
  * Routes about the address of an account: change it, have a link sent that proves it, open that
- * link.
+ * link. An address is proved by who has the account and reads the mail: never by one of them alone.
  */
 export function emailRoutes(app: FastifyInstance, deps: Deps): void {
   changeRoute(app, deps);
@@ -138,23 +137,27 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     '/api/users/verify_email/',
     {
-      config: { scope: 'public' },
+      config: { scope: 'user:write' },
       schema: {
         summary: 'Prove an address with the token of the link that was mailed to it',
         description:
-          '400 `expired`: the link was used, is older than 3 days, or a newer one took its place.',
+          'Asked by the account of which the link is, else 403: who reads the mail and who has ' +
+          'the account have to be the same. 400 `expired`: the link was used, is older than 3 ' +
+          'days, or a newer one took its place.',
         body: GivenToken,
-        response: { 200: LinkedEmail, 400: Problem, 413: Problem, 415: Problem, 503: Problem },
+        response: { 200: LinkedEmail },
       },
     },
     (request, reply) =>
       write(request, reply, 200, async (tx, record) => {
-        const { user, email } = await useLink(
-          tx,
-          deps,
-          'verify_email',
-          body(request, GivenToken).token,
-        );
+        const { token } = body(request, GivenToken);
+        const { user, email } = await useLink(tx, deps, 'verify_email', token);
+        // Else a stranger's account would be taken for that of whoever opens a link in passing.
+        if (user.id !== request.caller.user_id)
+          throw forbidden(
+            'This link is of another account: sign in with the one that asked for it, and open ' +
+              'the link again. If you asked for none, leave it alone.',
+          );
         // A CHECK of the table: a link of this purpose has an address.
         const proved = email!;
         await changeEmail(tx, user.id, proved, true, null);
@@ -169,7 +172,7 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
             after: true,
           },
         ];
-        record({ ...accountEntry('verified_email', user, changes), actor: actorOf(user) });
+        record(accountEntry('verified_email', user, changes));
         return { email: proved };
       }),
   );

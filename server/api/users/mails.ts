@@ -9,8 +9,8 @@ export function verificationMail(to: string, url: string, is_new: boolean): Mail
   const paragraphs = [
     is_new
       ? `Somebody who is signed in wants ${to} to be the address of the account. It takes ` +
-        'effect when this link is opened.'
-      : `Open this link to confirm that ${to} is your address.`,
+        'effect when they open this link, signed in to that account.'
+      : `Open this link, signed in to your account, to confirm that ${to} is your address.`,
   ];
   const footer =
     'The link works once, for 3 days. If this was not you, nothing changes when you ignore ' +

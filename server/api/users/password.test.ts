@@ -262,10 +262,12 @@ test(
     await active(false);
     assert.deepEqual(told(await choose(second)), [400, 'token', 'expired']);
     await active(true);
-    assert.deepEqual(
-      told(await harness.request('POST', '/api/users/verify_email/', { body: { token: second } })),
-      [400, 'token', 'expired'],
-    );
+    const given = { key: await harness.newKey(user), body: { token: second } };
+    assert.deepEqual(told(await harness.request('POST', '/api/users/verify_email/', given)), [
+      400,
+      'token',
+      'expired',
+    ]);
     for (const token of [first, 'x', second.slice(1)])
       assert.deepEqual(told(await choose(token)), [400, 'token', 'expired']);
     clock.pass(3_600_000);

@@ -13,7 +13,7 @@ const person = {
   last_name: Type.String(),
   email: Type.String({ format: 'email' }),
   is_email_verified: Type.Boolean({
-    description: 'Whether a link sent to the address was opened.',
+    description: 'Whether a link sent to the address was opened in this account.',
   }),
   mascot_config: Type.Record(Type.String(), Type.Unknown(), {
     description: 'How the person wants the mascot to look; any keys.',
