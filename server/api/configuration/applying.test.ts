@@ -5,6 +5,7 @@ import { aroundTests } from '../../../test/around_tests.ts';
 import { eventually } from '../../../test/eventually.ts';
 import { openConfigurations } from '../../../test/factories/configurations.ts';
 import { openHarness } from '../../../test/harness.ts';
+import { lockOutWriters } from '../../platform/http/write.ts';
 
 let now_ms = Date.parse('2026-05-01T12:00:00Z');
 const harness = aroundTests(() =>
@@ -100,6 +101,21 @@ test('plans of an organization take turns, and too many of them are refused at o
   });
   await Promise.all(all);
   assert.deepEqual(answered, [429, 429, ...Array.from({ length: 10 }, () => 201)]);
+});
+
+test('changes that wait for a long one keep no connection from other organizations', async () => {
+  const [held, other] = [await openConfigurations(harness), await openConfigurations(harness)];
+  const rename = ({ home }: typeof held, name: string) =>
+    home.ask('PATCH', `/api/organizations/${home.organization.id}/`, { name });
+  let waiting: Promise<{ status: number }>[] = [];
+  await harness.deps.db.transaction(async (tx) => {
+    // As an apply does.
+    await lockOutWriters(tx, held.home.organization.id);
+    waiting = Array.from({ length: 24 }, (_, number) => rename(held, `Held ${number}`));
+    assert.equal((await rename(other, 'Free')).status, 200);
+  });
+  const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+  assert.deepEqual(new Set(statuses), new Set([200]));
 });
 
 test('validate_only plans and applies without keeping anything', async () => {

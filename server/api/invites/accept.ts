@@ -7,6 +7,7 @@ import { body } from '../../platform/http/bodies/body.ts';
 import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
 import { forbidden, invalid, unauthenticated } from '../../platform/http/errors.ts';
 import { satisfying } from '../../platform/http/caller/scopes.ts';
+import { inWriteTurn } from '../../platform/http/limits/write_turns.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
@@ -42,19 +43,23 @@ export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: F
   // Hashing takes long, so it is done before anything is locked.
   const account = caller === undefined ? await newAccount(deps, seen, sent) : undefined;
   try {
-    return await write(request, reply, 201, async (tx, record, afterwards) => {
-      const invite = await getInviteFor(request, tx, visitor, 'lock');
-      refuse(invite, caller);
-      const person = account === undefined ? invite.addressee! : await signUp(tx, account);
-      const { organization, record: accepted } = invite;
-      if (!(await joinOrganization(deps, { tx, afterwards }, organization, person, accepted.level)))
-        throw invalid(null, 'invalid_input', 'You are already a member of this organization.');
-      await deleteInvite(tx, accepted.id);
-      if (account !== undefined)
-        await startSession(tx, { request, reply, afterwards }, person, 'password');
-      record(joinedEntry(invite, person, account !== undefined));
-      return { organization, member: (await findMember(tx, organization.id, person.uuid))! };
-    });
+    return await inWriteTurn(seen.organization.id, () =>
+      write(request, reply, 201, async (tx, record, afterwards) => {
+        const invite = await getInviteFor(request, tx, visitor, 'lock');
+        refuse(invite, caller);
+        const person = account === undefined ? invite.addressee! : await signUp(tx, account);
+        const { organization, record: accepted } = invite;
+        if (
+          !(await joinOrganization(deps, { tx, afterwards }, organization, person, accepted.level))
+        )
+          throw invalid(null, 'invalid_input', 'You are already a member of this organization.');
+        await deleteInvite(tx, accepted.id);
+        if (account !== undefined)
+          await startSession(tx, { request, reply, afterwards }, person, 'password');
+        record(joinedEntry(invite, person, account !== undefined));
+        return { organization, member: (await findMember(tx, organization.id, person.uuid))! };
+      }),
+    );
   } catch (error) {
     // Somebody else created an account with this address at the same time.
     if (isDatabaseError(error) && error.constraint === 'users_email_unique') throw signInFirst();

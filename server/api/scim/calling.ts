@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { throttled, unauthenticated } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
+import { inWriteTurn } from '../../platform/http/limits/write_turns.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Afterwards, RecordActivity } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
@@ -83,12 +84,14 @@ export function change<Answer>(
   status: 200 | 201 | 204,
   work: (place: Place) => Promise<Answer>,
 ): Promise<Answer | FastifyReply> {
-  return write(request, reply, status, async (tx, record, afterwards) => {
-    const directory = await holdCalling(tx, request.directory);
-    if (directory === undefined) throw wrongToken();
-    refuseUnverified(directory);
-    return work({ deps, request, tx, record, afterwards, directory });
-  });
+  return inWriteTurn(request.directory.organization.id, () =>
+    write(request, reply, status, async (tx, record, afterwards) => {
+      const directory = await holdCalling(tx, request.directory);
+      if (directory === undefined) throw wrongToken();
+      refuseUnverified(directory);
+      return work({ deps, request, tx, record, afterwards, directory });
+    }),
+  );
 }
 
 function refuseUnverified({ domain, is_verified }: CallingDirectory): void {

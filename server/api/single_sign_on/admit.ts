@@ -4,8 +4,10 @@ import { appendActivity } from '../../platform/activity/chain.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { inWriteTurn } from '../../platform/http/limits/write_turns.ts';
 import { actorOf, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
+import { domainOf } from '../../platform/mail/mailbox.ts';
 import { deleteInvite } from '../invites/store.ts';
 import { joinOrganization } from '../members/store.ts';
 import { beginningEntry, startSession } from '../sessions/store.ts';
@@ -54,13 +56,15 @@ export async function signIn(
   confirm: (home: Home | undefined) => void = () => {},
 ): Promise<void> {
   const attempt = () =>
-    write(request, reply, 200, async (tx, record, afterwards) => {
-      const home = await holdHome(tx, deps.config, vouched.email);
-      confirm(home);
-      const admission = await look(tx, deps, vouched, home);
-      refuse(admission);
-      record(await admit({ deps, tx, browser: { request, reply, afterwards } }, admission));
-    });
+    inWriteTurn(domainOf(vouched.email), () =>
+      write(request, reply, 200, async (tx, record, afterwards) => {
+        const home = await holdHome(tx, deps.config, vouched.email);
+        confirm(home);
+        const admission = await look(tx, deps, vouched, home);
+        refuse(admission);
+        record(await admit({ deps, tx, browser: { request, reply, afterwards } }, admission));
+      }),
+    );
   try {
     await attempt();
   } catch (error) {

@@ -11,6 +11,7 @@ import { apiErrorOf } from './error_handler.ts';
 import { etagOf } from './etag.ts';
 import { innerCall } from './inner/inner_call.ts';
 import { keepAnswer } from './idempotency.ts';
+import { inWriteTurn, ownerOf } from './limits/write_turns.ts';
 import { isValidateOnly } from './lists/query.ts';
 
 /**
@@ -73,6 +74,8 @@ class NothingKept extends Error {
  *   have come, or 204;
  * - with an `Idempotency-Key` the change and its answer are committed together, so a crash between
  *   them cannot make a repeat do it twice;
+ * - those of one organization take three connections at most, however long they wait for each
+ *   other;
  * - a deadlock or serialization failure is repeated, up to three times, so `work` must have no
  *   effect but on `tx` and through `afterwards` and `record`;
  * - an inner request is a part of its caller's transaction: membership, effects and repetition are
@@ -131,7 +134,9 @@ export async function writeFound<Found, Answer>(
     });
   let answer: Answer;
   try {
-    answer = await (inner === undefined ? repeated(inTransaction) : inTransaction());
+    answer = await (inner === undefined
+      ? inWriteTurn(ownerOf(request), () => repeated(inTransaction))
+      : inTransaction());
   } catch (error) {
     if (!(error instanceof NothingKept)) {
       if (inner !== undefined && apiErrorOf(error).status >= 500)

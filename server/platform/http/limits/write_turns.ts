@@ -1,0 +1,58 @@
+import type { FastifyRequest } from 'fastify';
+import { unavailable } from '../errors.ts';
+import { openSemaphore } from '../../pacing/semaphore.ts';
+import type { Semaphore } from '../../pacing/semaphore.ts';
+
+/** Of the 16 connections of a process: four owners leave some to the others. */
+const under_way_max = 3;
+/** As long as whoever waits for a connection. */
+const wait_ms_max = 10_000;
+
+const owners = new Map<string, { turns: Semaphore; count: number }>();
+
+/**
+ * Whose locks the request's write takes: the organization's of its path, else the caller's own;
+ * undefined on a public route, which names the organization to `inWriteTurn` itself.
+ */
+export function ownerOf(request: FastifyRequest): string | undefined {
+  const { access, caller } = request as Partial<Pick<FastifyRequest, 'access' | 'caller'>>;
+  return access?.organization_id ?? caller?.user_uuid;
+}
+
+/**
+ * Does a write of an owner. Guarantee: three of an owner hold a connection at a time, the others
+ * wait without one, so that those who wait for a long transaction (an apply, a deletion) keep none
+ * from other owners. Throws 503 to who has waited for ten seconds.
+ */
+export async function inWriteTurn<Result>(
+  owner: string | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (owner === undefined) return work();
+  const known = owners.get(owner) ?? { turns: openSemaphore(under_way_max), count: 0 };
+  owners.set(owner, known);
+  known.count += 1;
+  const leave = () => {
+    known.turns.give();
+    known.count -= 1;
+    if (known.count === 0) owners.delete(owner);
+  };
+  const taken = known.turns.take();
+  const late = Promise.withResolvers<'late'>();
+  const timer = setTimeout(() => late.resolve('late'), wait_ms_max);
+  const outcome = await Promise.race([taken, late.promise]);
+  clearTimeout(timer);
+  if (outcome === 'late') {
+    // Its turn comes all the same, and goes on to the next one.
+    void taken.then(leave);
+    throw unavailable(
+      'Another change of this organization takes long, and this one waits for it: try again in ' +
+        'some seconds.',
+    );
+  }
+  try {
+    return await work();
+  } finally {
+    leave();
+  }
+}
