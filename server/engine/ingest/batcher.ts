@@ -64,11 +64,17 @@ function flushDepsOf(
   deps: IngestionDeps,
   { look_up_seconds_max, batch_bytes_max }: IngestionLimits,
   warn: FlushDeps['warn'],
+  flushes: Semaphore,
 ): FlushDeps {
   return {
     ...deps,
     persons: openPersonStore(deps.clickhouse),
     warn,
+    // Events that make thousands of batches, as forced merges do, leave their turn to who waits.
+    letOthers: () => {
+      flushes.give(1);
+      return flushes.take(1);
+    },
     seconds_max: batchSeconds(deps.settle_seconds),
     look_up_seconds_max,
     bytes_max: batch_bytes_max,
@@ -106,9 +112,9 @@ export function openIngestion(
 ): Ingestion {
   const warnings = sharedWarnings(deps);
   const bounds = { ...default_limits, ...limits };
-  const flushDeps = flushDepsOf(deps, bounds, warnings.note);
   const room = openRoom(bounds.queue_bytes_max);
   const flushes = openSemaphore(bounds.flushes_max);
+  const flushDeps = flushDepsOf(deps, bounds, warnings.note, flushes);
   const queues = new Map<number, Group[]>();
   const flushers = new Set<Promise<void>>();
 

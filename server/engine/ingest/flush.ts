@@ -21,7 +21,8 @@ import { writeRows } from './write.ts';
 /**
  * What a flush works with. `seconds_max` bounds the time in which the store may write a batch,
  * `look_up_seconds_max` the time that it may take to look things up for one, `bytes_max` the size
- * of a batch as it is written, and `warn` notes what of an event was not taken as it came.
+ * of a batch as it is written, `letOthers` is waited for between two batches, and `warn` notes what
+ * of an event was not taken as it came.
  */
 export type FlushDeps = {
   db: Database;
@@ -30,6 +31,7 @@ export type FlushDeps = {
   persons: PersonStore;
   secrets: Pick<Secrets, 'hash'>;
   warn: NoteWarning;
+  letOthers: () => Promise<void>;
   seconds_max: number;
   look_up_seconds_max: number;
   bytes_max: number;
@@ -67,6 +69,7 @@ export async function flushEvents(
   const all: Fate[] = [];
   let wanted = events.length;
   while (all.length < events.length) {
+    if (all.length > 0) await deps.letOthers();
     const batch = upToForcedMerge(events.slice(all.length, all.length + wanted));
     const { fates, failure } = await flushBatch(deps, teamId, batch);
     warnOfDuplicates(deps, teamId, batch, fates);

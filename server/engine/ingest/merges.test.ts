@@ -124,6 +124,19 @@ test('what is refused is told, and the event is stored all the same', async () =
   assert.deepEqual(await told(), expected.toSpliced(1, 0, ['merge_of_identified', 'carl', 'bob']));
 });
 
+test('forced merges, each of them a batch, hold nobody else up', async () => {
+  const [teamId, other] = [await newTeam(), await newTeam()];
+  const ingestion = open({ flushes_max: 1 });
+  const order: string[] = [];
+  const handIn = async (name: string, id: number, events: Parameters<typeof store>[2]) => {
+    await store(ingestion, id, events);
+    order.push(name);
+  };
+  const chain = Array.from({ length: 6 }, (_, at) => force(`v${at + 1}`, `v${at}`));
+  await Promise.all([handIn('merges', teamId, chain), handIn('other', other, [event()])]);
+  assert.deepEqual(order, ['other', 'merges']);
+});
+
 test('a forced merge moves everybody who belongs to a person, wherever from', async () => {
   const teamId = await newTeam();
   const ingestion = open();
