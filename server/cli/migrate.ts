@@ -26,7 +26,7 @@ export async function migrate(
 
 /**
  * `sluice migrate --status`: what a start of this release would do to the stores, and how far what
- * goes on in the background is. Changes nothing.
+ * goes on in the background is. Changes nothing. Exit code 1 where such a start would be refused.
  */
 export async function migrationStatus(context: CommandContext): Promise<number> {
   const findings = await withProcess(
@@ -37,5 +37,5 @@ export async function migrationStatus(context: CommandContext): Promise<number> 
   );
   if (findings.length === 0) context.say('Both stores are at this version.');
   for (const { subject, detail } of findings) context.say(`${subject}: ${detail}`);
-  return 0;
+  return findings.some(({ state }) => state === 'fault') ? 1 : 0;
 }

@@ -1,4 +1,5 @@
 import { counted } from '../../platform/counted.ts';
+import { requireUnmoved } from '../../platform/postgres/control_store.ts';
 import { openCopySession } from '../../platform/postgres/copy.ts';
 import type { CopySession } from '../../platform/postgres/copy.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
@@ -106,6 +107,8 @@ export async function createBackup(
     await lockBackups(lock);
     const empty = await findEmptyControl(db, clickhouse);
     if (empty !== undefined) throw new UserError(empty);
+    // Else the newest backup of the place would be of a copy beside which the server goes on.
+    await requireUnmoved(db);
     const keys = secretKeysOf(config);
     // Proves that these are the keys of this database, before anything is written.
     const { public_key: server } = await openServerSecrets(db, () => keys);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -14,6 +15,8 @@ import type { TestOrganization } from '../../../test/harness.ts';
 import { rememberErased } from '../../engine/ingest/persons/erased_ids.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
+import { readConfig } from '../../config/config.ts';
+import { doctor } from '../doctor/doctor.ts';
 import { migrate, migrationStatus } from '../migrate.ts';
 import { UserError } from '../user_error.ts';
 import { withoutPieces } from './analytics_copy.ts';
@@ -94,7 +97,7 @@ test('one store alone comes back, and what was removed after the backup does not
   await assert.rejects(migrate(context(), { acceptStore: 'postgres' }), told);
   await assert.rejects(createBackup(context(), place, options), told);
   const looking = context();
-  assert.equal(await migrationStatus(looking), 0);
+  assert.equal(await migrationStatus(looking), 1);
   assert.match(looking.said.join('\n'), told);
   const { exports, said } = await restoreBackup(context(), place, backup, passphrase, { lost });
   assert.deepEqual(await eventsOf(empty.clickhouse_url), ['kept']);
@@ -134,7 +137,7 @@ test('one store alone comes back, and what was removed after the backup does not
     /control store is empty, and the analytics store has events.*--lost postgres/;
   await assert.rejects(migrate(alone), told_control);
   await assert.rejects(createBackup(alone, place, options), told_control);
-  assert.equal(await migrationStatus(alone), 0);
+  assert.equal(await migrationStatus(alone), 1);
   assert.match(alone.said.join('\n'), told_control);
   const restored = await restoreBackup(
     commandOn(without_people, empty.folder),
@@ -155,6 +158,28 @@ test('one store alone comes back, and what was removed after the backup does not
   assert.ok(row!.next > added.project.id);
   assert.ok(Date.parse(row!.settled) > Date.now() - 60_000);
   await other.close();
+});
+
+test('an embedded store that is lost beside one that is named is told, and not created', async () => {
+  await insert(home, 'taken in', at);
+  const { db } = delivering.harness.deps;
+  await db.run(sql`UPDATE ingestion_states SET last_inserted_at = '2026-01-01Z'`);
+  const { database_url, clickhouse_url } = delivering.stores;
+  for (const [lost, url] of [
+    ['clickhouse', { SLUICE_DATABASE_URL: database_url }],
+    ['postgres', { SLUICE_CLICKHOUSE_URL: clickhouse_url }],
+  ] as const) {
+    const SLUICE_DATA_DIR = join(empty.folder, `without ${lost}`);
+    const context = {
+      ...commandOn(empty, empty.folder),
+      config: readConfig({ ...url, SLUICE_DATA_DIR }),
+    };
+    const told = new RegExp(`store is empty, and .*--lost ${lost}`);
+    await assert.rejects(migrationStatus(context), told);
+    assert.equal(await doctor(context), 1);
+    assert.match(context.said.join('\n'), told);
+    assert.equal(existsSync(SLUICE_DATA_DIR), false);
+  }
 });
 
 test('a server goes on without rows that a person has said to be gone', async () => {

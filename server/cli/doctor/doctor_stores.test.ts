@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { commandOn, passphrase } from '../../../test/factories/backups.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import { readConfig } from '../../config/config.ts';
 import { lockDataFolder } from '../../platform/data_folder.ts';
 import { openLog, silentLog } from '../../platform/log.ts';
 import { findPrimary, notePrimary } from '../../platform/postgres/control_store.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
+import { createBackup } from '../backup/backup.ts';
+import { openPlace } from '../backup/places/open_place.ts';
 import { doctor } from './doctor.ts';
 import { migrate, migrationStatus } from '../migrate.ts';
 import { lookAtPrimary, standbyFinding } from './primary_findings.ts';
@@ -41,6 +44,23 @@ test('the doctor creates no folder', async () => {
     ['none', 'exports'].map((name) => existsSync(join(folder, name))),
     [false, false],
   );
+});
+
+test('an embedded store that is gone beside one that is there is told, and not created', async () => {
+  for (const [kept, lost] of [
+    ['postgres', 'clickhouse'],
+    ['clickhouse', 'postgres'],
+  ] as const) {
+    const data = join(folder, `with ${kept}`);
+    mkdirSync(join(data, kept), { recursive: true });
+    const { code, lines } = await looked({ SLUICE_DATA_DIR: data });
+    assert.equal(code, 1);
+    assert.match(lines.join('\n'), new RegExp(`^fault +stores: In .*--lost ${lost}`, 'm'));
+    assert.deepEqual(readdirSync(data), [kept]);
+  }
+  // Beside a store that is named and has taken nothing in, none is lost.
+  const { code, lines } = await looked({ SLUICE_DATABASE_URL: stores.database_url });
+  assert.deepEqual([code, lines.at(-1)], [0, 'Nothing is wrong.']);
 });
 
 test('an export folder that nobody can create is a fault, and the doctor ends', async () => {
@@ -141,6 +161,13 @@ test('a database that came here from another PostgreSQL is taken over by a word 
     });
     assert.equal(code, 1);
     assert.match(lines.join('\n'), /^fault +stores: .*system identifier 1,.*--accept-store/m);
+    // What nobody works on is no copy to go back to either.
+    const place = openPlace(join(folder, 'backup'));
+    const options = { passphrase, rows_per_file: 120 };
+    await assert.rejects(
+      createBackup(commandOn(stores, folder), place, options),
+      /system identifier 1,.*--accept-store/,
+    );
     await notePrimary(db, { accepts: true });
     assert.equal((await findPrimary(db))?.system_identifier, own?.system_identifier);
     // As after a promotion, by which commits were lost.

@@ -3,7 +3,6 @@ import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { ReplicaOptions } from '../../platform/clickhouse/topology/replicas.ts';
 import { findMode } from '../../platform/clickhouse/topology/detect.ts';
-import type { Stores } from './stores.ts';
 
 /**
  * Opens the analytics store of this server, of the cluster that the settings name. It is taken for
@@ -11,7 +10,7 @@ import type { Stores } from './stores.ts';
  */
 export function openAnalytics(
   { clickhouse_cluster }: Pick<Config, 'clickhouse_cluster'>,
-  { clickhouse_url }: Pick<Stores, 'clickhouse_url'>,
+  { clickhouse_url }: { clickhouse_url: string },
   options: Omit<ReplicaOptions, 'cluster'> & { application: string },
 ): ClickHouse {
   return openClickHouse(clickhouse_url, { ...options, cluster: clickhouse_cluster });

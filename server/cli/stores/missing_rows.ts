@@ -1,7 +1,12 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import sql from 'sql-template-tag';
+import type { Config } from '../../config/config.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { commandLine } from '../../platform/command_line.ts';
+import { openDatabase } from '../../platform/postgres/database.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { openAnalytics } from './analytics_store.ts';
 import { hasTable } from './ask.ts';
 
 /**
@@ -15,9 +20,16 @@ export async function findLostControl(
 ): Promise<string | undefined> {
   if (!(await isEmpty(db))) return undefined;
   if (!(await hasTable(clickhouse, 'events'))) return undefined;
-  const found = await clickhouse.rows({ query: 'SELECT 1 FROM events LIMIT 1' });
   // Once more: a server that starts at the same time creates its tables before it takes events.
-  if (found.length === 0 || !(await isEmpty(db))) return undefined;
+  if (!(await hasEvents(clickhouse)) || !(await isEmpty(db))) return undefined;
+  return lostControl();
+}
+
+async function hasEvents(clickhouse: ClickHouse): Promise<boolean> {
+  return (await clickhouse.rows({ query: 'SELECT 1 FROM events LIMIT 1' })).length > 0;
+}
+
+function lostControl(): string {
   return (
     'The control store is empty, and the analytics store has events. If it is the wrong one, set ' +
     'SLUICE_DATABASE_URL, or SLUICE_DATA_DIR, to where people and exports are. If they are lost, ' +
@@ -54,15 +66,52 @@ export async function findLostAnalytics(
   clickhouse: ClickHouse,
 ): Promise<string | undefined> {
   // In this order: a server that starts at the same time creates the tables before it takes events.
-  const taken = await db.row(
-    sql`SELECT 1 FROM ingestion_states WHERE last_inserted_at IS NOT NULL LIMIT 1`,
-  );
-  if (taken === undefined) return undefined;
-  if (await hasTable(clickhouse, 'migrations')) return undefined;
+  if (!(await hasTaken(db)) || (await hasTable(clickhouse, 'migrations'))) return undefined;
+  return lostAnalytics();
+}
+
+async function hasTaken(db: Database): Promise<boolean> {
+  const taken = sql`SELECT 1 FROM ingestion_states WHERE last_inserted_at IS NOT NULL LIMIT 1`;
+  return (await db.row(taken)) !== undefined;
+}
+
+function lostAnalytics(): string {
   return (
     'The analytics store is empty, and events were taken into one. If it is the wrong one, set ' +
     'SLUICE_CLICKHOUSE_URL, or SLUICE_DATA_DIR, to where their rows are. If they are lost, bring ' +
     `them back with \`${commandLine('restore <place> --lost clickhouse')}\`. If there is nothing ` +
     `to bring back, say so once with \`${commandLine('migrate --accept-store clickhouse')}\`.`
+  );
+}
+
+/**
+ * A sentence where the data folder lacks the store that belongs to one in use: whoever opens it
+ * would create it empty. A store that is named is asked whether it has anything; one that does not
+ * answer is told by who needs it. Creates nothing.
+ */
+export async function findLostFolder(
+  config: Config,
+  lost: 'postgres' | 'clickhouse',
+): Promise<string | undefined> {
+  const { database_url, clickhouse_url, data_dir } = config;
+  if (database_url !== undefined) {
+    const db = openDatabase(database_url, { connections_max: 1, application_name: 'sluice-look' });
+    const isLost = await hasTaken(db).catch(() => false);
+    await db.close();
+    return isLost ? lostAnalytics() : undefined;
+  }
+  if (clickhouse_url !== undefined) {
+    const clickhouse = openAnalytics(config, { clickhouse_url }, { application: 'sluice-look' });
+    const isLost = await hasEvents(clickhouse).catch(() => false);
+    await clickhouse.close();
+    return isLost ? lostControl() : undefined;
+  }
+  const kept = lost === 'postgres' ? 'clickhouse' : 'postgres';
+  if (!existsSync(join(data_dir, kept))) return undefined;
+  return (
+    `In ${data_dir} is the folder ${kept}, and none of the name ${lost}. If it is the wrong ` +
+    'one, set SLUICE_DATA_DIR. If the store is lost, bring it back with ' +
+    `\`${commandLine(`restore <place> --lost ${lost}`)}\`. Where nothing was taken in yet, ` +
+    `\`${commandLine('start')}\` creates it.`
   );
 }

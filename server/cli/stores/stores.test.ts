@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { symlinkSync } from 'node:fs';
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readConfig } from '../../config/config.ts';
@@ -35,8 +35,35 @@ test('stores that nobody can be told of are stopped again, and the folder is fre
   const joinIt = () => joinStores(config, silentLog(), { start: 'existing' });
   await assert.rejects(joinIt(), NoStoreError);
   await assert.rejects(openStores(config, silentLog()), { code: 'ENOENT' });
+  // A worker, which starts no stores of its own.
+  await assert.rejects(
+    joinStores(config, silentLog(), { start: 'never' }),
+    /^NoS\w+: No server runs/,
+  );
   lockDataFolder(folder)();
   keepFromTelling();
   await assert.rejects(joinIt(), { code: 'ENOENT' });
   lockDataFolder(folder)();
+});
+
+test('a command finds a server that starts, and waits for one that stops', async () => {
+  const config = readConfig({ SLUICE_DATA_DIR: join(folder, 'starting') });
+  const unlock = lockDataFolder(config.data_dir);
+  const join_it = () => joinStores(config, silentLog(), { start: 'existing' });
+  const joining = join_it();
+  const running = {
+    pid: process.pid,
+    database_url: 'postgres:///here',
+    clickhouse_url: 'http://c',
+  };
+  setTimeout(
+    () => writeFileSync(join(config.data_dir, 'running.json'), JSON.stringify(running)),
+    20,
+  );
+  const stores = await joining;
+  assert.equal(stores.database_url, running.database_url);
+  await stores.close();
+  rmSync(join(config.data_dir, 'running.json'));
+  setTimeout(unlock, 20);
+  await assert.rejects(join_it(), /There is no Sluice data/);
 });

@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
 import { commandLine } from '../../platform/command_line.ts';
 import { findFolderHolder, lockDataFolder } from '../../platform/data_folder.ts';
@@ -7,6 +8,7 @@ import { openEmbeddedClickHouse } from '../../platform/embedded/clickhouse/click
 import { openEmbeddedPostgres } from '../../platform/embedded/postgres/postgres.ts';
 import type { Logger } from '../../platform/log.ts';
 import { UserError } from '../user_error.ts';
+import { findLostFolder } from './missing_rows.ts';
 
 /** Where the two stores are, and how to let go of them. */
 export type Stores = {
@@ -30,11 +32,13 @@ type Running = { pid: number; database_url: string; clickhouse_url: string };
 
 /** A command needs a store that nobody runs; the message says what to do. */
 export class NoStoreError extends Error {
-  constructor(folder: string) {
+  constructor(folder: string, has_data: boolean) {
+    const none = has_data
+      ? `No server runs on ${folder}.`
+      : `There is no Sluice data in ${folder}, and no server that runs on it.`;
     super(
-      `There is no Sluice data in ${folder}, and no server that runs on it. Start one with ` +
-        `\`${commandLine('start')}\`, name its folder with SLUICE_DATA_DIR, or set ` +
-        'SLUICE_DATABASE_URL and SLUICE_CLICKHOUSE_URL.',
+      `${none} Start one with \`${commandLine('start')}\`, name its folder with ` +
+        'SLUICE_DATA_DIR, or set SLUICE_DATABASE_URL and SLUICE_CLICKHOUSE_URL.',
     );
     this.name = 'NoStoreError';
   }
@@ -57,6 +61,8 @@ export class RestoreUnfinishedError extends Error {
 }
 
 const watch_ms = 1_000;
+const wait_ms_max = 30_000;
+const pause_ms = 50;
 
 const runningFile = (config: Config) => join(config.data_dir, 'running.json');
 
@@ -161,8 +167,9 @@ function openEmbedded(
 /**
  * The stores for a worker process or a short command: the configured ones, else those of the server
  * that runs on the data folder, else embedded ones for as long as the command runs: always, only on
- * a folder that has them, or never. Throws `NoStoreError` where there are none, and
- * `RestoreUnfinishedError` while a restore is at work there or has not ended.
+ * a folder that has them, or never. Throws `NoStoreError` where there are none, a `UserError` where
+ * one of two is lost, and `RestoreUnfinishedError` while a restore is at work there or has not
+ * ended.
  */
 export async function joinStores(
   config: Config,
@@ -173,18 +180,28 @@ export async function joinStores(
   refuseUnfinished(config);
   if (config.database_url !== undefined && config.clickhouse_url !== undefined)
     return openStores(config, log);
-  const running = findRunning(config);
+  const running = await waitForRunning(config);
   if (running !== undefined) return joined(config, running);
-  const mayStart =
-    options.start === 'always' ||
-    (options.start === 'existing' && existsSync(join(config.data_dir, embeddedStore(config))));
-  if (!mayStart) throw new NoStoreError(config.data_dir);
+  if (options.start === 'always') return openStores(config, log);
+  const [missing, ...others] = missingStores(config);
+  if (missing !== undefined && others.length === 0) {
+    const lost = await findLostFolder(config, missing);
+    if (lost !== undefined) throw new UserError(lost);
+  }
+  if (missing !== undefined || options.start === 'never')
+    throw new NoStoreError(config.data_dir, missing === undefined);
   return openStores(config, log);
 }
 
-/** The store in the data folder by which it is one of ours; PostgreSQL may be one of their own. */
-function embeddedStore({ database_url }: Config): 'postgres' | 'clickhouse' {
-  return database_url === undefined ? 'postgres' : 'clickhouse';
+/** The stores that have no URL and are not in the data folder. */
+function missingStores({ data_dir, database_url, clickhouse_url }: Config) {
+  const stores = [
+    ['postgres', database_url],
+    ['clickhouse', clickhouse_url],
+  ] as const;
+  return stores.flatMap(([name, url]) =>
+    url === undefined && !existsSync(join(data_dir, name)) ? [name] : [],
+  );
 }
 
 function joined(config: Config, running: Running): Stores {
@@ -206,6 +223,20 @@ function joined(config: Config, running: Running): Stores {
 
 function never(): Promise<void> {
   return new Promise(() => {});
+}
+
+/**
+ * As `findRunning`. While a server starts or stops, it holds the folder and tells of no stores:
+ * that is waited for, up to 30 s.
+ */
+async function waitForRunning(config: Config): Promise<Running | undefined> {
+  const end = performance.now() + wait_ms_max;
+  for (;;) {
+    const running = findRunning(config);
+    const isOver = performance.now() > end || findFolderHolder(config.data_dir) === undefined;
+    if (running !== undefined || isOver) return running;
+    await pause(pause_ms);
+  }
 }
 
 /**

@@ -23,7 +23,7 @@ export function secretsOfSettings(config: Config): string[] {
     Object.values(one ?? {}),
   );
   const named = Object.entries(config).flatMap(([name, value]) =>
-    typeof value === 'string' && /secret|password|token|api_key/.test(name) ? [value] : [],
+    typeof value === 'string' && /secret|pass|token|api_key/.test(name) ? [value] : [],
   );
   return [...keys, ...passwords, ...headers, ...named];
 }

@@ -63,6 +63,7 @@ test('secrets that are planted everywhere are in no file of a bundle', async () 
     of_environment: 'planted-owner-password',
     of_header: 'planted header/with, signs',
     of_smtp: 'planted-smtp-password',
+    of_backups: 'a planted sentence for backups',
     of_nobody: 'planted-and-known-to-nobody',
   };
   const { id } = await newExport(home, {
@@ -91,6 +92,7 @@ test('secrets that are planted everywhere are in no file of a bundle', async () 
       `Authorization: Bearer ${planted.of_nobody}`,
       `-----BEGIN PRIVATE KEY-----\nplanted\n-----END PRIVATE KEY-----`,
       `${planted.of_environment} ${planted.of_smtp} ${planted.of_header} ${secret_key}`,
+      `it was set to ${planted.of_backups}`,
       'a line without any',
     ].join('\n'),
   );
@@ -101,6 +103,7 @@ test('secrets that are planted everywhere are in no file of a bundle', async () 
       SLUICE_CLICKHOUSE_URL: stores.clickhouse_url,
       SLUICE_SECRET_KEY: secret_key,
       SLUICE_OWNER_PASSWORD: planted.of_environment,
+      SLUICE_BACKUP_PASSPHRASE: planted.of_backups,
       SLUICE_SMTP_URL: `smtps://user:${planted.of_smtp}@relay.example.com`,
       SLUICE_NPM_TOKEN: planted.of_nobody,
       OTEL_EXPORTER_OTLP_HEADERS: `key=${encodeURIComponent(planted.of_header)}`,

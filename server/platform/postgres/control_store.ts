@@ -57,7 +57,7 @@ export async function notePrimary(
     if (found === undefined) return undefined;
     const noted = 'timeline' in row!.value ? (row!.value as NotedPrimary) : undefined;
     const judgement = judgeEpoch(found, noted);
-    if (!accepts && (judgement === 'other' || judgement === 'earlier')) throw moved(noted!, found);
+    if (!accepts) refuseMoved(found, noted);
     const isSame = noted !== undefined && judgement === 'same';
     if (isSame && lost_bytes <= noted.lost_bytes) return undefined;
     const value: NotedPrimary = isSame
@@ -69,6 +69,12 @@ export async function notePrimary(
   });
 }
 
+/** Throws `ControlStoreError` where `notePrimary` would, and notes nothing. */
+export async function requireUnmoved(db: Database): Promise<void> {
+  const noted = await findPrimary(db);
+  refuseMoved(db.epoch(), noted);
+}
+
 /** What was noted; undefined before the first start, or where the server does not tell. */
 export async function findPrimary(db: Database): Promise<NotedPrimary | undefined> {
   const row = await db.row<{ value: NotedPrimary }>(sql`
@@ -76,10 +82,13 @@ export async function findPrimary(db: Database): Promise<NotedPrimary | undefine
   return row?.value;
 }
 
-function moved(noted: Epoch, found: Epoch): ControlStoreError {
+function refuseMoved(found: Epoch | undefined, noted: Epoch | undefined): void {
+  if (found === undefined || noted === undefined) return;
+  const judgement = judgeEpoch(found, noted);
+  if (judgement !== 'other' && judgement !== 'earlier') return;
   const name = ({ system_identifier, timeline }: Epoch) =>
     `${system_identifier}, timeline ${timeline}`;
-  return new ControlStoreError(
+  throw new ControlStoreError(
     `The database of SLUICE_DATABASE_URL was last worked on in another PostgreSQL (system ` +
       `identifier ${name(noted)}) than the one it is in now (${name(found)}). If a server works ` +
       'on that one still, this one would deliver everything once more. If this one takes its ' +
