@@ -160,7 +160,7 @@ test('one store alone comes back, and what was removed after the backup does not
   await other.close();
 });
 
-test('an embedded store that is lost beside one that is named is told, and not created', async () => {
+test('an embedded store that is lost beside a named one is told, and not created', async () => {
   await insert(home, 'taken in', at);
   const { db } = delivering.harness.deps;
   await db.run(sql`UPDATE ingestion_states SET last_inserted_at = '2026-01-01Z'`);

@@ -46,7 +46,7 @@ test('the doctor creates no folder', async () => {
   );
 });
 
-test('an embedded store that is gone beside one that is there is told, and not created', async () => {
+test('an embedded store that is gone beside one that is there is told, not created', async () => {
   for (const [kept, lost] of [
     ['postgres', 'clickhouse'],
     ['clickhouse', 'postgres'],
