@@ -80,9 +80,7 @@ function unmadeOf({ pairs, faulty }: Judged): Set<string> {
   return new Set(unmade.map(({ wanted }) => wanted.path));
 }
 
-/**
- * Whether what has a fault keeps others from being tried: what lies in a project that stands is.
- */
+/** Whether its fault keeps others from being tried: what lies in a project that stands is. */
 function isNeeded({ wanted, standing }: Pick<Candidate, 'wanted' | 'standing'>): boolean {
   return standing === undefined || wanted.kind.name !== 'project';
 }
