@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { countProcessorTime } from '../../../test/processor_time.ts';
 import { parseEvent } from './parse/parse.ts';
 import { person_bytes_max } from './parse/person_size.ts';
 import type { Person } from './persons/person.ts';
@@ -101,9 +102,9 @@ test('many events of one large person take time that grows with their rows only'
   ];
   const sent = Array.from({ length: 2_000 }, () => ({ $set: { key1: 1 } }));
   const events = sent.map(event);
-  const started = performance.now();
+  const worked_ms = countProcessorTime();
   assert.equal((await buildRows(1, events, loaded(before), 1e12)).events.length, 2_000);
-  assert.ok(performance.now() - started < 1_000);
+  assert.ok(worked_ms() < 1_000);
 });
 
 test('a person holds at most 10,000 names and values, and stays as it was beyond', async () => {

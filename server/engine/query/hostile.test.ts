@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { inDepth } from '../../../test/depth.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
+import { countProcessorTime } from '../../../test/processor_time.ts';
 import { hostile_loads, hostile_meanings, largeLoads } from './cases/hostile_harmless.ts';
 import { refused_reach } from './cases/hostile_reach.ts';
 import { refused_sizes, refused_tricks } from './cases/hostile_tricks.ts';
@@ -53,7 +54,7 @@ for (const [title, texts] of Object.entries({
 })) {
   test(`${title} is refused with line and column, in a moment`, async () => {
     for (const text of texts) {
-      const began = performance.now();
+      const worked_ms = countProcessorTime();
       const error: unknown = await checkQuery(projects.both, text, 'events', january).then(
         () => undefined,
         (reason: unknown) => reason,
@@ -61,7 +62,7 @@ for (const [title, texts] of Object.entries({
       assert.ok(error instanceof QueryError, `${text.slice(0, 200)} gave ${String(error)}`);
       const [{ line, column, message }] = error.faults;
       assert.ok(line >= 1 && column >= 1 && /[.?`)]$/.test(message), message);
-      assert.ok(performance.now() - began < 1_000, text.slice(0, 200));
+      assert.ok(worked_ms() < 1_000, text.slice(0, 200));
     }
   });
 }

@@ -82,12 +82,12 @@ test('with half of the resolvers dead a record is found without waiting for them
   for (const server of servers) server.set('half.test', server === servers[3] ? value : silence);
   const dns = openDns({
     servers: [closed_address, ...servers.map(({ address }) => address)],
-    time_limit_ms: 2_000,
+    time_limit_ms: 20_000,
     log,
   });
   const begun = performance.now();
   assert.deepEqual((await dns.lookupTxt('half.test')).answer, found);
-  assert.ok(performance.now() - begun < 1_500);
+  assert.ok(performance.now() - begun < 10_000);
 });
 
 test('with half of the resolvers dead, no record is said within the limit', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { v5 } from 'uuid';
+import { countProcessorTime } from '../../../../test/processor_time.ts';
 import { namespaceOf, nameUuid } from './create_uuid.ts';
 import { parseEvent } from './parse.ts';
 
@@ -215,9 +216,9 @@ test('what looks like a long number and is none takes no time that grows with it
     `"${':-0 '.repeat(size / 4)}"`,
   ];
   for (const text of texts) {
-    const started = performance.now();
+    const worked_ms = countProcessorTime();
     assert.ok(row(`"properties":{"n":${text}}`));
-    assert.ok(performance.now() - started < 1_000, text.slice(0, 40));
+    assert.ok(worked_ms() < 1_000, text.slice(0, 40));
   }
 });
 
