@@ -10,15 +10,18 @@ export function pauseAfter(waited_ms: number, least_ms: number): number {
 }
 
 /**
- * Asks again until it is so, for a minute: what takes a second alone takes twenty beside much else.
- * Then the test fails with the sentence that says what is not.
+ * Asks again until the answer is neither `false` nor `undefined`, and gives it; for a minute: what
+ * takes a second alone takes twenty beside much else. Then the test fails with the sentence that
+ * says what is not.
  */
-export async function eventually(
+export async function eventually<Found>(
   otherwise: string,
-  isSo: () => boolean | Promise<boolean>,
-): Promise<void> {
+  ask: () => Found | false | undefined | Promise<Found | false | undefined>,
+): Promise<Found> {
   const began = performance.now();
-  while (!(await isSo())) {
+  for (;;) {
+    const found = await ask();
+    if (found !== false && found !== undefined) return found;
     const waited = performance.now() - began;
     assert.ok(waited < 60_000, otherwise);
     await pause(pauseAfter(waited, 10));

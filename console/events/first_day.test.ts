@@ -43,7 +43,7 @@ after(async () => {
 test('from the link of the terminal to the first completed export', { skip }, async () => {
   const link = await until(
     'the link',
-    10_000,
+    60_000,
     50,
     async () => /^ {2}http\S+(\/login\/link\?token=\S+)$/m.exec(server.output())?.[1],
   );

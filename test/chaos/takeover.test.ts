@@ -194,7 +194,7 @@ test(
 
 test('SIGTERM ends workers, server and stores in order', { skip: only_deep }, async () => {
   for (const process of processes.splice(0).toReversed()) assert.equal(await process.stop(), 0);
-  await until('the stores to be gone', 5_000, 50, async () =>
+  await until('the stores to be gone', 60_000, 50, async () =>
     findProcesses(folder, 'postgres').length + findProcesses(folder, 'clickhouse').length === 0
       ? true
       : undefined,

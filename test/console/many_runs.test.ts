@@ -46,7 +46,7 @@ test('many failed runs are retried by keyboard alone, each with its result', { s
   await page.reload();
   await panel.getByRole('button', { name: 'Abort' }).waitFor();
   await workBulkActions(world.harness.deps);
-  await panel.getByRole('button', { name: 'Close' }).waitFor({ timeout: 30_000 });
+  await panel.getByRole('button', { name: 'Close' }).waitFor();
   await page.getByRole('heading', { level: 1 }).click();
   await pressByKey(page, 'What came of each');
   await panel.getByText(`${told} results`).waitFor();
@@ -55,10 +55,7 @@ test('many failed runs are retried by keyboard alone, each with its result', { s
   assert.ok((await results.count()) < 60, 'only those in the window have elements');
   await tabTo(page, 'Results, one for each');
   await page.keyboard.press('End');
-  await panel
-    .locator(`[aria-posinset="${count}"]`)
-    .filter({ hasText: 'succeeded' })
-    .waitFor({ timeout: 30_000 });
+  await panel.locator(`[aria-posinset="${count}"]`).filter({ hasText: 'succeeded' }).waitFor();
   await checkEverywhere(page, 'many_runs');
   const retried = await world.harness.deps.db.row<{ count: number }>(sql`
     SELECT count(*) AS count FROM (SELECT delivery_id FROM batch_export_runs

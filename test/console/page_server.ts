@@ -1,12 +1,10 @@
-import { setTimeout } from 'node:timers/promises';
+import { eventually } from '../eventually.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openMail } from '../../server/platform/mail/mail.ts';
 import { openHarness } from '../harness.ts';
 import type { Harness, HarnessOptions } from '../harness.ts';
 import { openMailServer } from '../servers/mail_server.ts';
 import type { TestClock } from '../factories/people/people.ts';
-
-const wait_ms_max = 10_000;
 
 /** Where the latest page server of this process stood. */
 let latest_port = 0;
@@ -53,14 +51,12 @@ export async function openPageServer(
     harness,
     address,
     linkIn: async (to, subject) => {
-      const signal = AbortSignal.timeout(wait_ms_max);
-      for (;;) {
-        const mail = relay.mails.findLast(
+      const mail = await eventually(`${to} has no mail with "${subject}"`, () =>
+        relay.mails.findLast(
           (one) => one.to.includes(to) && one.content.subject?.includes(subject),
-        );
-        if (mail !== undefined) return /^http\S+$/m.exec(mail.content.text ?? '')![0];
-        await setTimeout(2, undefined, { signal });
-      }
+        ),
+      );
+      return /^http\S+$/m.exec(mail.content.text ?? '')![0];
     },
     close: async () => {
       await harness.close();

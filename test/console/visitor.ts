@@ -8,7 +8,7 @@ import { eventually } from '../eventually.ts';
 import { forgetRequests } from './go_to.ts';
 import type { PageServer } from './page_server.ts';
 
-const wait_ms_max = 30_000;
+const wait_ms_max = 60_000;
 /**
  * The themes, with the narrowest window that has to do and a usual one: each of them once, then the
  * other pairs.

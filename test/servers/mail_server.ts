@@ -5,6 +5,7 @@ import PostalMime from 'postal-mime';
 import type { Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
+import { eventually } from '../eventually.ts';
 import { certificate, certificate_key } from './certificate.ts';
 
 /**
@@ -48,7 +49,7 @@ export type MailServer = {
    * the relay says to it.
    */
   setFault(fault: MailFault | undefined, reply?: string): void;
-  /** The latest mail to an address; waits up to 5 seconds for the first one. */
+  /** The latest mail to an address; waits for the first one. */
   waitFor(address: string): Promise<ReceivedMail>;
   close(): Promise<void>;
 };
@@ -58,8 +59,6 @@ type MailServerOptions = {
   tls?: 'none' | 'starttls' | 'implicit';
   login?: { user: string; password: string };
 };
-
-const wait_milliseconds_max = 5_000;
 
 /**
  * Starts a relay: without TLS and open to anyone unless told otherwise; its certificate is
@@ -113,7 +112,10 @@ export async function openMailServer({
     logins,
     connections: () => sockets.size,
     setFault: (fault, reply = 'No') => void Object.assign(state, { fault, reply }),
-    waitFor: (address) => waitFor(server, mails, address),
+    waitFor: (address) =>
+      eventually(`no mail came to ${address}`, () =>
+        mails.findLast(({ to }) => to.includes(address)),
+      ),
     close: async () => {
       const closed = once(server.server, 'close');
       server.close();
@@ -121,19 +123,6 @@ export async function openMailServer({
       await closed;
     },
   };
-}
-
-async function waitFor(
-  server: SMTPServer,
-  mails: ReceivedMail[],
-  address: string,
-): Promise<ReceivedMail> {
-  const signal = AbortSignal.timeout(wait_milliseconds_max);
-  for (;;) {
-    const mail = mails.findLast(({ to }) => to.includes(address));
-    if (mail !== undefined) return mail;
-    await once(server, 'mail', { signal });
-  }
 }
 
 function userinfoOf(login: MailServerOptions['login']): string {

@@ -24,7 +24,7 @@ async function answered(path: string, status = 200): Promise<number> {
 }
 
 for (const { name, path, send, wanted } of node_clients)
-  test(`${name}: what the program sent is what is stored`, { timeout: 20_000 }, async () => {
+  test(`${name}: what the program sent is what is stored`, { timeout: 60_000 }, async () => {
     const { project } = await harness.newOrganization();
     const before_it = await answered(path);
     await send(address, project.api_token);

@@ -19,7 +19,7 @@ import { findVerifiedDomain } from './store.ts';
 const hour_ms = 3_600_000;
 const day_ms = 24 * hour_ms;
 
-const world = aroundTests(() => openDomainWorld({ time_limit_ms: 300 }));
+const world = aroundTests(openDomainWorld);
 // Those of the tests before would be due as well.
 beforeEach(() => world.harness.deps.db.run(sql`DELETE FROM domains`));
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { openMailServer } from '../../../test/servers/mail_server.ts';
@@ -17,7 +19,7 @@ let passed_ms = 0;
 const clock = { now: () => systemClock.now() + passed_ms };
 before(async () => {
   relay = await openMailServer();
-  const bounds = { connect_milliseconds: 1_000, send_milliseconds: 4_500 };
+  const bounds = { connect_milliseconds: 8_000, send_milliseconds: 8_000 };
   const mail = openMail({
     url: relay.url,
     from: 'Sluice <sluice@example.com>',
@@ -239,13 +241,13 @@ test('a bulk sends one mail to each, with the link of each', async () => {
 test(
   'a bulk does not wait for a relay that hangs: the rest goes out after the answer, and the ' +
     'list shows it',
-  async (t) => {
+  async () => {
     relay.setFault('hang_after');
     const begun = performance.now();
     const body = Array.from({ length: 9 }, () => ({ target_email: address() }));
     const answer = await home.ask('POST', `${base()}bulk/`, body);
     assert.ok(
-      performance.now() - begun < 4_300,
+      performance.now() - begun < 7_800,
       'the answer comes before the first mail is given up',
     );
     assert.deepEqual(
@@ -259,12 +261,9 @@ test(
       return answer.body.results.map(({ id }: { id: string }) => attempts.get(id));
     };
     // The three that hung are tried again later; the others go out.
-    await t.waitFor(
-      async () =>
-        assert.deepEqual(await tried(), [false, false, false, true, true, true, true, true, true]),
-      { timeout: 10_000, interval: 50 },
-    );
-    passed_ms += 6_000;
+    const six = [false, false, false, true, true, true, true, true, true];
+    await eventually('the six are not sent', async () => isDeepStrictEqual(await tried(), six));
+    passed_ms += 10_000;
     await harness.deps.outbox.sendDue();
     assert.deepEqual(
       await tried(),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { openMailServer } from '../../../test/servers/mail_server.ts';
@@ -14,7 +15,7 @@ let relay: MailServer;
 let harness: Harness;
 before(async () => {
   relay = await openMailServer();
-  const bounds = { connect_milliseconds: 1_000, send_milliseconds: 3_000 };
+  const bounds = { connect_milliseconds: 30_000, send_milliseconds: 30_000 };
   harness = await openHarness({
     clickhouse: false,
     deps: {
@@ -29,8 +30,9 @@ before(async () => {
   });
 });
 after(async () => {
-  await harness.close();
+  // The one that hangs would be waited for.
   await relay.close();
+  await harness.close();
 });
 beforeEach(() => relay.setFault(undefined));
 
@@ -51,7 +53,7 @@ async function join({ organization, key }: TestOrganization): Promise<string> {
 const recipients = (subject: string) =>
   relay.mails.filter(({ content }) => content.subject === subject).flatMap(({ to }) => to);
 
-test('every other active member is told who joined, once', async (t) => {
+test('every other active member is told who joined, once', async () => {
   const home = await harness.newOrganization({ name: 'Told' });
   const others = await Promise.all(
     Array.from({ length: 6 }, () => harness.newMember(home.organization.id, 1)),
@@ -60,10 +62,8 @@ test('every other active member is told who joined, once', async (t) => {
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${inactive.user.id}`);
   const email = await join(home);
   const wanted = [home, ...others].map(({ user }) => user.email).sort();
-  await t.waitFor(
-    () => assert.deepEqual(recipients('Grace Hopper joined Told').toSorted(), wanted),
-    { timeout: 5_000 },
-  );
+  await eventually('not all are told', () => recipients('Grace Hopper joined Told').length >= 7);
+  assert.deepEqual(recipients('Grace Hopper joined Told').toSorted(), wanted);
   const { content } = await relay.waitFor(home.user.email);
   assert.deepEqual(content.replyTo, [{ name: 'Grace Hopper', address: email }]);
   assert.ok(
@@ -74,13 +74,12 @@ test('every other active member is told who joined, once', async (t) => {
   );
 });
 
-test('names write no paragraphs of their own', async (t) => {
+test('names write no paragraphs of their own', async () => {
   const home = await harness.newOrganization({ name: 'Engines\n\nYour account is locked' });
   const email = await join(home);
   const subject = 'Grace Hopper joined Engines Your account is locked';
-  await t.waitFor(() => assert.deepEqual(recipients(subject), [home.user.email]), {
-    timeout: 5_000,
-  });
+  await eventually('nobody is told', () => recipients(subject).length > 0);
+  assert.deepEqual(recipients(subject), [home.user.email]);
   const [heading, sentence] = relay.mails
     .find(({ content }) => content.subject === subject)!
     .content.text!.split('\n\n');
@@ -127,5 +126,5 @@ test('nobody waits for these mails, and none of them can make joining fail', asy
     body: { token, password: 'violet kettle harbour 92' },
   });
   assert.equal(joined.status, 201);
-  assert.ok(performance.now() - begun < 2_500, 'the answer comes before the relay is given up');
+  assert.ok(performance.now() - begun < 29_000, 'the answer comes before the relay is given up');
 });

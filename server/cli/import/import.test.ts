@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { eventually } from '../../../test/eventually.ts';
 import { UserError } from '../user_error.ts';
 import { openImporting } from '../../../test/factories/events/importing.ts';
 import type { AddressInfo } from 'node:net';
@@ -132,8 +133,11 @@ test('an import that is killed goes on where it stopped, loses and doubles nothi
     },
   );
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  await eventually(
-    async () => JSON.parse(await readFile(`${file}.sluice-import`, 'utf8')).line >= 5_000,
+  await eventually('it does not get on', () =>
+    readFile(`${file}.sluice-import`, 'utf8').then(
+      (text) => JSON.parse(text).line >= 5_000,
+      () => false,
+    ),
   );
   child.kill('SIGKILL');
   await ended;
@@ -237,12 +241,4 @@ async function serve(
 
 function addressOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-async function eventually(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!(await condition().catch(() => false))) {
-    assert.ok(performance.now() < deadline, 'waited in vain');
-    await new Promise((resume) => setTimeout(resume, 10));
-  }
 }

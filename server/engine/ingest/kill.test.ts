@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import sql from 'sql-template-tag';
+import { eventually } from '../../../test/eventually.ts';
 import { inDepth } from '../../../test/depth.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
@@ -130,34 +131,20 @@ function take(teamId: number, first: number) {
 }
 
 async function assertStored(teamId: number, acknowledged: number): Promise<void> {
-  const text = await eventually(async () => {
-    const last = ((acknowledged + 1) * events_per_batch - 1).toString(16).padStart(12, '0');
-    return clickhouse.rows<{ rows: number; uuids: number; acknowledged: number; batches: number }>({
-      query: `SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids,
-          toUInt32(countIf(uuid <= toUUID({last:String}))) AS acknowledged,
-            toUInt32(uniqExact(inserted_at)) AS batches
-        FROM events WHERE team_id = {team_id:Int64}`,
-      query_params: {
-        team_id: teamId,
-        last: `00000000-0000-4000-8000-${last}`,
-      },
-    });
-  });
-  const [row] = text;
+  const last = ((acknowledged + 1) * events_per_batch - 1).toString(16).padStart(12, '0');
+  // The store may still be starting again.
+  const [row] = await eventually('the store does not answer', () =>
+    clickhouse
+      .rows<{ rows: number; uuids: number; acknowledged: number; batches: number }>({
+        query: `SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(uuid)) AS uuids,
+            toUInt32(countIf(uuid <= toUUID({last:String}))) AS acknowledged,
+              toUInt32(uniqExact(inserted_at)) AS batches
+          FROM events WHERE team_id = {team_id:Int64}`,
+        query_params: { team_id: teamId, last: `00000000-0000-4000-8000-${last}` },
+      })
+      .catch(() => undefined),
+  );
   assert.equal(row!.acknowledged, (acknowledged + 1) * events_per_batch);
   assert.equal(row!.rows, row!.uuids);
   assert.equal(row!.rows % events_per_batch, 0, 'a batch was stored in part');
-}
-
-/** The store may still be starting again. */
-async function eventually<Result>(ask: () => Promise<Result>): Promise<Result> {
-  const deadline = performance.now() + 15_000;
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (performance.now() > deadline) throw error;
-      await new Promise((resume) => setTimeout(resume, 50));
-    }
-  }
 }

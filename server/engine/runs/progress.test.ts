@@ -213,7 +213,7 @@ test('a step waits for who is changing its run, and goes by what it has become',
       assert.rejects(endRun(engine, lost, { status: 'Completed' }), LostRunError),
     ];
     // All of them are in line behind this transaction.
-    await until('five that wait', 10_000, 20, async () => {
+    await until('five that wait', 60_000, 20, async () => {
       const row = await harness.deps.db.row<{ waiting: number }>(
         sql`SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE datname = current_database()
           AND wait_event_type = 'Lock'`,

@@ -61,13 +61,17 @@ function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Ends the child: asks, waits `seconds`, then kills it. Resolves when it is gone. */
-async function endChild(child: ChildProcess, ask: () => void, seconds: number): Promise<void> {
+/** Ends the child: asks, waits `stop_seconds`, then kills it. Resolves when it is gone. */
+async function endChild(child: ChildProcess, program: Program): Promise<void> {
   if (!isAlive(child)) return;
-  ask();
+  program.askToStop(child);
+  const { name, log, stop_seconds } = program;
   const waiting = new AbortController();
-  const late = pause(seconds * 1000, 'late', { signal: waiting.signal }).catch(() => 'gone');
-  if ((await Promise.race([ended(child), late])) === 'late') child.kill('SIGKILL');
+  const late = pause(stop_seconds * 1000, 'late', { signal: waiting.signal }).catch(() => 'gone');
+  if ((await Promise.race([ended(child), late])) === 'late') {
+    log.warn({ pid: child.pid }, `${name} does not stop within ${stop_seconds} s; killing it`);
+    child.kill('SIGKILL');
+  }
   waiting.abort();
   await ended(child);
 }
@@ -213,7 +217,7 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
     async stop() {
       stopping.abort();
       const last = child;
-      if (last) await endChild(last, () => program.askToStop(last), program.stop_seconds);
+      if (last) await endChild(last, program);
       await work;
       process.off('exit', lastResort);
     },

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { eventually } from '../../eventually.ts';
 import type { DomainRow } from '../../../server/api/domains/schema.ts';
 import { openDns } from '../../../server/platform/dns/dns.ts';
 import { silentLog } from '../../../server/platform/log.ts';
@@ -31,7 +31,7 @@ export type DomainWorld = {
   change(home: TestOrganization, domain: DomainRow, body: unknown): Promise<Answer>;
   /**
    * The mails to the address with the text in their subject, in the order in which they came; waits
-   * until there are so many, for 5 seconds at most.
+   * until there are so many.
    */
   mailed(address: string, subject: string, count: number): Promise<ReceivedMail[]>;
   close(): Promise<void>;
@@ -110,12 +110,10 @@ async function mailed(
   relay: MailServer,
   { address, subject, count }: { address: string; subject: string; count: number },
 ): Promise<ReceivedMail[]> {
-  const signal = AbortSignal.timeout(5_000);
-  for (;;) {
+  return eventually(`${address} has no ${count} mails with "${subject}"`, () => {
     const found = relay.mails.filter(
       ({ to, content }) => to.includes(address) && content.subject?.includes(subject),
     );
-    if (found.length >= count) return found;
-    await setTimeout(2, undefined, { signal });
-  }
+    return found.length >= count && found;
+  });
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { argon2Sync, randomBytes, randomUUID } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { TOTP } from 'otpauth';
+import { eventually } from '../../eventually.ts';
 import { findUserByEmail, insertUser } from '../../../server/api/users/store.ts';
 import type { UserRow } from '../../../server/api/users/store.ts';
 import type { Answer, Harness } from '../../harness.ts';
@@ -174,19 +174,18 @@ export async function mailedToken(
 }
 
 /**
- * What `find` finds in the latest mail to the address in which it finds something; waits up to 5
- * seconds for one.
+ * What `find` finds in the latest mail to the address in which it finds something; waits for one.
  */
 export async function inMail<Found>(
   server: MailServer,
   address: string,
   find: (mail: ReceivedMail) => Found | undefined,
 ): Promise<Found> {
-  for (const deadline = Date.now() + 5_000; Date.now() < deadline; await setTimeout(5)) {
+  return eventually(`no such mail came to ${address}`, () => {
     for (const mail of server.mails.toReversed()) {
       const found = mail.to.includes(address) ? find(mail) : undefined;
       if (found !== undefined) return found;
     }
-  }
-  return assert.fail(`no such mail came to ${address}`);
+    return undefined;
+  });
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { eventually } from '../../../../test/eventually.ts';
 import { repeatedSlices, writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { deliveryOf } from '../../../../test/destinations/redshift_world.ts';
 import { RetryableError } from '../../destination/errors.ts';
@@ -161,9 +162,7 @@ test('a lock on the receipts is waited for, and the wait can be stopped', async 
   );
   const waiters = async () =>
     (await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rowCount;
-  const end = performance.now() + 10_000;
-  while ((await waiters()) === 0)
-    assert.ok(performance.now() < end, 'nobody waits for the receipts');
+  await eventually('nobody waits for the receipts', async () => (await waiters()) !== 0);
   stop.abort('cancelled');
   await waiting;
   await sink.close();

@@ -30,7 +30,8 @@ const world = aroundTests(
       memory_megabytes: patient.memory_megabytes,
     }),
   async (opened) => {
-    canary = (await opened.loadCode('exports.onEvent = (n) => n + 1;')).plugin;
+    const code = 'exports.onEvent = (n) => n + 1;';
+    canary = (await opened.loadCode(code, { limits: patient })).plugin;
   },
 );
 
@@ -124,6 +125,7 @@ test('a package that is only inspected runs in another process than what is load
 test('the sentence of a fault is one that every store takes', async () => {
   const { plugin } = await world.loadCode(
     'exports.onEvent = () => { throw new Error("a\\0b\\ud800"); };',
+    { limits: patient },
   );
   await assert.rejects(plugin.call('onEvent', 1, never), { message: 'a\uFFFDb\uFFFD' });
   await plugin.close();

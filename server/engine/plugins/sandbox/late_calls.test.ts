@@ -7,13 +7,13 @@ import {
   platformInMemory,
 } from '../../../../test/factories/plugins/plugin_sandbox.ts';
 import { PluginCallError } from './fault.ts';
+import type { SandboxLimits } from './limits.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
 
 const sandbox = aroundTests(
   () =>
     openTestSandbox({
       slice_milliseconds: 200,
-      call_milliseconds: 1_500,
       cpu_milliseconds: 300,
     }),
   async (opened) => {
@@ -69,7 +69,13 @@ const cases: [string, string, number | undefined, RegExp][] = [
 for (const [name, code, line, message] of cases) {
   test(`what was ended for its time says where it was: ${name}`, async () => {
     const call = async (): Promise<unknown> => {
+      // Each has the one limit that it runs into, and much room to the others.
+      const limits: Partial<SandboxLimits> = {
+        ...(name.startsWith('waiting') ? { call_milliseconds: 1_500 } : {}),
+        ...(name === 'many stretches' ? { slice_milliseconds: 5_000 } : {}),
+      };
       const { plugin } = await sandbox.load(code, {
+        limits,
         host: {
           ...platformInMemory(emptyRecord()),
           storage: {

