@@ -269,6 +269,8 @@ test('hostile filters, paths and bodies are refused quickly, and change nothing'
     ['GET', '/ResourceTypes?filter=x', 403],
   ] as const)
     assert.equal((await own.scim(method, path)).status, status, path);
+  // A base URL that was entered with a slash at its end.
+  assert.match((await own.scim('GET', '//Users')).body.detail, /enter it without/);
   assert.deepEqual((await own.scim('GET', `/Users/${id}`)).body, before);
   assert.equal(({} as Record<string, unknown>)['active'], undefined);
 });

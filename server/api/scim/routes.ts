@@ -34,15 +34,20 @@ function nothingElse(instance: FastifyInstance): void {
     url: '/scim/v2/:domain_id/*',
     handler: async ({ method, params }) => {
       const { '*': path } = params as { '*': string };
-      const is_left_out = /^(Bulk|Me)$|(^|\/)\.search$/.test(path);
-      throw new ScimRefused(
-        is_left_out ? 501 : 404,
-        undefined,
-        is_left_out
-          ? `${path} is not offered here: ask for Users and Groups one by one, or list them.`
-          : `There is no ${method} of ${path.slice(0, 100)}: there are Users, Groups, ` +
-              'ServiceProviderConfig, ResourceTypes and Schemas.',
-      );
+      throw notOffered(`${method} of ${path.slice(0, 100)}`, path);
     },
   });
+}
+
+function notOffered(asked: string, path: string): ScimRefused {
+  if (/^(Bulk|Me)$|(^|\/)\.search$/.test(path))
+    return new ScimRefused(
+      501,
+      undefined,
+      `There is no ${asked} here: ask for Users and Groups one by one, or list them.`,
+    );
+  const help = path.startsWith('/')
+    ? 'the base URL has a slash at its end, enter it without.'
+    : 'there are Users, Groups, ServiceProviderConfig, ResourceTypes and Schemas.';
+  return new ScimRefused(404, undefined, `There is no ${asked}: ${help}`);
 }
