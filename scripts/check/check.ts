@@ -23,8 +23,8 @@ type Step = { title: string; run(write: Write): Promise<boolean> };
 type Result = { passed: boolean; line: string };
 
 const is_deep = process.argv.includes('--deep');
-const test_seconds_max = is_deep ? 1_200 : 180;
-const file_seconds_max = is_deep ? 1_800 : 300;
+const test_seconds_max = is_deep ? 1_200 : 600;
+const file_seconds_max = is_deep ? 1_800 : 900;
 // Twice the cores of a small machine: many files wait, for time limits, for stores and browsers, or
 // for processes that they kill.
 const files_at_once = 4;

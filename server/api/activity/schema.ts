@@ -115,6 +115,9 @@ export const ActivityFilter = Type.Object({
   item_id: name('Only what was done to this thing.'),
   after: Type.Optional(queryInstant('Only from this instant on.')),
   before: Type.Optional(queryInstant('Only before this instant.')),
+  after_number: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Only entries with a greater number than this one.' }),
+  ),
 });
 
 /** The filters that a request brought. */

@@ -67,7 +67,8 @@ function selectActivity(view: ActivityView, keyset: Keyset, wanted: ActivityWant
     ${keysetOrder(keyset)}`;
 }
 
-function conditions({ user, key, scope, activity, item_id, after, before }: ActivityWanted): Sql[] {
+function conditions(wanted: ActivityWanted): Sql[] {
+  const { user, key, scope, activity, item_id, after, before, after_number } = wanted;
   return [
     ...(user === undefined ? [] : [sql`a.user_uuid = ${user}::uuid`]),
     ...(key === undefined ? [] : [sql`a.key_id = ${key}::uuid`]),
@@ -76,6 +77,7 @@ function conditions({ user, key, scope, activity, item_id, after, before }: Acti
     ...(item_id === undefined ? [] : [sql`a.item_id = ${item_id}`]),
     ...(after === undefined ? [] : [sql`a.created_at >= ${after}::timestamptz`]),
     ...(before === undefined ? [] : [sql`a.created_at < ${before}::timestamptz`]),
+    ...(after_number === undefined ? [] : [sql`a.number > ${after_number}::bigint`]),
   ];
 }
 
