@@ -85,7 +85,7 @@ export async function openEmbeddedClickHouse(
     ready: (child, signal) => whenReady(child, signal, () => output?.read() ?? ''),
     hung: (child) => whenSilent(child, hung_ms),
     askToStop: (child) => child.kill(stopSignal),
-    stop_seconds: 3,
+    stop_seconds: 10,
     start_seconds: 120,
     start_seconds_max: options.start_seconds_max ?? default_start_seconds,
   });
