@@ -152,12 +152,12 @@ test(
     };
     const hasty = {
       ...engine,
-      query_limits: { ...engine.query_limits, execution_seconds: 3, memory_bytes: 1_000_000_000 },
+      query_limits: { ...engine.query_limits, execution_seconds: 6, memory_bytes: 1_000_000_000 },
     };
     // 20 MB: more than what is under way between the store and who reads.
     const many = events_count / 4;
     const first = `SELECT event, properties FROM events WHERE event::Int64 < ${many}`;
-    assert.ok((await read(first, hasty, 3_200)) > many * 1_000);
+    assert.ok((await read(first, hasty, 6_200)) > many * 1_000);
     const isExplained = (error: unknown) =>
       error instanceof RetryableError
         ? error.code === 'query_interrupted'

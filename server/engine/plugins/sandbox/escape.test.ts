@@ -17,8 +17,13 @@ import { aroundTests } from '../../../../test/around_tests.ts';
 // What an escape would find in this process.
 const marker = 'marker-of-the-server';
 (globalThis as Record<string, unknown>)['escape_marker'] = marker;
-/** Those of production: what is not to end by its time has that much, on a slow machine too. */
-const patient: SandboxLimits = { ...default_limits, memory_megabytes: 32 };
+/** What is not to end by its time has more of it than in production, for a slow machine. */
+const patient: SandboxLimits = {
+  ...default_limits,
+  memory_megabytes: 32,
+  slice_milliseconds: 10_000,
+  cpu_milliseconds: 20_000,
+};
 
 let canary: LoadedPlugin;
 const world = aroundTests(
