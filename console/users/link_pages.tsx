@@ -32,7 +32,10 @@ export function ResetPasswordPage() {
     >
       {email === undefined ? (
         <>
-          <p>This signs you out everywhere. A second factor stays as it is.</p>
+          <p>
+            This signs you out everywhere. A second factor stays, unless it was set up before your
+            address was confirmed.
+          </p>
           <Form<{ email: string }>
             path="/api/users/reset_password/confirm/"
             body={(values) => ({ ...values, token })}

@@ -28,7 +28,7 @@ export function resetMail(to: string, url: string): MailMessage {
   const heading = 'Choose a new password';
   const paragraphs = [
     'Somebody asked for a new password for your account. Choosing one signs you out ' +
-      'everywhere; a second factor stays as it is.',
+      'everywhere; a second factor stays, unless it was set up before this address was confirmed.',
   ];
   const footer =
     'The link works once, for 1 hour. If this was not you, your password stays as it is when ' +

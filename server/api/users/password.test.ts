@@ -188,47 +188,48 @@ test('the answer to a lost password is the same with and without an account', as
   assert.ok(!server.mails.some(({ to }) => to.includes('nobody@example.com')));
 });
 
-test(
-  'a link sets the password once, ends all sessions, does not sign in and leaves the second ' +
-    'factor',
-  async () => {
-    const user = await newPerson(harness);
-    const browser = await signedIn(harness, user);
-    await setUpSecondFactor(harness, browser);
-    const keys = [await harness.newKey(user)];
-    const statuses = () =>
-      Promise.all(keys.map(async (key) => (await harness.request('GET', me, { key })).status));
-    await askForLink(user.email.toUpperCase());
-    const token = await mailedToken(server, user.email, 'reset-password');
-    assert.deepEqual(await statuses(), [200]);
-    assert.deepEqual(told(await choose(token, 'password1234')), [400, 'password', 'invalid_input']);
-    const chosen = await choose(token);
-    assert.deepEqual(
-      [chosen.status, chosen.body, chosen.headers['set-cookie']],
-      [200, { email: user.email }, undefined],
-    );
-    assert.deepEqual(told(await choose(token)), [400, 'token', 'expired']);
-    assert.equal(await isSignedIn(browser), false);
-    assert.equal(
-      (await trySignIn(harness, user.email, { password: other_password })).body.code,
-      'second_factor_required',
-    );
-    assert.ok(await isNotified(user.email));
-    const { is_email_verified } = (
-      await harness.request('GET', me, { key: await harness.newKey(user) })
-    ).body;
-    assert.ok(is_email_verified, 'who reads the mail has the address');
-    assert.deepEqual(await statuses(), [401], 'nobody had proved the address who made the key');
-    assert.deepEqual((await activitiesOf(harness, user)).slice(-2), [
-      'user requested_reset',
-      'user reset_password',
-    ]);
-    keys.push(await harness.newKey(user));
-    await askForLink(user.email);
-    await choose(await mailedToken(server, user.email, 'reset-password', [token]));
-    assert.deepEqual(await statuses(), [401, 200], 'a further link leaves the keys of the person');
-  },
-);
+test('a link sets the password once, ends all sessions and does not sign in', async () => {
+  const user = await newPerson(harness);
+  const browser = await signedIn(harness, user);
+  await askForLink(user.email.toUpperCase());
+  const token = await mailedToken(server, user.email, 'reset-password');
+  assert.deepEqual(told(await choose(token, 'password1234')), [400, 'password', 'invalid_input']);
+  const chosen = await choose(token);
+  assert.deepEqual(
+    [chosen.status, chosen.body, chosen.headers['set-cookie']],
+    [200, { email: user.email }, undefined],
+  );
+  assert.deepEqual(told(await choose(token)), [400, 'token', 'expired']);
+  assert.equal(await isSignedIn(browser), false);
+  assert.ok(await isNotified(user.email));
+  assert.deepEqual((await activitiesOf(harness, user)).slice(-2), [
+    'user requested_reset',
+    'user reset_password',
+  ]);
+});
+
+test('the first proof of an address ends keys and second factor of before it', async () => {
+  const user = await newPerson(harness);
+  await setUpSecondFactor(harness, await signedIn(harness, user));
+  const keys = [await harness.newKey(user)];
+  const statuses = () =>
+    Promise.all(keys.map(async (key) => (await harness.request('GET', me, { key })).status));
+  await askForLink(user.email);
+  const token = await mailedToken(server, user.email, 'reset-password');
+  assert.deepEqual(await statuses(), [200]);
+  assert.equal((await choose(token, password)).status, 200);
+  assert.deepEqual(await statuses(), [401]);
+  const browser = await signedIn(harness, user);
+  const { is_email_verified, recovery_codes_left } = (await browser.ask('GET', me)).body;
+  assert.deepEqual([is_email_verified, recovery_codes_left], [true, 0]);
+  await setUpSecondFactor(harness, browser);
+  keys.push(await harness.newKey(user));
+  await askForLink(user.email);
+  await choose(await mailedToken(server, user.email, 'reset-password', [token]));
+  assert.deepEqual(await statuses(), [401, 200]);
+  const tried = await trySignIn(harness, user.email, { password: other_password });
+  assert.equal(tried.body.code, 'second_factor_required');
+});
 
 test('of many who open one link at once one chooses the password', async () => {
   const user = await newPerson(harness);

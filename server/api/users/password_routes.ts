@@ -8,6 +8,7 @@ import { invalid } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { countMail, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
 import { passwordFault } from '../../platform/passwords/password_rules.ts';
 import { deleteKeysOf } from '../api_keys/store.ts';
@@ -19,7 +20,7 @@ import { deleteLinks, readLink, useLink } from './links.ts';
 import { noticeMail } from './mails.ts';
 import { mailResetLink } from './mail_reset_link.ts';
 import { LinkedEmail, PasswordChange, PasswordReset, ResetRequest } from './schema.ts';
-import { actorOf, findIdentity, updateUser } from './store.ts';
+import { actorOf, findIdentity, removeSecondFactor, updateUser } from './store.ts';
 import type { Identity } from './store.ts';
 
 /**
@@ -122,8 +123,8 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Choose a new password with the token of a link; ends all sessions of the account',
         description:
-          'Does not sign in and leaves the second factor as it is. Where the link is the first ' +
-          'proof of the address, the keys that were created before are deleted. 400 `expired`: ' +
+          'Does not sign in and leaves keys and the second factor as they are, unless the link ' +
+          'is the first proof of the address: then those of before are deleted. 400 `expired`: ' +
           'the link was used, is older than an hour, or a newer one took its place.',
         body: PasswordReset,
         response: { 200: LinkedEmail, 400: Problem, 413: Problem, 415: Problem, 503: Problem },
@@ -140,8 +141,7 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
           password_hash,
           ...(proves && { is_email_verified: true }),
         });
-        // Whoever created the account had not proved its address: their keys are not this person's.
-        const deleted_keys = proves ? await deleteKeysOf(tx, user.id) : 0;
+        const ended = proves ? await endUnproved(tx, user) : [];
         await deleteLinks(tx, user.id);
         await endSessions(tx, user.id, null);
         afterwards(() => forgiveTries(request, user.address));
@@ -149,16 +149,28 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
           { message: noticeMail(user.email, 'password') },
         ]);
         record({
-          ...accountEntry('reset_password', user, [
-            passwordChange(user),
-            ...(deleted_keys === 0 ? [] : changesOf(undefined, { deleted_keys })),
-          ]),
+          ...accountEntry('reset_password', user, [passwordChange(user), ...ended]),
           actor: actorOf(user),
         });
         return { email: user.email };
       });
     },
   );
+}
+
+/**
+ * Takes away what was set up while nobody had proved the address, as it may be a stranger's: the
+ * keys, and the second factor, without which its owner could not come in.
+ */
+async function endUnproved(tx: Transaction, user: Identity): Promise<Change[]> {
+  const deleted_keys = await deleteKeysOf(tx, user.id);
+  await removeSecondFactor(tx, user.id);
+  return [
+    ...(deleted_keys === 0 ? [] : changesOf(undefined, { deleted_keys })),
+    ...(user.has_second_factor
+      ? changesOf({ is_2fa_enabled: true }, { is_2fa_enabled: false })
+      : []),
+  ];
 }
 
 function refuseWeak(
