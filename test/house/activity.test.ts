@@ -22,6 +22,7 @@ const before_write: Record<string, string> = {
   'POST /api/users/reset_password/': 'Counts the mails that are asked for.',
   'POST /api/users/reset_password/confirm/': 'Hashes the password.',
   'POST /api/invites/:id/accept/': 'Hashes the password.',
+  'POST /api/projects/': 'Looks whose turn it takes.',
   'POST /api/organizations/:organization_id/domains/:id/verify/': 'Asks the DNS.',
   'POST /api/organizations/:organization_id/batch_exports/': 'Asks the store about the query.',
   'POST /api/projects/:project_id/batch_exports/': 'Asks the store about the query.',

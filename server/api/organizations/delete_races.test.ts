@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
+import type { Answer } from '../../../test/harness.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
@@ -46,4 +48,45 @@ test('a write that waits while its project is deleted is a 404', async () => {
     return { writes };
   });
   for (const write of begun.writes) assert.equal((await write).status, 404);
+});
+
+test('deletions of an organization hold one connection, all new projects three', async () => {
+  const { key, organization, project } = await harness.newOrganization();
+  const others = [
+    await harness.newMember(organization.id, 8),
+    await harness.newMember(organization.id, 8),
+  ];
+  const gone = `/api/organizations/${organization.id}/?validate_only=true`;
+  const projects = '/api/projects/?validate_only=true';
+  const deletions = () => [
+    harness.request('DELETE', gone, { key }),
+    harness.request('DELETE', gone, { key }),
+    harness.request('DELETE', `/api/projects/${project.id}/?validate_only=true`, { key }),
+  ];
+  const creations = () =>
+    others.flatMap((other) =>
+      [organization.id, undefined, undefined].map((id) =>
+        harness.request('POST', projects, {
+          key: other.key,
+          body: { name: 'New', organization: id },
+        }),
+      ),
+    );
+  const cases: [() => Promise<Answer>[], number, number][] = [
+    [deletions, 1, 204],
+    [creations, 3, 200],
+  ];
+  for (const [ask, most, status] of cases) {
+    const begun = await harness.deps.db.transaction(async (tx) => {
+      // As an apply of the organization holds it.
+      await tx.row(sql`SELECT 1 FROM organizations WHERE id = ${organization.id}::uuid
+        FOR NO KEY UPDATE`);
+      const all = ask();
+      await eventually('Too few wait.', async () => (await countWaiting(harness.deps.db)) >= most);
+      await pause(100);
+      assert.equal(await countWaiting(harness.deps.db), most);
+      return { all };
+    });
+    for (const answer of begun.all) assert.equal((await answer).status, status);
+  }
 });

@@ -4,6 +4,7 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { conflict, forbidden, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
+import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { lockOutWriters, write } from '../../platform/http/write.ts';
@@ -147,19 +148,21 @@ function deleteRoute(app: FastifyInstance): void {
       },
     },
     (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
-        const { organization_id, level } = request.access;
-        await lockOutWriters(tx, organization_id);
-        const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? missing();
-        ifMatch(request, before);
-        if (await arePluginsUsedElsewhere(tx, organization_id))
-          throw conflict(
-            'Projects of other organizations use global plugins of this one: they must remove ' +
-              'their configs first.',
-          );
-        record(entryOf('deleted', before, undefined));
-        await deleteOrganization(tx, organization_id);
-      }),
+      inTurn(request, () =>
+        write(request, reply, 204, async (tx, record) => {
+          const { organization_id, level } = request.access;
+          await lockOutWriters(tx, organization_id);
+          const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? missing();
+          ifMatch(request, before);
+          if (await arePluginsUsedElsewhere(tx, organization_id))
+            throw conflict(
+              'Projects of other organizations use global plugins of this one: they must remove ' +
+                'their configs first.',
+            );
+          record(entryOf('deleted', before, undefined));
+          await deleteOrganization(tx, organization_id);
+        }),
+      ),
   );
 }
 

@@ -7,6 +7,8 @@ import { beginBody } from '../../platform/http/bodies/body.ts';
 import { forbidden, invalid, missing } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
+import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
+import { inWriteTurn } from '../../platform/http/limits/write_turns.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { lockOutWriters, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
@@ -61,17 +63,21 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
         response: { 201: Project },
       },
     },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const { organization, name, timezone = 'UTC' } = wholeBody(request, ProjectCreate);
-        const created = await insertProject(tx, {
-          organization_id: await homeOf(tx, request.caller, organization),
-          name,
-          timezone,
-        });
-        record(entryOf('created', undefined, created));
-        return created;
-      }),
+    async (request, reply) => {
+      const { organization, name, timezone = 'UTC' } = wholeBody(request, ProjectCreate);
+      const home = await findHome(db, request.caller, organization);
+      return inWriteTurn(home?.organization_id, () =>
+        write(request, reply, 201, async (tx, record) => {
+          const created = await insertProject(tx, {
+            organization_id: await homeOf(tx, request.caller, organization),
+            name,
+            timezone,
+          });
+          record(entryOf('created', undefined, created));
+          return created;
+        }),
+      );
+    },
   );
 }
 
@@ -132,14 +138,16 @@ function deleteRoute(app: FastifyInstance): void {
       schema: { summary: 'Delete a project with its exports', response: { 204: { type: 'null' } } },
     },
     (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
-        const id = request.access.team_id!;
-        await lockOutWriters(tx, request.access.organization_id);
-        const before = (await findProject(tx, id, 'lock')) ?? missing();
-        ifMatch(request, before);
-        record(entryOf('deleted', before, undefined));
-        await deleteProject(tx, id);
-      }),
+      inTurn(request, () =>
+        write(request, reply, 204, async (tx, record) => {
+          const id = request.access.team_id!;
+          await lockOutWriters(tx, request.access.organization_id);
+          const before = (await findProject(tx, id, 'lock')) ?? missing();
+          ifMatch(request, before);
+          record(entryOf('deleted', before, undefined));
+          await deleteProject(tx, id);
+        }),
+      ),
   );
 }
 
@@ -171,7 +179,7 @@ async function homeOf(
 ): Promise<string> {
   if (caller.scoped_teams !== null)
     throw forbidden('A key that is limited to projects cannot create a project.');
-  const home = await findHome(tx, caller, organization);
+  const home = await findHome(tx, caller, organization, 'lock');
   if (home === undefined)
     throw invalid(
       'organization',

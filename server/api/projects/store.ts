@@ -62,15 +62,16 @@ export function findProject(
 
 /**
  * Where a new project of the caller goes: the named organization, else the oldest in which their
- * level is 8 or more, else their oldest; undefined when there is none that they may see. The
- * organization is locked, so it cannot be deleted meanwhile.
+ * level is 8 or more, else their oldest; undefined when there is none that they may see. With
+ * `lock` it is not deleted, and the membership stays, until the transaction ends.
  */
 export function findHome(
-  tx: Transaction,
+  db: Queryable,
   caller: Caller,
   organization: string | undefined,
+  lock?: 'lock',
 ): Promise<{ organization_id: string; level: number } | undefined> {
-  return tx.row(sql`
+  return db.row(sql`
     SELECT m.organization_id, m.level FROM members m JOIN organizations o
       ON o.id = m.organization_id
     WHERE ${isReached(caller)}
@@ -80,7 +81,7 @@ export function findHome(
           : sql`AND m.organization_id
       = ${organization}::uuid`
       }
-    ORDER BY m.level < 8, m.joined_at, m.id LIMIT 1 FOR SHARE OF o, m`);
+    ORDER BY m.level < 8, m.joined_at, m.id LIMIT 1 ${locking(lock, 'FOR SHARE OF o, m')}`);
 }
 
 /** Creates a project with a fresh public token. */

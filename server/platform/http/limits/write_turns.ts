@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { unavailable } from '../errors.ts';
+import { innerCall } from '../inner/inner_call.ts';
 import { openSemaphore } from '../../pacing/semaphore.ts';
 import type { Semaphore } from '../../pacing/semaphore.ts';
 
@@ -12,7 +13,8 @@ const owners = new Map<string, { turns: Semaphore; count: number }>();
 
 /**
  * Whose locks the request's write takes: the organization's of its path, else the caller's own;
- * undefined on a public route, which names the organization to `inWriteTurn` itself.
+ * undefined on a public route. Where the body says which organization it is, the route names that
+ * to `inWriteTurn` itself.
  */
 export function ownerOf(request: FastifyRequest): string | undefined {
   const { access, caller } = request as Partial<Pick<FastifyRequest, 'access' | 'caller'>>;
@@ -22,13 +24,14 @@ export function ownerOf(request: FastifyRequest): string | undefined {
 /**
  * Does a write of an owner. Guarantee: three of an owner hold a connection at a time, the others
  * wait without one, so that those who wait for a long transaction (an apply, a deletion) keep none
- * from other owners. Throws 503 to who has waited for ten seconds.
+ * from other owners. Throws 503 to who has waited for ten seconds. An inner request is a part of
+ * its caller's turn.
  */
 export async function inWriteTurn<Result>(
   owner: string | undefined,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (owner === undefined) return work();
+  if (owner === undefined || innerCall() !== undefined) return work();
   const known = owners.get(owner) ?? { turns: openSemaphore(under_way_max), count: 0 };
   owners.set(owner, known);
   known.count += 1;
