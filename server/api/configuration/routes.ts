@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { empty } from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
 import { withBeforehand } from '../../platform/http/inner/beforehand.ts';
-import { body, large_body_size_bytes_max } from '../../platform/http/bodies/body.ts';
+import { body } from '../../platform/http/bodies/body.ts';
 import { notFound } from '../../platform/http/errors.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
@@ -16,6 +16,8 @@ import { Applied, ApplyRequest, Plan, PlanRequest, Pulled, PulledQuery } from '.
 import { findPlan } from './store.ts';
 
 const base = '/api/organizations/:organization_id/configuration/';
+/** Largest body of a plan, in bytes: 5 MiB. */
+const plan_size_bytes_max = 5 * 1024 * 1024;
 /** Some ten thousand objects; read within a tenth of a second. */
 const plan_values_max = 100_000;
 const reading = { within: 'organization', scope: 'organization:read' } as const;
@@ -90,7 +92,7 @@ function planRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     `${base}plan/`,
     {
-      bodyLimit: large_body_size_bytes_max,
+      bodyLimit: plan_size_bytes_max,
       config: { ...reading, values_max: plan_values_max },
       schema: {
         summary: 'Plan a configuration',

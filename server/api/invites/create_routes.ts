@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { isFields } from '../../platform/fields.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
+import { readAside } from '../../platform/http/bodies/aside.ts';
 import { large_body_size_bytes_max, readBody } from '../../platform/http/bodies/body.ts';
 import { unstorableIn } from '../../platform/http/bodies/json_text.ts';
 import { checked } from '../../platform/http/bodies/validator.ts';
@@ -90,8 +91,9 @@ function bulkRoute(app: FastifyInstance, deps: Deps): void {
         response: { 200: BulkAnswer },
       },
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record, afterwards) => {
+    async (request, reply) => {
+      await readAside(request);
+      return write(request, reply, 200, async (tx, record, afterwards) => {
         const { created, mails } = await createInvites(
           deps,
           request,
@@ -106,7 +108,8 @@ function bulkRoute(app: FastifyInstance, deps: Deps): void {
           answerOf(await sendInvites(deps, mails, created, bulk_wait_ms)),
         );
         return answer;
-      }),
+      });
+    },
   );
 }
 

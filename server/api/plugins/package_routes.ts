@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import { readAside } from '../../platform/http/bodies/aside.ts';
 import { large_body_size_bytes_max } from '../../platform/http/bodies/body.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
@@ -140,7 +141,10 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
       },
     },
     (request, reply) =>
-      inTurn(request, () => updateSource(deps, request, reply, collection, 'patch')),
+      inTurn(request, async () => {
+        await readAside(request);
+        return updateSource(deps, request, reply, collection, 'patch');
+      }),
   );
   app.put(
     `${one}update_source/`,
@@ -150,6 +154,9 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
       schema: { ...schema, summary: 'Replace all files', description: `${description} ${own}` },
     },
     (request, reply) =>
-      inTurn(request, () => updateSource(deps, request, reply, collection, 'put')),
+      inTurn(request, async () => {
+        await readAside(request);
+        return updateSource(deps, request, reply, collection, 'put');
+      }),
   );
 }

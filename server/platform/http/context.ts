@@ -6,6 +6,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Tracer } from '../tracing/tracer.ts';
+import type { BodyReply } from './bodies/aside.ts';
 import type { Access, Caller, RecordSelect, Within } from './caller/access.ts';
 import type { Claim } from './claim.ts';
 import type { Completed } from './completed.ts';
@@ -49,6 +50,8 @@ declare module 'fastify' {
     record: unknown;
     /** The claim on the `Idempotency-Key` while this request runs; undefined without the header. */
     idempotency: Claim | undefined;
+    /** What the thread that reads long bodies made of this one. */
+    read_aside: BodyReply | undefined;
   }
   interface FastifyContextConfig {
     /**

@@ -69,7 +69,7 @@ export function buildServer(
   app.decorate('findCaller', async (request: FastifyRequest) =>
     showsCredential(request) ? authenticate(context, findAccess, request, undefined) : undefined,
   );
-  for (const name of ['caller', 'access', 'record', 'idempotency'] as const)
+  for (const name of ['caller', 'access', 'record', 'idempotency', 'read_aside'] as const)
     app.decorateRequest(name);
   // Bytes are kept as they came: a handler reads them once it has found its object.
   app.removeAllContentTypeParsers();

@@ -3,9 +3,10 @@ import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import { isFields } from '../../fields.ts';
 import type { Fields } from '../../fields.ts';
-import { ApiError, invalidMany, unsupportedMediaType } from '../errors.ts';
+import { ApiError, invalidMany, unparsable, unsupportedMediaType } from '../errors.ts';
 import type { Violation } from '../errors.ts';
 import { readJson } from './json_text.ts';
+import type { ReadJson } from './json_text.ts';
 import { checked } from './validator.ts';
 
 const json_type = /^application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
@@ -15,8 +16,11 @@ const json_type = /^application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset="?utf-8"?\s
  * number of values that `readJson` takes it bounds how long a body holds up everybody else.
  */
 export const body_size_bytes_max = 1024 * 1024;
-/** Largest body of routes that take long texts or many records, in bytes: 5 MiB. */
-export const large_body_size_bytes_max = 5 * 1024 * 1024;
+/**
+ * Largest body of routes that take long texts or many records, in bytes: 20 MiB. They have it read
+ * by `readAside`.
+ */
+export const large_body_size_bytes_max = 20 * 1024 * 1024;
 /** Largest body of a route that needs no credentials, in bytes: 64 KiB. */
 export const public_body_size_bytes_max = 64 * 1024;
 
@@ -36,15 +40,18 @@ export function rawBody(request: FastifyRequest): Buffer | undefined {
  * lists together with its own; no body is an empty object. Throws 415 for another kind of body and
  * 400 for broken JSON.
  */
-export function readBody(request: FastifyRequest): { value: unknown; unstorable: Violation[] } {
+export function readBody(request: FastifyRequest): ReadJson {
+  const { read_aside } = request;
   const bytes = rawBody(request);
-  if (bytes === undefined) return { value: {}, unstorable: [] };
+  if (bytes === undefined && read_aside === undefined) return { value: {}, unstorable: [] };
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity')
     throw unsupportedMediaType('Send the body without a Content-Encoding.');
   if (!json_type.test(request.headers['content-type'] ?? ''))
     throw unsupportedMediaType('Send the body as "Content-Type: application/json" in UTF-8.');
-  return readJson(bytes, request.routeOptions.config.values_max);
+  if (read_aside === undefined) return readJson(bytes!, request.routeOptions.config.values_max);
+  if ('refused' in read_aside) throw unparsable(read_aside.refused);
+  return read_aside.read;
 }
 
 /**

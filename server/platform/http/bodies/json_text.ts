@@ -15,15 +15,15 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 // Escapes that can spell NUL or a lone surrogate; raw ones cannot stand in UTF-8 JSON.
 const suspicious = /\\u(0000|[dD][89a-fA-F])/;
 
+/** A body that was read, with the violations of texts that no store can keep. */
+export type ReadJson = { value: unknown; unstorable: Violation[] };
+
 /**
  * Reads the JSON text of a body; `unstorable` names each text or name in it as `unstorableIn` does.
  * Throws `parse_error` for what is not UTF-8 JSON, is nested deeper than 64 levels or holds more
  * values than the route takes: 10,000 unless it says otherwise.
  */
-export function readJson(
-  bytes: Buffer,
-  values_max = usual_values_max,
-): { value: unknown; unstorable: Violation[] } {
+export function readJson(bytes: Uint8Array, values_max = usual_values_max): ReadJson {
   refuseMonstrous(bytes, values_max);
   let text: string;
   try {
@@ -53,7 +53,7 @@ export function unstorableIn(value: unknown, prefix = ''): Violation[] {
  * it. Looks at brackets and commas outside of strings alone; linear in the size, because a
  * recursive reader would run out of stack on hostile text, and over after the first value too many.
  */
-function refuseMonstrous(bytes: Buffer, values_max: number): void {
+function refuseMonstrous(bytes: Uint8Array, values_max: number): void {
   let depth = 0;
   let values = 1;
   let inText = false;

@@ -37,23 +37,38 @@ test('a body of 1 MiB is taken, a larger one is 413 and says the limit', async (
   assert.match(large.body.detail, / 1048576 bytes /);
 });
 
-test('sources and bulk invites take 5 MiB, events 20 MiB, and the document says each', async () => {
+test('sources, bulk invites and events take 20 MiB, and the document says each limit', async () => {
   const bulk = `${list}${own.organization.id}/invites/bulk/`;
-  assert.notEqual((await post(bulk, padded(5 * mebibyte))).status, 413);
-  assert.equal((await post(bulk, padded(5 * mebibyte + 1))).status, 413);
+  assert.notEqual((await post(bulk, padded(20 * mebibyte))).status, 413);
+  assert.equal((await post(bulk, padded(20 * mebibyte + 1))).status, 413);
   const { paths } = (await harness.request('GET', '/api/schema/')).body;
   const limitOf = (path: string, method: string) =>
     Number(/(\d+) bytes/.exec(paths[path][method].responses['413'].description)![1]);
   const organization = '/api/organizations/{organization_id}/';
-  assert.equal(limitOf(`${organization}invites/bulk/`, 'post'), 5 * mebibyte);
+  assert.equal(limitOf(`${organization}invites/bulk/`, 'post'), 20 * mebibyte);
   for (const method of ['patch', 'put'])
     assert.equal(
       limitOf(`${organization}pipeline_destinations/{id}/update_source/`, method),
-      5 * mebibyte,
+      20 * mebibyte,
     );
   assert.equal(limitOf('/api/projects/{project_id}/events/', 'post'), 20 * mebibyte);
   assert.equal(limitOf('/api/projects/', 'post'), mebibyte);
   assert.equal(limitOf('/api/sessions/', 'post'), 64 * 1024);
+});
+
+test('a body of more than 1 MiB is read beside the loop, and refused as a short one is', async () => {
+  const long = 'y'.repeat(mebibyte);
+  for (const [rest, attr, code] of [
+    [`"unknown":"${long}"`, null, 'parse_error'],
+    [`"first_name":"${long}"}`, '0__first_name', 'max_length'],
+    [`"message":"${long}\\u0000"}`, '0__message', 'null_characters_not_allowed'],
+  ]) {
+    const { status, body } = await post(
+      `${list}${own.organization.id}/invites/bulk/`,
+      `{"target_email":"ada@example.com",${rest}`,
+    );
+    assert.deepEqual([status, body.attr, body.code, body.errors.length], [400, attr, code, 1]);
+  }
 });
 
 test('a body of over 10,000 values is refused by name before anything is made of it', async () => {

@@ -2,7 +2,29 @@ import type { TSchema } from 'typebox';
 import type { Violation } from '../errors.ts';
 import { attrOf } from './violations.ts';
 
-type Part = { maxItems?: number; items?: Part; properties?: Record<string, Part> };
+type Part = {
+  maxItems?: number;
+  maxLength?: number;
+  trim?: boolean;
+  items?: Part;
+  properties?: Record<string, Part>;
+};
+
+/**
+ * Cuts texts of an object, in place, that are longer than their schema allows to just so many
+ * characters that they still are: a text of 20 MiB is not looked at by each rule.
+ */
+export function cutTexts(schema: TSchema, value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  const fields = value as Record<string, unknown>;
+  for (const [name, { maxLength, trim }] of Object.entries((schema as Part).properties ?? {})) {
+    const text = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    // A character is two units at most.
+    const kept = maxLength === undefined ? Infinity : 2 * maxLength + 1;
+    if (typeof text === 'string' && text.length > kept)
+      fields[name] = (trim === true ? text.trim() : text).slice(0, kept);
+  }
+}
 
 /**
  * The lists in a value that are longer than their schema allows. Looked for before anything looks

@@ -5,7 +5,7 @@ import { isInstant } from '../../instant.ts';
 import { isUuid } from '../../uuid.ts';
 import { invalidMany } from '../errors.ts';
 import type { Violation } from '../errors.ts';
-import { longLists } from './long_lists.ts';
+import { cutTexts, longLists } from './long_lists.ts';
 import { violationsOf } from './violations.ts';
 
 // Words joined by single dots before the @, and labels that begin and end with a letter or digit
@@ -100,6 +100,7 @@ export function checked<Schema extends TSchema>(
   found: readonly Violation[] = [],
 ): Static<Schema> {
   const validate = compiled.get(schema) ?? compile(schema);
+  cutTexts(schema, value);
   const tooLong = longLists(schema, value, prefix);
   if (tooLong.length > 0) throw invalidMany(tooLong);
   const wrong = validate(value) ? [] : violationsOf(validate.errors ?? [], prefix);
