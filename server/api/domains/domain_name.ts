@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { domainToASCII, domainToUnicode } from 'node:url';
 import type { ErrorCode } from '../../platform/http/errors.ts';
-import { challengeName } from './proof/challenge.ts';
+import { name_length_max } from './proof/challenge.ts';
 import { findMailProvider, isPublicSuffix } from './mail_providers.ts';
 
 type Refusal = { code: ErrorCode; detail: string };
@@ -11,11 +11,6 @@ type Refusal = { code: ErrorCode; detail: string };
  * than the name.
  */
 const text_length_max = 1_000;
-/**
- * A name in DNS has 253 characters at most (RFC 1035, 2.3.4, as text), and the longer one that
- * proves it must fit as well.
- */
-const domain_length_max = 253 - challengeName('').length;
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 // As the URL standard sees it: such a name is an IPv4 address or nothing.
@@ -31,9 +26,9 @@ const special_suffixes = ['alt', 'arpa', 'invalid', 'localhost', 'onion'];
 /**
  * Reads a domain as somebody types it. `domain` is the name in lower case and ASCII (IDNA by the
  * URL standard, and xn-- must be valid), without a dot at the end, with at least two labels of
- * letters, digits and hyphens, and short enough for `challengeName`. Refused with a sentence that
- * says what to give instead: addresses, URLs, e-mail addresses, public suffixes, names that DNS
- * does not serve, and public mail providers with all names below them.
+ * letters, digits and hyphens. Refused with a sentence that says what to give instead: addresses,
+ * URLs, e-mail addresses, public suffixes, names that DNS does not serve, and public mail providers
+ * with all names below them.
  */
 export function checkDomainName(text: string): { domain: string } | Refusal {
   const trimmed = text.trim();
@@ -52,9 +47,7 @@ function invalid(detail: string): Refusal {
 function tooLong(): Refusal {
   return {
     code: 'max_length',
-    detail:
-      `The domain may have ${domain_length_max} characters at most, so that ` +
-      `${challengeName('…')} is a name as well.`,
+    detail: `The domain may have ${name_length_max} characters at most.`,
   };
 }
 
@@ -108,7 +101,7 @@ function refuseSyntax(domain: string): Refusal | undefined {
       'Each part of a domain has letters, digits and hyphens and neither begins nor ends with ' +
         'a hyphen.',
     );
-  if (domain.length > domain_length_max) return tooLong();
+  if (domain.length > name_length_max) return tooLong();
   if (!labels.every(isReadable))
     return invalid(
       'A part that begins with xn-- stands for no name in another script: type the name itself.',

@@ -93,7 +93,7 @@ const refused: [unknown, string, RegExp][] = [
   ['GMail.com', 'invalid_input', /mailboxes to everybody/],
   ['mail.outlook.com', 'invalid_input', /mailboxes to everybody/],
   [`${'a'.repeat(64)}.test`, 'invalid_input', /./],
-  [`${'a.'.repeat(118)}test`, 'max_length', /235/],
+  [`${'a.'.repeat(125)}test`, 'max_length', /253/],
 ];
 
 test('names that are refused say why', async () => {
@@ -108,6 +108,9 @@ test('names that are refused say why', async () => {
     assert.match(answer.body.detail, detail);
   }
   assert.equal((await home.ask('GET', base(home))).body.count, 0);
+  const longest = await claim(home, { domain: `${'a.'.repeat(124)}test0`.replace('0', 'a') });
+  assert.deepEqual([longest.status, longest.body.domain.length], [201, 253]);
+  assert.match(longest.body.verification.reason, /cannot be proved/);
 });
 
 test('a name is claimed once over the server, however it is written', async () => {

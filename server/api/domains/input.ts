@@ -4,7 +4,7 @@ import { beginBody } from '../../platform/http/bodies/body.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { checkDomainName } from './domain_name.ts';
-import { refuseCertificates, refuseSignOnUrl, saml_fields } from './saml_fields.ts';
+import { isUnset, refuseCertificates, refuseSignOnUrl, saml_fields } from './saml_fields.ts';
 import { DomainCreate, DomainPatch } from './schema.ts';
 import type { DomainChanges, DomainRow } from './schema.ts';
 
@@ -67,8 +67,8 @@ function rulesOf(choices: string[]): Rules {
             code: 'invalid_choice',
             detail: `Must be one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}.`,
           },
-    saml_acs_url: (text) => invalidInput(refuseSignOnUrl(text)),
-    saml_x509_cert: (text) => invalidInput(refuseCertificates(text)),
+    saml_acs_url: (text) => (text === '' ? undefined : invalidInput(refuseSignOnUrl(text))),
+    saml_x509_cert: (text) => (text === '' ? undefined : invalidInput(refuseCertificates(text))),
   };
 }
 
@@ -111,7 +111,7 @@ function requireSense(before: Settings, changes: DomainChanges): void {
   });
   const after = { ...before, ...changes };
   const missing =
-    after.sso_enforcement === 'saml' ? saml_fields.filter((attr) => after[attr] === null) : [];
+    after.sso_enforcement === 'saml' ? saml_fields.filter((attr) => isUnset(after[attr])) : [];
   const violations: Violation[] = [
     ...(before.is_verified
       ? []

@@ -3,6 +3,11 @@ import { readCertificates } from '../../platform/saml/certificates.ts';
 /** The fields that together are an identity provider. */
 export const saml_fields = ['saml_entity_id', 'saml_acs_url', 'saml_x509_cert'] as const;
 
+/** Whether a field of the provider says nothing. */
+export function isUnset(field: string | null): field is '' | null {
+  return field === null || field === '';
+}
+
 /**
  * What is wrong with the address at which an identity provider signs people in; undefined when it
  * can be used.

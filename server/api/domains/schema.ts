@@ -18,6 +18,7 @@ const url_description =
 const certificate_description =
   'The certificates with which the identity provider signs: 1 to 10 as PEM, or one as bare ' +
   'base64. While keys are changed, put the old one and the new one into it.';
+const unset = ' Empty counts as not set, as null does.';
 
 const Verification = Type.Object(
   {
@@ -107,16 +108,16 @@ const settable = {
   ),
   saml_entity_id: Type.Optional(
     nullable(
-      Type.String({ trim: true, minLength: 1, maxLength: 512, description: entity_description }),
+      Type.String({ trim: true, maxLength: 512, description: `${entity_description}${unset}` }),
     ),
   ),
   saml_acs_url: Type.Optional(
     nullable(
-      Type.String({ trim: true, minLength: 1, maxLength: 512, description: url_description }),
+      Type.String({ trim: true, maxLength: 512, description: `${url_description}${unset}` }),
     ),
   ),
   saml_x509_cert: Type.Optional(
-    nullable(Type.String({ trim: true, minLength: 1, description: certificate_description })),
+    nullable(Type.String({ trim: true, description: `${certificate_description}${unset}` })),
   ),
 };
 

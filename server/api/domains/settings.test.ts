@@ -111,6 +111,15 @@ test('a verified domain takes the settings; enforced SAML keeps its provider', a
     [unset.status, unset.body.has_saml, unset.body.saml_acs_url],
     [200, false, saml.saml_acs_url],
   );
+  const emptied = await world.change(home, domain, { ...saml, saml_acs_url: ' ' });
+  assert.deepEqual(
+    [emptied.status, emptied.body.has_saml, emptied.body.saml_acs_url],
+    [200, false, ''],
+  );
+  assert.deepEqual(
+    violations(await world.change(home, domain, { sso_enforcement: 'saml', saml_x509_cert: '' })),
+    [400, 'saml_acs_url required', 'saml_x509_cert required'],
+  );
 });
 
 const wrong_fields: [string, unknown, string, RegExp][] = [
@@ -120,11 +129,8 @@ const wrong_fields: [string, unknown, string, RegExp][] = [
   ['sso_enforcement', 'SAML', 'invalid_choice', /"", "saml"\.$/],
   ['sso_enforcement', 'google-oauth2', 'invalid_choice', /"", "saml"\.$/],
   ['sso_enforcement', 1, 'invalid_input', /./],
-  ['saml_entity_id', '', 'blank', /./],
-  ['saml_entity_id', '  ', 'blank', /./],
   ['saml_entity_id', 'x'.repeat(513), 'max_length', /./],
   ['saml_entity_id', ['x'], 'invalid_input', /./],
-  ['saml_acs_url', '', 'blank', /./],
   ['saml_acs_url', 'idp.acme.test', 'invalid_input', /https:\/\//],
   ['saml_acs_url', 'http://idp.acme.test/sso', 'invalid_input', /over http everybody/],
   ['saml_acs_url', 'http://127.0.0.1.acme.test/sso', 'invalid_input', /over http everybody/],
@@ -135,7 +141,6 @@ const wrong_fields: [string, unknown, string, RegExp][] = [
   ['saml_acs_url', 'https://idp.\nacme.test/', 'invalid_input', /line breaks/],
   ['saml_acs_url', 'https://idp.acme.test/\u202Esso', 'invalid_input', /control characters/],
   ['saml_acs_url', `https://idp.acme.test/${'x'.repeat(500)}`, 'max_length', /./],
-  ['saml_x509_cert', '', 'blank', /./],
   ['saml_x509_cert', 'not a certificate', 'invalid_input', /not an X\.509 certificate/],
   ['saml_x509_cert', elliptic, 'invalid_input', /not RSA/],
   ['saml_x509_cert', weak, 'invalid_input', /bits/],

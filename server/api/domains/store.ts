@@ -14,8 +14,8 @@ import { newProof, nextCheck } from './proof/checks.ts';
 import { certificatesExpireAt } from './saml_fields.ts';
 import type { DomainChanges, DomainRow } from './schema.ts';
 
-const has_saml = sql`d.saml_entity_id IS NOT NULL AND d.saml_acs_url IS NOT NULL
-  AND d.saml_x509_cert IS NOT NULL`;
+const has_saml = sql`NOT '' IN (coalesce(d.saml_entity_id, ''), coalesce(d.saml_acs_url, ''),
+  coalesce(d.saml_x509_cert, ''))`;
 
 const columns = sql`
   d.id, d.domain, d.state = 'verified' AS is_verified, CASE

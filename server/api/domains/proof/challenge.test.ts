@@ -96,6 +96,16 @@ for (const [answer, outcome, reason] of reasons) {
   });
 }
 
+test('a domain whose record could have no name is never met, and says so', () => {
+  const exactly = (length: number) => `${'a.'.repeat(length)}`.slice(0, length - 4) + '.com';
+  const judged = (length: number) =>
+    judgeAnswer(exactly(length), challenge, { outcome: 'found', records: [challenge] });
+  assert.equal(judged(235).outcome, 'met');
+  const { outcome, reason } = judged(236);
+  assert.equal(outcome, 'missing');
+  assert.match(reason, /has 254 characters, of which DNS allows 253: .* cannot be proved\.$/);
+});
+
 test(
   'of a foreign record at most 60 characters are shown, and nothing that steers a terminal or ' +
     'the direction of writing',

@@ -12,6 +12,9 @@ export function newChallenge(): string {
   return randomBytes(32).toString('base64url');
 }
 
+/** A name in DNS has 253 characters at most (RFC 1035, 2.3.4, as text). */
+export const name_length_max = 253;
+
 /** The name whose TXT record proves the domain. */
 export function challengeName(domain: string): string {
   return `_sluice-challenge.${domain}`;
@@ -37,6 +40,8 @@ export function judgeAnswer(
   answer: TxtAnswer,
 ): { outcome: CheckOutcome; reason: string } {
   const name = challengeName(domain);
+  const impossible = refuseProof(domain);
+  if (impossible !== undefined) return { outcome: 'missing', reason: impossible };
   switch (answer.outcome) {
     case 'found':
       return isChallengeMet(answer.records, challenge)
@@ -59,6 +64,15 @@ export function judgeAnswer(
     case 'unanswered':
       return { outcome: 'unanswered', reason: unanswered(name, answer.reason) };
   }
+}
+
+/** Why a domain can never be proved; undefined when it can. */
+export function refuseProof(domain: string): string | undefined {
+  const name = challengeName(domain);
+  return name.length <= name_length_max
+    ? undefined
+    : `The name ${name} has ${name.length} characters, of which DNS allows ${name_length_max}: ` +
+        'this domain cannot be proved.';
 }
 
 function bare(record: string): string {

@@ -4,7 +4,7 @@ import type { Activity } from '../../../platform/activity/chain.ts';
 import type { LookedUp } from '../../../platform/dns/dns.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { shownAnswers } from './answers.ts';
-import { challengeName, judgeAnswer } from './challenge.ts';
+import { challengeName, judgeAnswer, refuseProof } from './challenge.ts';
 import { afterCheck, isMissingTold, lapseInstant, nextCheck } from './checks.ts';
 import type { DomainProof } from './checks.ts';
 import type { Notice } from '../notices.ts';
@@ -22,8 +22,9 @@ export type Settled = { before: DomainRow; after: DomainRow; notice: Notice | un
 /** The reason of a domain that was never looked up: what its owner has to do. */
 export function firstReason(domain: string): string {
   return (
+    refuseProof(domain) ??
     `Not looked up yet. Add a TXT record at ${challengeName(domain)} whose value is the ` +
-    'challenge.'
+      'challenge.'
   );
 }
 

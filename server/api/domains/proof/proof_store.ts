@@ -112,7 +112,7 @@ export function takeCertificateWarning(
     UPDATE domains SET saml_warned_days = ${step} WHERE id = (
       SELECT id FROM domains
       WHERE saml_expires_at <= ${isoInstant(now)}::timestamptz + interval '30 days'
-        AND state = 'verified' AND saml_entity_id IS NOT NULL AND saml_acs_url IS NOT NULL
+        AND state = 'verified' AND saml_entity_id <> '' AND saml_acs_url <> ''
         AND (saml_warned_days IS NULL OR saml_warned_days > ${step})
       ORDER BY saml_expires_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING id, organization_id, domain, saml_expires_at`);
