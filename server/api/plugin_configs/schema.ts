@@ -108,7 +108,6 @@ export const PluginLogQuery = Type.Object({
   offset: Type.Optional(
     Type.Integer({
       minimum: 0,
-      maximum: 2_147_483_647,
       description: 'Lines to leave out at the beginning; default 0.',
     }),
   ),

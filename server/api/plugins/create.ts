@@ -64,7 +64,8 @@ export async function createPlugin(
         'unique',
         'The organization has this package already: upgrade or delete that one.',
       );
-    if (fetched === undefined) await updatePlugin(tx, id, { ...fields, plugin_type });
+    if (fetched === undefined)
+      await updatePlugin(tx, id, { config_schema: {}, ...fields, plugin_type });
     else await putFetched(tx, deps, request, id, { ...fetched, is_global: fields.is_global });
     const created = (await findPlugin(tx, place, id))!;
     record(

@@ -81,7 +81,7 @@ test('a record of source has what was sent and what is the default, and nothing 
     } = bare.body;
     assert.deepEqual(
       [plugin_type, no_name, config_schema, capabilities, metrics, public_jobs, tag],
-      ['source', null, [], nothing, {}, {}, null],
+      ['source', null, {}, nothing, {}, {}, null],
     );
   }
 });

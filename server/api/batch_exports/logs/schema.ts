@@ -20,7 +20,6 @@ export const LogQuery = Type.Object({
   offset: Type.Optional(
     Type.Integer({
       minimum: 0,
-      maximum: 2_147_483_647,
       description: 'Lines to leave out at the beginning; default 0.',
     }),
   ),

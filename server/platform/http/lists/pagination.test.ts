@@ -109,8 +109,10 @@ test('offset lists: links are absolute, keep parameters, are null at the ends', 
   assert.equal(last.body.next, null);
   assert.equal(last.body.previous, 'http://127.0.0.1:8000/api/pages/?limit=10&offset=10');
   assert.deepEqual(numbers(last), [20, 21, 22, 23, 24]);
-  const beyond = await get('/api/pages/?offset=1000');
-  assert.deepEqual([beyond.status, beyond.body.count, beyond.body.results], [200, 25, []]);
+  for (const offset of ['1000', '2147483648', '9'.repeat(30)]) {
+    const beyond = await get(`/api/pages/?offset=${offset}`);
+    assert.deepEqual([beyond.status, beyond.body.count, beyond.body.results], [200, 25, []]);
+  }
   const exact = await get('/api/pages/?limit=25');
   assert.deepEqual([exact.body.count, exact.body.next, exact.body.results.length], [25, null, 25]);
   assert.equal((await get('/api/pages/?limit=100000')).status, 200);
@@ -137,8 +139,6 @@ test('a limit or offset that is not a whole number in range is 400', async () =>
     'limit=1&limit=2',
     'offset=-1',
     'offset=x',
-    'offset=99999999999999999999',
-    'offset=2147483648',
     'limit= 5',
   ]) {
     const answer = await get(`/api/pages/?${query.replaceAll(' ', '%20')}`);

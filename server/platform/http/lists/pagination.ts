@@ -9,7 +9,6 @@ import { query } from './query.ts';
 
 const default_limit = 100;
 const limit_max = 1000;
-const offset_max = 2_147_483_647;
 
 /** The query parameter that says how long a page of any list is; `limitOf` reads it. */
 export const Limit = Type.Optional(
@@ -32,7 +31,6 @@ export const PageQuery = Type.Object({
   offset: Type.Optional(
     Type.Integer({
       minimum: 0,
-      maximum: offset_max,
       description: 'Results to leave out at the beginning; default 0.',
     }),
   ),
