@@ -4,7 +4,7 @@ import { readCertificates } from '../../platform/saml/certificates.ts';
 export const saml_fields = ['saml_entity_id', 'saml_acs_url', 'saml_x509_cert'] as const;
 
 /** Whether a field of the provider says nothing. */
-export function isUnset(field: string | null): field is '' | null {
+export function isUnset(field: string | null): boolean {
   return field === null || field === '';
 }
 

@@ -97,7 +97,7 @@ for (const [answer, outcome, reason] of reasons) {
 }
 
 test('a domain whose record could have no name is never met, and says so', () => {
-  const exactly = (length: number) => `${'a.'.repeat(length)}`.slice(0, length - 4) + '.com';
+  const exactly = (length: number) => `${'a.'.repeat(length).slice(0, length - 4)}.com`;
   const judged = (length: number) =>
     judgeAnswer(exactly(length), challenge, { outcome: 'found', records: [challenge] });
   assert.equal(judged(235).outcome, 'met');

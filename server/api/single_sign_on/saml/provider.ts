@@ -3,7 +3,6 @@ import { readCertificates } from '../../../platform/saml/certificates.ts';
 import type { Certificate } from '../../../platform/saml/certificates.ts';
 import type { Provider, Service } from '../../../platform/saml/parties.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import { isUnset } from '../../domains/saml_fields.ts';
 import type { VerifiedDomain } from '../../domains/store.ts';
 
 /** A domain's identity provider, and this server as it knows it. */
@@ -17,8 +16,9 @@ export function findSamlParties(
   config: Deps['config'],
   domain: VerifiedDomain,
 ): SamlParties | undefined {
-  const { saml_entity_id, saml_acs_url, saml_x509_cert, sso_enforcement } = domain;
-  if (isUnset(saml_entity_id) || isUnset(saml_acs_url) || isUnset(saml_x509_cert)) return undefined;
+  const { has_saml, saml_entity_id, saml_acs_url, saml_x509_cert, sso_enforcement } = domain;
+  if (!has_saml) return undefined;
+  if (saml_entity_id === null || saml_acs_url === null || saml_x509_cert === null) return undefined;
   if (sso_enforcement !== '' && sso_enforcement !== 'saml') return undefined;
   const read = readCertificates(saml_x509_cert);
   if ('detail' in read) return undefined;

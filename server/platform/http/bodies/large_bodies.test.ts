@@ -56,7 +56,7 @@ test('sources, bulk invites and events take 20 MiB, and the document says each l
   assert.equal(limitOf('/api/sessions/', 'post'), 64 * 1024);
 });
 
-test('a body of more than 1 MiB is read beside the loop, and refused as a short one is', async () => {
+test('a body of more than 1 MiB is read beside the loop, and refused as others are', async () => {
   const long = 'y'.repeat(mebibyte);
   for (const [rest, attr, code] of [
     [`"unknown":"${long}"`, null, 'parse_error'],
