@@ -11,7 +11,7 @@ import { organizationPath } from '../organizations/organization.ts';
 export type Continued<Row> = { next: string | null; previous: string | null; results: Row[] };
 
 /** What narrows the activity, with the place in it, as the address has it. */
-export type Filter = ActivityWanted & { cursor?: string };
+export type Filter = Omit<ActivityWanted, 'after_number'> & { cursor?: string };
 
 /** What was changed in an organization, newest first, as far as it fits the filter. */
 export function activityOf(organization_id: string, filter: Filter) {
