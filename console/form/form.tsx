@@ -8,6 +8,8 @@ import { Sentence } from '../page/sentence.tsx';
 import { FormContext, LookOnlyContext } from './context.ts';
 import { faultOf, unchangedOf } from './faults.ts';
 import { useKeptFields } from './kept_fields.ts';
+import { useOthersChange } from './others_change.ts';
+import type { OthersChange } from './others_change.ts';
 import { Asking } from './question.tsx';
 import type { Question } from './question.tsx';
 import { useSending } from './sending.ts';
@@ -40,6 +42,11 @@ type Given<Answer> = Sending<Answer> & {
   part?: string | null;
   /** Called when the person has thrown away what they typed, for whoever holds it. */
   discarded?: () => void;
+  /**
+   * Makes it a form of what is stored by now and says what differs, where whoever draws it keeps
+   * what is typed.
+   */
+  takeUp?: () => OthersChange;
   children?: ReactNode;
 };
 
@@ -76,7 +83,8 @@ function OpenForm<Answer>(given: Given<Answer>) {
       if (given.clears === true) form.current?.reset();
     },
   });
-  const problem = given.later === undefined ? sending.problem : (given.later ?? undefined);
+  const told = given.later === undefined ? sending.problem : (given.later ?? undefined);
+  const problem = useOthersChange(told, form, given.takeUp ?? kept.takeUp);
   const { context, whole, whole_id, typed } = useShownFaults(problem, form, kept);
   const { submit, question, answer, is_confirming } = useConfirmed(given, form, sending);
   const is_busy = sending.is_busy || is_confirming;

@@ -40,8 +40,13 @@ export function useSending<Answer>({
     mutationFn: async (values) => {
       const sent = body(values);
       const idempotency_key = method === 'POST' ? keys.keyOf(sent) : undefined;
-      const more = { if_match: etag(), idempotency_key };
-      const outcome = await askForChange<Answer>(queries, method, path, { body: sent, ...more });
+      const outcome = await askForChange<Answer>(
+        queries,
+        method,
+        path,
+        { body: sent, if_match: etag(), idempotency_key },
+        method === 'PATCH' ? Object.keys(sent ?? {}) : undefined,
+      );
       if (outcome.ok || outcome.problem.status !== 0) keys.settle();
       if (!outcome.ok) throw outcome.problem;
       // The next page may show what was read a moment ago, and changed since.

@@ -52,29 +52,45 @@ export function fillIn(form: HTMLFormElement, kept: Values): string[] {
 }
 
 /**
- * What the form showed before anything was typed, as one text: when it is another, somebody changed
- * what the form is about. Fields whose element does not tell it say it in `data-initial`.
+ * What the form showed before anything was typed: what differs later was changed by somebody else.
+ * Fields whose element does not tell it say it in `data-initial`.
  */
-export function readInitial(form: HTMLFormElement): string {
-  return JSON.stringify(
-    fieldsOf(form)
-      .filter(isKeepable)
-      .map((field) => [field.name, field.dataset['initial'] ?? initialOf(field)]),
+export function readInitial(form: HTMLFormElement): Values {
+  return valuesOf(fieldsOf(form).filter(isKeepable), (field) =>
+    isBox(field)
+      ? { value: field.value, checked: field.defaultChecked }
+      : { value: field.dataset['initial'] ?? defaultOf(field) },
   );
 }
 
-function initialOf(field: Field): string {
-  if (field instanceof HTMLSelectElement) return '';
-  return isBox(field) ? `${field.value} ${field.defaultChecked}` : field.defaultValue;
+/** The names of the fields that both have, with another value. */
+export function differingNames(before: Values, after: Values): string[] {
+  return Object.entries(before)
+    .filter(([name, value]) => name in after && String(after[name]) !== String(value))
+    .map(([name]) => name);
 }
 
-function valuesOf(fields: Field[]): Values {
+/** The values of these names. */
+export function valuesNamed(values: Values, names: readonly string[]): Values {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
+}
+
+function defaultOf(field: Field): string {
+  return field instanceof HTMLSelectElement ? '' : field.defaultValue;
+}
+
+/** Where nothing else is asked for, what the fields have now. */
+function valuesOf(
+  fields: Field[],
+  read: (field: Field) => { value: string; checked?: boolean } = (field) => field,
+): Values {
   const values: Values = {};
   for (const field of fields) {
-    const { name, value } = field;
+    const { name } = field;
+    const { value, checked } = read(field);
     if (isBox(field)) {
       const others = [values[name] ?? []].flat();
-      values[name] = field.checked ? [...others, value] : others;
+      values[name] = checked === true ? [...others, value] : others;
     } else values[name] = value;
   }
   return values;

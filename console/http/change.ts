@@ -8,40 +8,47 @@ const moving = new Set(['last_attempt', 'latest_runs', 'latest_tag', 'next_run',
 
 /**
  * Asks for a change of the version that was read (`if_match`). Where that has only moved by itself
- * since, nobody's change is in the way: it is asked for once more, of the present version.
+ * since, or nothing of what the person was `shown` is another, nobody's change is in the way: it is
+ * asked for once more, of the present version. What is on the screen of the record is read anew.
  */
 export async function askForChange<Body>(
   queries: QueryClient,
   method: Exclude<Method, 'GET'>,
   path: string,
   sent: Sent,
+  shown?: readonly string[],
 ): Promise<Outcome<Body>> {
   const outcome = await ask<Body>(method, path, sent);
   if (outcome.ok || outcome.problem.status !== 412) return outcome;
-  const if_match = await presentVersion(queries, sent.if_match);
+  const if_match = await presentVersion(queries, sent.if_match, (key) =>
+    shown === undefined ? !moving.has(key) : shown.includes(key),
+  );
   if (if_match === undefined) return outcome;
   // Without the key, under which the refusal is remembered: the version keeps from a second effect.
   return ask<Body>(method, path, { ...sent, if_match, idempotency_key: undefined });
 }
 
-/** The present ETag of the record that has this one; undefined where more than movement differs. */
+/** The present ETag of the record that has this one; undefined where more of it differs. */
 async function presentVersion(
   queries: QueryClient,
   read_etag: string | undefined,
+  counts: (key: string) => boolean,
 ): Promise<string | undefined> {
   const all = queries.getQueryCache().getAll();
   const query = all.find(({ state: { data } }) => isRecord(data) && etagOf(data) === read_etag);
-  if (read_etag === undefined || !isRecord(query?.state.data)) return undefined;
-  const present = await ask<object>('GET', String(query.queryKey[0]));
-  if (!present.ok || still(present.body) !== still(query.state.data)) return undefined;
-  return present.etag;
+  const before = query?.state.data;
+  if (read_etag === undefined || query === undefined || !isRecord(before)) return undefined;
+  await queries.refetchQueries({ queryKey: query.queryKey, exact: true });
+  const present = query.state.data;
+  const is_same = isRecord(present) && partOf(present, counts) === partOf(before, counts);
+  return is_same ? etagOf(present) : undefined;
 }
 
 function isRecord(data: unknown): data is object {
   return typeof data === 'object' && data !== null;
 }
 
-/** All of a record that stays unless it is changed, as one text. */
-function still(record: object): string {
-  return JSON.stringify(Object.entries(record).filter(([key]) => !moving.has(key)));
+/** What counts of a record, as one text. */
+function partOf(record: object, counts: (key: string) => boolean): string {
+  return JSON.stringify(Object.entries(record).filter(([key]) => counts(key)));
 }

@@ -111,17 +111,42 @@ test('what somebody else saved meanwhile is not overwritten', { skip }, async ()
   const { page } = visitor;
   await goTo(page, `/organizations/${home.organization.id}/settings`);
   const name = page.getByRole('textbox', { name: 'Name' }).first();
+  const agents = page.getByLabel('Agents may change nothing');
+  const save = page.getByRole('button', { name: 'Save the organization' });
   await name.fill('Mine');
   const path = `/api/organizations/${home.organization.id}/`;
-  const changed = await world.harness.request('PATCH', path, {
-    key: home.key,
-    body: { name: 'Theirs' },
-  });
-  assert.equal(changed.status, 200);
-  await page.getByRole('button', { name: 'Save the organization' }).click();
-  await page.getByRole('alert').filter({ hasText: 'changed' }).waitFor();
+  const key = home.key;
+  const change = async (body: object) =>
+    assert.equal((await world.harness.request('PATCH', path, { key, body })).status, 200);
+  await change({ name: 'Theirs', forbids_agent_writes: true });
+  await save.click();
+  const told = page.getByRole('alert').filter({ hasText: 'changed' });
+  await told.getByText(/“Name” and “Agents may change nothing” since you opened this/).waitFor();
+  await page.getByText('Stored by now: “Theirs”.').waitFor();
+  // What was typed stays, what was left alone is as they left it, and one can go on.
   assert.equal(await name.inputValue(), 'Mine');
+  assert.equal(await agents.isChecked(), true);
+  await checkEverywhere(page, 'changed_meanwhile', []);
+  await save.click();
+  await page.getByText('The organization was saved.').waitFor();
+  const { body } = await world.harness.request('GET', path, { key });
+  assert.deepEqual([body.name, body.forbids_agent_writes], ['Mine', true]);
+
+  // What the form does not show is in nobody's way.
+  await name.fill('Mine again');
+  await world.harness.request('PATCH', `/api/projects/${home.project.id}/`, {
+    key,
+    body: { name: 'Elsewhere' },
+  });
+  await save.click();
+  await page.getByText('The organization was saved.').waitFor();
+  await name.fill('Thrown away');
+  await change({ name: 'Theirs', forbids_agent_writes: false });
+  await save.click();
+  await told.waitFor();
   await page.getByRole('button', { name: 'Discard what was typed' }).click();
+  await page.locator('input[name=name][value=Theirs]').waitFor();
+  await told.waitFor({ state: 'detached' });
 });
 
 test('what a configuration manages says so', { skip }, async () => {

@@ -24,18 +24,19 @@ export type Draft = {
   type: string;
   typed: Typed;
 };
+/** What a form shows of an export. */
+export const shown_keys = [
+  'name',
+  'model',
+  'interval',
+  'start_at',
+  'end_at',
+  'freshness_seconds',
+  'custom_query',
+  'destination',
+] as const;
 /** The export that a form changes, as it was when the form was opened. */
-export type Base = Pick<
-  BatchExport,
-  | 'name'
-  | 'model'
-  | 'interval'
-  | 'start_at'
-  | 'end_at'
-  | 'freshness_seconds'
-  | 'custom_query'
-  | 'destination'
->;
+export type Base = Pick<BatchExport, (typeof shown_keys)[number]>;
 
 /** How often an export can run, with the words for it. */
 export const intervals: Record<BatchExport['interval'], string> = {

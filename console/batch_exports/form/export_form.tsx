@@ -8,7 +8,7 @@ import { Form } from '../../form/form.tsx';
 import { askForChange } from '../../http/change.ts';
 import type { Problem } from '../../http/problem.ts';
 import { Dialog } from '../../page/dialog.tsx';
-import { bodyOf } from './draft.ts';
+import { bodyOf, shown_keys } from './draft.ts';
 import type { Base } from './draft.ts';
 import { ExportFields } from './export_fields.tsx';
 import { useKeptDraft } from './kept_draft.ts';
@@ -55,6 +55,7 @@ export function ExportForm({ base, etag, saved, discarded, ...of }: Given) {
         if_match={kept.etag}
         part={null}
         later={refusal}
+        takeUp={kept.takeUp}
         confirm={async () => {
           setRefusal(undefined);
           accepted.current = body();
@@ -101,10 +102,8 @@ function useEffectAsked(
   const [asked, setAsked] = useState<{ effect: ChangeEffect; resolve: (yes: boolean) => void }>();
   const confirm = async (body: object): Promise<boolean> => {
     if (base === undefined) return true;
-    const outcome = await askForChange<ChangeEffect>(queries, 'POST', `${path}effect/`, {
-      body,
-      if_match,
-    });
+    const asked_for = [queries, 'POST', `${path}effect/`, { body, if_match }, shown_keys] as const;
+    const outcome = await askForChange<ChangeEffect>(...asked_for);
     if (!outcome.ok) {
       refused(outcome.problem);
       return false;

@@ -248,10 +248,24 @@ test(
     await goTo(page, edit);
     await fill(page, 'Name', 'Mine');
     const path = `${projectBase(home)}${created.id}/`;
-    await world.server.harness.request('PATCH', path, { key: home.key, body: { name: 'Theirs' } });
+    const change = (body: object) =>
+      world.server.harness.request('PATCH', path, { key: home.key, body });
+    await change({ name: 'Theirs', interval: 'day', destination: { config: { schema: 's' } } });
     await button(page, 'Save the changes').click();
-    await page.getByText(/changed meanwhile|has changed|newer/i).waitFor();
+    await page.getByText('has changed “Name”, “Schema” and “Interval” since').waitFor();
+    await page.getByText('Stored by now: “Theirs”.').waitFor();
+    assert.equal(await page.getByLabel('Interval').inputValue(), 'day');
     assert.equal((await stored(created.id)).body.name, 'Theirs');
+    await button(page, 'Save the changes').click();
+    await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
+    const { name, interval, destination } = (await stored(created.id)).body;
+    assert.deepEqual([name, interval, destination.config.schema], ['Mine', 'day', 's']);
+
+    await goTo(page, edit);
+    await fill(page, 'Name', 'Not mine');
+    await change({ name: 'Theirs' });
+    await button(page, 'Save the changes').click();
+    await page.getByText('has changed “Name” since').waitFor();
     await button(page, 'Discard what was typed').click();
     await page.locator('input[name=name][value=Theirs]:focus').waitFor();
     await fill(page, 'Name', 'Mine after theirs');

@@ -1,7 +1,9 @@
 import { useContext, useEffect, useState } from 'react';
 import { TyperContext, forgetKept, keep, keptName, readKept } from '../../form/kept.ts';
+import type { OthersChange } from '../../form/others_change.ts';
 import type { Base, Draft } from './draft.ts';
 import { draftOf } from './draft.ts';
+import { draftOver, othersChangeOf } from './draft_over.ts';
 import { lostAfter, withoutSecrets } from './lost_secrets.ts';
 import type { Typing } from './lost_secrets.ts';
 
@@ -54,6 +56,11 @@ export function useKeptDraft(
         const lost = lostAfter(before, { typed: { [key]: value } });
         return { ...before, draft: { ...before.draft, typed }, lost };
       });
+    },
+    /** Makes it a draft of what is stored by now, with what was typed on top. */
+    takeUp: (): OthersChange => {
+      setKept({ ...kept, base, etag, draft: draftOver(kept.draft, kept.base, base) });
+      return othersChangeOf(kept.draft, kept.base, base);
     },
     forget: () => {
       setTouched(false);

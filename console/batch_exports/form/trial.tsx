@@ -9,6 +9,7 @@ import { askForChange } from '../../http/change.ts';
 import type { Problem } from '../../http/problem.ts';
 import { BusyButton } from '../../page/busy_button.tsx';
 import { now } from '../../time/now.ts';
+import { shown_keys } from './draft.ts';
 import { counted, inBytes, inTime } from '../quantities.ts';
 
 type Given = {
@@ -47,10 +48,9 @@ function useAsking<Answer>(action: string, { path, body, if_match, refused }: Gi
   return useMutation<Answer>({
     mutationFn: async () => {
       refused(null);
-      const outcome = await askForChange<Answer>(queries, 'POST', `${path}${action}`, {
-        body: body(),
-        if_match,
-      });
+      const sent = { body: body(), if_match };
+      const asked_for = [queries, 'POST', `${path}${action}`, sent, shown_keys] as const;
+      const outcome = await askForChange<Answer>(...asked_for);
       if (!outcome.ok) throw outcome.problem;
       return outcome.body;
     },

@@ -15,7 +15,7 @@ const columns = sql`
   m.id, ${userJson('u')} AS user, m.level, m.joined_at, m.updated_at,
     u.totp_confirmed_at IS NOT NULL AS is_2fa_enabled,
   EXISTS (SELECT 1 FROM social_identities s WHERE s.user_id = u.id) AS has_social_auth,
-  m.last_seen_at`;
+  m.last_seen_at, ${managedBy('member', sql`u.uuid`, sql`m.organization_id`)} AS managed_by`;
 const all = (organization_id: string) =>
   sql`members m JOIN users u ON u.id = m.user_id
     WHERE m.organization_id = ${organization_id}::uuid`;

@@ -1,0 +1,46 @@
+import type { OthersChange } from '../../form/others_change.ts';
+import { differingNames, valuesNamed } from '../../form/values.ts';
+import { draftOf } from './draft.ts';
+import type { Base, Draft } from './draft.ts';
+
+/**
+ * The draft, begun with `before`, as one of what somebody else has stored by now: what was typed
+ * stays, what was left alone is theirs.
+ */
+export function draftOver(draft: Draft, before: Base | undefined, now: Base | undefined): Draft {
+  const old: Record<string, unknown> = draftOf(before);
+  const typed = Object.entries(draft).filter(([name, value]) => value !== old[name]);
+  return { ...draftOf(now), ...Object.fromEntries(typed) };
+}
+
+/** What somebody else has changed since the draft was begun with `before`, by names of fields. */
+export function othersChangeOf(
+  draft: Draft,
+  before: Base | undefined,
+  now: Base | undefined,
+): OthersChange {
+  const [old, theirs] = [storedTexts(before), storedTexts(now)];
+  const names = differingNames(old, theirs);
+  const shown = { ...old, ...shownTexts(draft, draft.typed) };
+  const typed = differingNames(old, shown);
+  const clashes = differingNames(shown, theirs).filter((name) => typed.includes(name));
+  return { names, theirs: valuesNamed(theirs, clashes) };
+}
+
+function storedTexts(base: Base | undefined): Record<string, string> {
+  return shownTexts(draftOf(base), base?.destination.config ?? {});
+}
+
+function shownTexts({ type, typed: _, is_query, ...texts }: Draft, config: object) {
+  const of_config = Object.entries(config).map(([key, value]: [string, unknown]) => [
+    `destination__config__${key}`,
+    typeof value === 'string' ? value : textOf(value),
+  ]);
+  const custom_query = is_query ? texts.custom_query : '';
+  const named: Record<string, string> = { ...texts, custom_query, destination: type };
+  return { ...named, ...(Object.fromEntries(of_config) as Record<string, string>) };
+}
+
+function textOf(value: unknown): string {
+  return Array.isArray(value) ? value.join('\n') : JSON.stringify(value ?? '');
+}
