@@ -11,6 +11,7 @@ import { activityOf, chainOf, cursorOf } from './activity.ts';
 import type { Continued, Filter } from './activity.ts';
 import { missingBetween, shownValue } from './chain.ts';
 import { FilterForm } from './filter_form.tsx';
+import { scopeWords } from './scope_words.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/activity');
 
@@ -113,7 +114,7 @@ function Entry({ entry, organization_id }: { entry: ActivityRow; organization_id
     <li value={number}>
       <div>
         <p>
-          <span className="muted">{number}</span> {narrow({ scope }, scope)}{' '}
+          <span className="muted">{number}</span> {narrow({ scope }, scopeWords(scope))}{' '}
           {narrow({ scope, item_id }, item_name ?? item_id)} {narrow({ activity }, activity)}{' '}
           <span className="muted">by</span>{' '}
           {user === null ? 'the server' : narrow({ user: user.uuid }, user.email)}

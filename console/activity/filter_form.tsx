@@ -2,23 +2,7 @@ import { Button, NativeSelect, TextInput } from '@mantine/core';
 import type { SyntheticEvent } from 'react';
 import { readValues } from '../form/values.ts';
 import type { Filter } from './activity.ts';
-
-/** What the log speaks of. */
-const scopes = [
-  'batch_export',
-  'domain',
-  'invite',
-  'member',
-  'notice_target',
-  'organization',
-  'pipeline_destination',
-  'pipeline_frontend_app',
-  'pipeline_import_app',
-  'plugin_config',
-  'project',
-  'scim',
-  'scim_group',
-];
+import { scopeWords, scope_words } from './scope_words.ts';
 
 /** The filters of the activity; days are those of UTC. */
 export function FilterForm({
@@ -38,13 +22,16 @@ export function FilterForm({
       Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== '')) as Filter,
     );
   };
-  const known = filter.scope === undefined || scopes.includes(filter.scope);
+  const scopes = [...new Set([...Object.keys(scope_words), ...[filter.scope ?? []].flat()])];
   return (
     <form className="filters" onSubmit={submit}>
       <NativeSelect
         name="scope"
         label="What was changed"
-        data={[{ value: '', label: 'Anything' }, ...(known ? scopes : [...scopes, filter.scope!])]}
+        data={[
+          { value: '', label: 'Anything' },
+          ...scopes.map((scope) => ({ value: scope, label: scopeWords(scope) })),
+        ]}
         defaultValue={filter.scope ?? ''}
       />
       <TextInput name="activity" label="How" placeholder="deleted" defaultValue={filter.activity} />

@@ -11,6 +11,7 @@ import { nameOf } from '../members/members.ts';
 import { CopyButton } from '../page/copy_button.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Panel } from '../page/panel.tsx';
+import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
@@ -104,11 +105,12 @@ function Created({ created }: { created: InviteWithLink[] }) {
 }
 
 function Row({ invite, children }: { invite: InviteRow; children: ReactNode }) {
-  const { target_email, level, created_by, updated_at } = invite;
+  const { target_email, level, created_by, updated_at, managed_by } = invite;
   const { word, tone } = inviteState(invite);
   return (
     <Table.Tr>
       <Table.Th scope="row">
+        <ManagedMark by={managed_by} />
         <bdi>{target_email}</bdi>
       </Table.Th>
       <Table.Td data-label="Level">{levelWord(level)}</Table.Td>

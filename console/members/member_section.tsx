@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { MemberRow } from '../../server/api/members/schema.ts';
 import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
+import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
@@ -89,10 +90,12 @@ function Row({
   is_oneself: boolean;
   children: ReactNode;
 }) {
-  const { user, level, joined_at, last_seen_at, is_2fa_enabled, has_social_auth } = member;
+  const { user, level, joined_at, last_seen_at, is_2fa_enabled, has_social_auth, managed_by } =
+    member;
   return (
     <Table.Tr>
       <Table.Th scope="row">
+        <ManagedMark by={managed_by} />
         <bdi>{nameOf(user)}</bdi>
         {is_oneself && <span className="muted"> (you)</span>}
       </Table.Th>

@@ -132,8 +132,10 @@ test('what somebody else saved meanwhile is not overwritten', { skip }, async ()
   const { body } = await world.harness.request('GET', path, { key });
   assert.deepEqual([body.name, body.forbids_agent_writes], ['Mine', true]);
 
-  // What the form does not show is in nobody's way.
-  await name.fill('Mine again');
+  // A name that is written from the right begins there. What the form does not show is in
+  // nobody's way.
+  await name.fill('שלום');
+  assert.equal(await name.evaluate((field) => getComputedStyle(field).unicodeBidi), 'plaintext');
   await world.harness.request('PATCH', `/api/projects/${home.project.id}/`, {
     key,
     body: { name: 'Elsewhere' },
@@ -175,5 +177,13 @@ test('what a configuration manages says so', { skip }, async () => {
   await goTo(page, `/projects/${home.project.id}/exports/${id}`);
   await note.getByText('manages this as rows').waitFor();
   await checkEverywhere(page, 'managed_export');
+  const members = { own: { email: home.user.email, level: 15 } };
+  const invites = { one: { target_email: 'invited@example.com' } };
+  await config.put({ members, invites }, { people: true });
+  for (const tab of ['', '?tab=invites']) {
+    await goTo(page, `/organizations/${home.organization.id}/members${tab}`);
+    await page.getByRole('img', { name: 'Managed by the configuration default' }).waitFor();
+  }
+  await checkEverywhere(page, 'managed_people', []);
   await leave();
 });

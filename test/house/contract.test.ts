@@ -42,7 +42,8 @@ const additions: Record<string, string[]> = {
     'kind',
     'steps',
   ],
-  member: ['last_seen_at'],
+  invite: ['managed_by'],
+  member: ['last_seen_at', 'managed_by'],
 };
 
 /** Fields that only the answer has that creates the record. */

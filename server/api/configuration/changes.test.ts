@@ -115,7 +115,32 @@ test('a moved key keeps the id; a key that stays in the file as `was` does no ha
   await config.put(configuration, source);
   const own = await config.home.ask('GET', config.export_url);
   assert.equal(own.body.managed_by.key, 'lines');
-  assert.equal((await config.plan(configuration, source)).body.is_empty, true);
+  const again = await config.plan(configuration, source);
+  assert.deepEqual([again.body.is_empty, again.body.notes], [true, []]);
+  // One that moves nothing, as neither key stands, would be a new object by mistake.
+  const mistaken = { ...rows, name: 'New', was: 'row' };
+  const plan = await config.plan({
+    projects: { web: { ...web, batch_exports: { others: mistaken } } },
+  });
+  assert.deepEqual(
+    plan.body.notes.map(({ code, path }: any) => [code, path]),
+    [['was_not_found', 'projects.web.batch_exports.others.was']],
+  );
+  assert.match(plan.body.notes[0].detail, /the key row, so a new object is created/);
+});
+
+test('a secret in plain text is noted, one that is a reference is not', async () => {
+  const config = await applied();
+  const hook = { type: 'webhook', url: 'https://hooks.example.com/pl4nted', enabled: true };
+  const planOf = (url: unknown) =>
+    config.plan({ projects: { web: { ...web, notice_targets: { hook: { ...hook, url } } } } });
+  const plan = await planOf(hook.url);
+  assert.deepEqual(
+    plan.body.notes.map(({ code, path }: any) => [code, path]),
+    [['plain_secret', 'projects.web.notice_targets.hook.url']],
+  );
+  assert.equal(plan.text.includes('pl4nted'), false);
+  assert.deepEqual((await planOf({ secret: hook.url })).body.notes, []);
 });
 
 test('a change by hand is allowed, and told with who made it; agreeing files end it', async () => {

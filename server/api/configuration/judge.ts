@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Violation } from '../../platform/http/errors.ts';
-import type { Need } from './schema.ts';
+import { needsOf, notesOf } from './needs.ts';
+import type { Need, Note } from './schema.ts';
 import type { Placed, State } from './standing.ts';
 import { candidateOf, driftOf, versionOf } from './steps.ts';
 import type { Candidate, Drifted, Fingerprint, Pair } from './steps.ts';
@@ -20,6 +21,7 @@ export type Judged = {
   /** The same where another source applied something in it, which no prune of this one deletes. */
   held: { standing: Placed; other: Placed }[];
   needs: Need[];
+  notes: Note[];
   violations: Violation[];
   /** The paths of what has a fault, of form or between objects: it is not tried. */
   faulty: ReadonlySet<string>;
@@ -62,6 +64,7 @@ export function judge({ objects, sections }: Configuration, state: State, how: H
     left,
     held,
     needs: pairs.flatMap(needsOf),
+    notes: pairs.flatMap(notesOf),
     violations,
     faulty: new Set([
       ...objects.filter(({ is_faulty }) => is_faulty).map(({ path }) => path),
@@ -268,24 +271,5 @@ function goneOf(pairs: Pair[], { gone }: State): Judged['gone'] {
     const parent_id = parents.get(wanted.parent_path) ?? '';
     const managed = managed_by.get(`${wanted.kind.name} ${parent_id} ${wanted.key}`);
     return standing !== undefined || managed === undefined ? [] : [{ wanted, managed }];
-  });
-}
-
-function needsOf({ wanted, standing }: Pair): Need[] {
-  return Object.entries(wanted.secrets).flatMap(([field, secret]): Need[] => {
-    if ('value' in secret) return [];
-    const isKept = 'keep' in secret;
-    if (isKept && standing?.secrets[field] !== undefined) return [];
-    return [
-      {
-        code: 'secret',
-        kind: wanted.kind.name,
-        path: `${wanted.path}.${field}`,
-        reference: isKept ? null : secret.reference,
-        detail: isKept
-          ? 'Nothing is stored that could be kept: give the secret.'
-          : `The secret is not set: give what ${secret.reference} stands for.`,
-      },
-    ];
   });
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import sql from 'sql-template-tag';
 import { packageFiles, setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';
 import { openConfigurations } from '../../../test/factories/configurations.ts';
 import { webhook_secret } from '../../../test/factories/notices.ts';
@@ -155,6 +157,20 @@ test('people are left alone unless asked for; an invite of a member is done', as
     { people: true },
   );
   assert.deepEqual([stranger.status, stranger.body.attr], [400, 'configuration__members__one']);
+  await config.put({ members }, { people: true });
+  // A person may be a member of several organizations: of another one nothing is said.
+  const other = await harness.newOrganization();
+  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level)
+    VALUES (${randomUUID()}::uuid, ${other.organization.id}::uuid, ${user.id}, 1)`);
+  for (const [{ organization, key }, managed] of [
+    [config.home, 'one'],
+    [other, undefined],
+  ] as const) {
+    const url = `/api/organizations/${organization.id}/members/`;
+    const { body } = await harness.request('GET', url, { key });
+    const shown = body.results.find((one: any) => one.user.uuid === user.uuid);
+    assert.equal(shown.managed_by?.key, managed);
+  }
 });
 
 test('a plugin whose content is not the declared one is refused', async () => {

@@ -63,6 +63,7 @@ export async function createPlan(
       ...(asked.prune === true ? [] : judged.left.map((one) => leftShown(one))),
       ...judged.held.map(({ standing, other }) => leftShown(standing, other)),
     ],
+    notes: judged.notes,
     left_out: configuration.left_out,
     created_at: isoInstant(now_ms),
     expires_at: isoInstant(now_ms + open_for_ms),

@@ -78,8 +78,9 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
       const { hash } = request.params as { hash: string };
       const plan = await findPlan(deps.db, request.access.organization_id, hash, empty);
       if (plan === undefined) throw notFound();
-      // One of a release before has no such field.
-      return { ...plan.answer, left_out: plan.answer.left_out ?? [] };
+      // One of a release before has no such fields.
+      const { left_out = [], notes = [] }: Partial<Plan> = plan.answer;
+      return { ...plan.answer, left_out, notes };
     },
   );
 }

@@ -172,6 +172,16 @@ const Need = Type.Object(
   { title: 'ConfigurationNeed' },
 );
 
+const Note = Type.Object(
+  {
+    code: Type.Enum(['was_not_found', 'plain_secret']),
+    kind: object_fields.kind,
+    path: Type.String({ description: 'Where in the configuration it is.' }),
+    detail: Type.String({ description: 'What to look at, in a sentence.' }),
+  },
+  { title: 'ConfigurationNote' },
+);
+
 const Left = Type.Object(
   { ...object_fields, detail: Type.String() },
   { title: 'ConfigurationLeft' },
@@ -208,6 +218,11 @@ export const Plan = Type.Object(
         'What the source applied before and no longer names; it stays without `prune`, and where ' +
         'another source applied something in it.',
     }),
+    notes: Type.Array(Note, {
+      description:
+        'What to look at before it is applied, and keeps nobody from it: a `was` of which ' +
+        'nothing stands, a secret as plain text.',
+    }),
     left_out: Type.Array(Type.String(), {
       description: 'Sections that the configuration has and that are left out without `people`.',
     }),
@@ -225,6 +240,8 @@ export type Step = Static<typeof Step>;
 export type FieldChange = Static<typeof FieldChange>;
 /** What was changed by hand. */
 export type Drift = Static<typeof Drift>;
+/** What to look at. */
+export type Note = Static<typeof Note>;
 /** What is missing. */
 export type Need = Static<typeof Need>;
 /** What a step costs. */

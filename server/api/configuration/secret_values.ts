@@ -4,10 +4,13 @@ import type { Violation } from '../../platform/http/errors.ts';
 import type { Kind } from './kinds/kind.ts';
 
 /**
- * A secret as it is wanted: a value, what is stored (`keep`), or a reference that nobody has
- * resolved. Values are in memory only.
+ * A secret as it is wanted: a value (`is_plain`: a text that nothing marks as one), what is stored
+ * (`keep`), or a reference that nobody has resolved. Values are in memory only.
  */
-export type SecretWanted = { value: unknown } | { keep: true } | { reference: string };
+export type SecretWanted =
+  | { value: unknown; is_plain?: true }
+  | { keep: true }
+  | { reference: string };
 
 /** The fields of an object without its secrets, which stand beside by their path. */
 export type Parted = {
@@ -77,6 +80,10 @@ export function joinSecrets(fields: Fields, secrets: Readonly<Fields>): Fields {
   return joined;
 }
 
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
 /** What a mark says; undefined for any other value. */
 function markOf(value: unknown): SecretWanted | undefined {
   if (!isFields(value)) return undefined;
@@ -91,7 +98,7 @@ function markOf(value: unknown): SecretWanted | undefined {
 
 /** A value at the place of a secret, whose parts may be marked (the headers of requests). */
 function wholeValue(value: unknown): SecretWanted | undefined {
-  if (!isFields(value)) return { value };
+  if (!isFields(value)) return isText(value) ? { value, is_plain: true } : { value };
   const parts = Object.entries(value).map(([name, part]) => [
     name,
     markOf(part) ?? { value: part },

@@ -12,6 +12,7 @@ const not_its_own = [
   'updated_at',
   'is_expired',
   'emailing_attempt_made',
+  'managed_by',
 ];
 
 /** What the log keeps of a change of one invite; the link is no part of it. */

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { single_line } from '../../platform/http/bodies/validator.ts';
+import { ManagedBy } from '../configuration/schema.ts';
 import { Level, Member } from '../members/schema.ts';
 import { NewPassword, User } from '../users/schema.ts';
 
@@ -30,6 +31,7 @@ const invite_fields = {
   created_at: Type.String({ format: 'date-time' }),
   updated_at: Type.String({ format: 'date-time' }),
   message: nullable(Type.String()),
+  managed_by: ManagedBy,
 };
 const link = Type.Optional(
   Type.String({

@@ -65,6 +65,7 @@ test('the list has the active members, newest first, with the fields of the cont
     'is_2fa_enabled',
     'has_social_auth',
     'last_seen_at',
+    'managed_by',
   ]);
   const shown = await harness.request('GET', `/api/organizations/${organization.id}/`, { key });
   assert.equal(shown.body.member_count, '3');

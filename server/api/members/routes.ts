@@ -160,6 +160,7 @@ function entryOf(activity: string, before: MemberRow, after: MemberRow | undefin
     'last_seen_at',
     'is_2fa_enabled',
     'has_social_auth',
+    'managed_by',
   ]);
   return {
     activity,

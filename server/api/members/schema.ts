@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
+import { ManagedBy } from '../configuration/schema.ts';
 import { User } from '../users/schema.ts';
 
 /** What a member may do: 1 member, 8 administrator, 15 owner. */
@@ -34,6 +35,7 @@ export const Member = Type.Object(
           'key; exact to the minute. Null: not since the server notes it.',
       }),
     ),
+    managed_by: ManagedBy,
   },
   { title: 'Member' },
 );

@@ -6,6 +6,7 @@ import type { Afterwards } from '../../platform/http/write.ts';
 import type { Mail } from '../../platform/mail/mail.ts';
 import type { Outbox } from '../../platform/mail/outbox.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { managedBy } from '../configuration/store.ts';
 import { endSessions } from '../sessions/store.ts';
 import { userJson } from '../users/store.ts';
 import { joinedMail } from './joined_mail.ts';

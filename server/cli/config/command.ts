@@ -114,7 +114,12 @@ async function planOf(
     prune: flags.prune ?? false,
     people: flags.people ?? false,
   };
-  return { client, read, plan: await client.plan(asked, read.places) };
+  const planned = await client.plan(asked, read.places);
+  // What a text has by a variable does not stand in the file.
+  const notes = (planned.notes as Plan['notes'] | undefined)?.filter(
+    ({ code, path }) => code !== 'plain_secret' || !read.varied.has(path),
+  );
+  return { client, read, plan: { ...planned, notes: notes ?? [] } };
 }
 
 async function isWanted(planned: Plan, { yes = false }: ConfigFlags): Promise<boolean> {

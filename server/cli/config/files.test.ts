@@ -136,6 +136,15 @@ test('every fault of every file is told at once, with line and column', async ()
   );
 });
 
+test('a quote that is not closed is told where it begins', async () => {
+  const { lines } = await read({
+    'a.yaml': 'domains:\n  own: "a.example\n  b: 1\nplugins: {}\n',
+    'b.yaml': "domains: { own: 'it''s\n  b: 1 }\n",
+  });
+  const detail = 'The quote here is never closed.';
+  assert.deepEqual(lines, [`a.yaml:2:8: ${detail}`, `b.yaml:1:17: ${detail}`]);
+});
+
 test('what nobody meant is not taken: other encodings, a second document, ${NAME}', async () => {
   const { lines } = await read({
     'a.yaml': '---\nx: 1\n---\ny: 2\n',

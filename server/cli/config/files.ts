@@ -18,20 +18,20 @@ const says_nothing =
 
 /** A configuration out of all files, with the place of each part; or what is wrong with them. */
 export type FilesRead = ReadValue & { faults: FileFault[] };
+/** The same, with the paths of texts in which a variable stands. */
+export type AllRead = FilesRead & { varied: ReadonlySet<string> };
 
 /**
  * Reads files and folders (all YAML, JSON and modules in them, by name) into one configuration.
  * Guarantee: whatever is wrong with any of them is among the faults, with its place; an object that
  * two files describe is one.
  */
-export async function readFiles(
-  paths: readonly string[],
-  variables: Variables,
-): Promise<FilesRead> {
+export async function readFiles(paths: readonly string[], variables: Variables): Promise<AllRead> {
   const files = paths.flatMap((path) => filesOf(path));
   if (files.length === 0)
     throw new UserError(`There is no configuration in ${paths.join(', ')}: name a file or folder.`);
-  const result: FilesRead = { value: {}, places: new Map(), faults: [] };
+  const varied = new Set<string>();
+  const result = { value: {}, places: new Map<string, FilePlace>(), faults: [] as FileFault[] };
   for (const file of files) {
     const read = await readOne(file);
     result.faults.push(...read.faults);
@@ -46,9 +46,10 @@ export async function readFiles(
     }
     const resolved = resolveReferences(read, variables);
     result.faults.push(...resolved.faults);
-    merge(result, result.value as Values, resolved.value as Values, '', read.places);
+    for (const path of resolved.varied) varied.add(path);
+    merge(result, result.value, resolved.value as Values, '', read.places);
   }
-  return result;
+  return { ...result, varied };
 }
 
 type Values = Record<string, unknown>;

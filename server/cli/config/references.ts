@@ -20,13 +20,15 @@ export type Variables = (name: string) => string | undefined;
  * The value with `${env:NAME}` in texts replaced, and `{env: NAME}` and `{file: path}` by what they
  * stand for, marked as secrets. A variable that is not set stays a reference, which the plan names;
  * in a text it is a fault, and so are a file that cannot be read and what looks like a variable and
- * is none (`${NAME}`), but for the code of plugins. `$${` stands for `${`.
+ * is none (`${NAME}`), but for the code of plugins. `$${` stands for `${`. `varied` are the paths of
+ * texts in which a variable stands.
  */
 export function resolveReferences(
   { value, places }: ReadValue,
   variables: Variables,
-): { value: unknown; faults: FileFault[] } {
+): { value: unknown; faults: FileFault[]; varied: Set<string> } {
   const faults: FileFault[] = [];
+  const varied = new Set<string>();
   const placeOf = (path: string): FilePlace => {
     const [first] = places.values();
     return places.get(path) ?? first ?? { file: '', line: 0, column: 0 };
@@ -42,6 +44,7 @@ export function resolveReferences(
         const found = variables(name);
         if (found === undefined)
           faults.push({ ...placeOf(path), detail: `The variable ${name} is not set.` });
+        varied.add(path);
         return found ?? whole;
       });
     if (Array.isArray(part)) return part.map((item, index) => read(item, `${path}.${index}`));
@@ -58,7 +61,7 @@ export function resolveReferences(
       ]),
     );
   };
-  return { value: read(value, ''), faults };
+  return { value: read(value, ''), faults, varied };
 }
 
 /** The value as `resolveReferences` has to find it to give that very value. */

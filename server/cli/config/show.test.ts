@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Plan } from '../../api/configuration/schema.ts';
 import { planLines, planMarkdown } from './show.ts';
 
-test('a section that is left out is told, also when there is nothing else to do', () => {
+test('what is left out and what to look at is told, also when there is nothing else to do', () => {
   const none = { create: 0, change: 0, move: 0, adopt: 0, delete: 0, unchanged: 2 };
   const plan: Plan = {
     hash: 'a hash of a plan',
@@ -16,16 +16,19 @@ test('a section that is left out is told, also when there is nothing else to do'
     drift: [],
     needs: [],
     left: [],
+    notes: [{ code: 'was_not_found', kind: 'project', path: 'projects.web.was', detail: 'Look.' }],
     left_out: ['members', 'invites'],
     created_at: '2026-01-01T00:00:00Z',
     expires_at: '2026-01-01T01:00:00Z',
   };
   const left = ['members: left out, give --people', 'invites: left out, give --people'];
   assert.deepEqual(planLines(plan), [
+    '* projects.web.was: Look.',
     ...left.map((line) => `. ${line}`),
     'nothing to do, 2 unchanged.',
   ]);
   for (const line of left) assert.ok(planMarkdown(plan).includes(`\n- ${line}\n`));
-  const { left_out: _none, ...of_before } = plan;
+  assert.match(planMarkdown(plan), /To look at[^]*projects.web.was<.code>: Look/);
+  const { left_out: _none, notes: _neither, ...of_before } = plan;
   assert.deepEqual(planLines(of_before as Plan), ['nothing to do, 2 unchanged.']);
 });

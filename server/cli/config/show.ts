@@ -24,9 +24,15 @@ export function planLines(plan: Plan): string[] {
     ]),
     ...plan.left.map(({ path, detail }) => `. ${path} ${oneLine(detail)}`),
     ...plan.needs.map(({ path, detail }) => `! ${path === null ? '' : `${path}: `}${detail}`),
+    ...notesOf(plan).map(({ path, detail }) => `* ${path}: ${oneLine(detail)}`),
     ...leftOutLines(plan),
     summaryLine(plan),
   ];
+}
+
+/** What to look at; a server of a release before says nothing of it. */
+function notesOf({ notes }: Partial<Pick<Plan, 'notes'>>): Plan['notes'] {
+  return notes ?? [];
 }
 
 /** What the files have and the plan does not; a server of a release before says nothing of it. */
@@ -66,6 +72,10 @@ export function planMarkdown(plan: Plan): string {
     ...list(
       'No longer named; it stays',
       plan.left.map(({ path, detail }) => `${code(path)}: ${cell(detail)}`),
+    ),
+    ...list(
+      'To look at',
+      notesOf(plan).map(({ path, detail }) => `${code(path)}: ${cell(detail)}`),
     ),
     ...list(
       'Left out',

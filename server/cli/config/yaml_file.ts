@@ -1,5 +1,5 @@
-import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
-import type { Document, Node, Pair, ParsedNode, YAMLMap } from 'yaml';
+import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from 'yaml';
+import type { Document, Node, Pair, ParsedNode, YAMLError, YAMLMap } from 'yaml';
 import type { FileFault, FilePlace, ReadValue } from './places.ts';
 
 /** Largest file that is read, in bytes: 5 MiB, as the server takes. */
@@ -40,12 +40,13 @@ export function readYaml(file: string, text: string): ReadValue & { faults: File
     // Silent would leave out what follows the first document.
     logLevel: 'error',
   });
-  const faults = firstOfLines(
-    [...document.errors, ...document.warnings].map(({ code, message, pos }) =>
-      at(file, lines, pos[0], code === 'MULTIPLE_DOCS' ? several_documents : sentenceOf(message)),
-    ),
-    text,
-  );
+  const errors = firstOfLines([...document.errors, ...document.warnings], lines);
+  const faults = errors.map(({ code, message, pos: [offset] }) => {
+    const quote = code === 'MISSING_CHAR' ? quoteBefore(document, offset) : undefined;
+    if (quote !== undefined) return at(file, lines, quote, 'The quote here is never closed.');
+    const detail = code === 'MULTIPLE_DOCS' ? several_documents : sentenceOf(message);
+    return withHint(at(file, lines, offset, detail), text);
+  });
   if (faults.length > 0) return { value: undefined, places, faults };
   const reading: Reading = { file, lines, document, places, values: 0, open: [] };
   try {
@@ -142,16 +143,27 @@ function at(file: string, lines: LineCounter, offset: number, detail: string): F
   return { file, line: Math.max(1, line), column: Math.max(1, col), detail };
 }
 
-/** The first fault of each line: what follows from it is no other one. */
-function firstOfLines(faults: FileFault[], text: string): FileFault[] {
-  const lines = text.split('\n');
-  return faults
-    .filter(({ line }, index) => faults.findIndex((other) => other.line === line) === index)
-    .map((fault) =>
-      /[^'"]\$\{/.test(lines[fault.line - 1] ?? '')
-        ? { ...fault, detail: `${fault.detail} Inside of { } a text with \${...} needs quotes.` }
-        : fault,
-    );
+/** Where the quoted text begins that ends at the offset for want of its other quote. */
+function quoteBefore(document: Document.Parsed, offset: number): number | undefined {
+  let begin: number | undefined;
+  visit(document, {
+    Scalar: (_, { type, range }) => {
+      if (type?.startsWith('QUOTE_') === true && range?.[1] === offset) [begin] = range;
+    },
+  });
+  return begin;
+}
+
+/** The first error of each line: what follows from it is no other one. */
+function firstOfLines<One extends YAMLError>(errors: One[], lines: LineCounter): One[] {
+  const told = errors.map(({ pos: [offset] }) => lines.linePos(offset).line);
+  return errors.filter((_, index) => told.indexOf(told[index]!) === index);
+}
+
+function withHint(fault: FileFault, text: string): FileFault {
+  return /[^'"]\$\{/.test(text.split('\n')[fault.line - 1] ?? '')
+    ? { ...fault, detail: `${fault.detail} Inside of { } a text with \${...} needs quotes.` }
+    : fault;
 }
 
 function refuse(reading: Reading, offset: number, detail: string): never {

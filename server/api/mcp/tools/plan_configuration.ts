@@ -70,6 +70,7 @@ export const plan_configuration = defineTool({
       steps: entriesOf(plan, 'steps').map(shownStep),
       drift: entriesOf(plan, 'drift').map(shownStep),
       left: entriesOf(plan, 'left').map((one) => pick(one, object_fields)),
+      notes: plan['notes'],
       // Not `left_out`, which says of a cut answer how many entries it lacks.
       sections_left_out: plan['left_out'],
     };
