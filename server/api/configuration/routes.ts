@@ -79,8 +79,8 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
       const plan = await findPlan(deps.db, request.access.organization_id, hash, empty);
       if (plan === undefined) throw notFound();
       // One of a release before has no such fields.
-      const { left_out = [], notes = [] }: Partial<Plan> = plan.answer;
-      return { ...plan.answer, left_out, notes };
+      const { answer } = plan;
+      return { ...answer, left_out: answer.left_out ?? [], notes: answer.notes ?? [] };
     },
   );
 }
