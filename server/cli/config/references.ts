@@ -20,8 +20,8 @@ export type Variables = (name: string) => string | undefined;
  * The value with `${env:NAME}` in texts replaced, and `{env: NAME}` and `{file: path}` by what they
  * stand for, marked as secrets. A variable that is not set stays a reference, which the plan names;
  * in a text it is a fault, and so are a file that cannot be read and what looks like a variable and
- * is none (`${NAME}`), but for the code of plugins. `$${` stands for `${`. `varied` are the paths of
- * texts in which a variable stands.
+ * is none (`${NAME}`), but for the code of plugins. `$${` stands for `${`. `varied` are the paths
+ * of texts in which a variable stands.
  */
 export function resolveReferences(
   { value, places }: ReadValue,
