@@ -158,19 +158,23 @@ test('people are left alone unless asked for; an invite of a member is done', as
   );
   assert.deepEqual([stranger.status, stranger.body.attr], [400, 'configuration__members__one']);
   await config.put({ members }, { people: true });
-  // A person may be a member of several organizations: of another one nothing is said.
-  const other = await harness.newOrganization();
+  // A person may be a member of several organizations, each of which manages that or does not.
+  const other = await openConfigurations(harness);
   await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level)
-    VALUES (${randomUUID()}::uuid, ${other.organization.id}::uuid, ${user.id}, 1)`);
-  for (const [{ organization, key }, managed] of [
-    [config.home, 'one'],
-    [other, undefined],
-  ] as const) {
-    const url = `/api/organizations/${organization.id}/members/`;
-    const { body } = await harness.request('GET', url, { key });
-    const shown = body.results.find((one: any) => one.user.uuid === user.uuid);
-    assert.equal(shown.managed_by?.key, managed);
-  }
+    VALUES (${randomUUID()}::uuid, ${other.home.organization.id}::uuid, ${user.id}, 1)`);
+  const managedIn = async ({ home }: typeof config) => {
+    const { body } = await home.ask('GET', `/api/organizations/${home.organization.id}/members/`);
+    return body.results.find((one: any) => one.user.uuid === user.uuid).managed_by?.key;
+  };
+  assert.deepEqual([await managedIn(config), await managedIn(other)], ['one', undefined]);
+  const there = { members: { two: { email: user.email, level: 1 } } };
+  await other.put(there, { people: true });
+  assert.deepEqual([await managedIn(config), await managedIn(other)], ['one', 'two']);
+  for (const [at, wanted] of [
+    [config, { members }],
+    [other, there],
+  ] as const)
+    assert.equal((await at.plan(wanted, { people: true })).body.is_empty, true);
 });
 
 test('a plugin whose content is not the declared one is refused', async () => {

@@ -49,7 +49,8 @@ export async function manageApplied(
   const deleted = steps.flatMap(({ action, kind, id }) =>
     action === 'delete' ? [{ kind, object_id: id! }] : [],
   );
-  await forgetManaged(tx, [...deleted, ...judged.gone.map(({ managed }) => managed)]);
+  const gone = judged.gone.map(({ managed }) => managed);
+  await forgetManaged(tx, organization_id, [...deleted, ...gone]);
 }
 
 function appliedOf(

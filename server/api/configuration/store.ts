@@ -19,7 +19,8 @@ export type Managed = {
 
 /**
  * What `managed_by` of an object is; `id` is SQL for its id. A person may be a member of several
- * organizations: `within` is SQL for the one that is meant.
+ * organizations: `within` is SQL for the one that is meant. Leans on
+ * configuration_objects_by_object.
  */
 export function managedBy(kind: KindName, id: Sql, within?: Sql): Sql {
   // A long alias: `id` belongs to the statement around it.
@@ -30,7 +31,7 @@ export function managedBy(kind: KindName, id: Sql, within?: Sql): Sql {
       ${within === undefined ? empty : sql`AND managed.organization_id = ${within}`})`;
 }
 
-/** All that is managed in an organization. Leans on configuration_objects_by_organization. */
+/** All that is managed in an organization. Leans on the primary key. */
 export function listManaged(db: Queryable, organization_id: string): Promise<Managed[]> {
   return db.rows<Managed>(sql`
     SELECT kind, object_id, parent_id, key, source, commit_id, fields, secrets, applied_at
@@ -53,14 +54,15 @@ export async function keepManaged(
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r (kind text, object_id text,
       parent_id text, key text, source text, commit_id text, fields jsonb, secrets jsonb,
       applied_at timestamptz)
-    ON CONFLICT (kind, object_id) DO UPDATE SET parent_id = EXCLUDED.parent_id,
+    ON CONFLICT (organization_id, kind, object_id) DO UPDATE SET parent_id = EXCLUDED.parent_id,
       key = EXCLUDED.key, source = EXCLUDED.source, commit_id = EXCLUDED.commit_id,
       fields = EXCLUDED.fields, secrets = EXCLUDED.secrets, applied_at = EXCLUDED.applied_at`);
 }
 
-/** Forgets objects that are no more. */
+/** Forgets objects of an organization that are no more. */
 export async function forgetManaged(
   tx: Transaction,
+  organization_id: string,
   rows: readonly Pick<Managed, 'kind' | 'object_id'>[],
 ): Promise<void> {
   if (rows.length === 0) return;
@@ -68,7 +70,8 @@ export async function forgetManaged(
     DELETE FROM configuration_objects c
     USING unnest(${rows.map((row) => row.kind)}::text[],
       ${rows.map((row) => row.object_id)}::text[]) AS gone (kind, object_id)
-    WHERE c.kind = gone.kind AND c.object_id = gone.object_id`);
+    WHERE c.organization_id = ${organization_id}::uuid AND c.kind = gone.kind
+      AND c.object_id = gone.object_id`);
 }
 
 /** A plan as it is stored. */
