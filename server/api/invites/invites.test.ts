@@ -43,6 +43,7 @@ test('an invite has the fields of the contract, and its link only for who create
     'created_at',
     'updated_at',
     'message',
+    'managed_by',
   ];
   assert.deepEqual(Object.keys(body), [...fields, 'link']);
   assert.deepEqual(
