@@ -127,6 +127,20 @@ test('a package that is only inspected runs in another process than what is load
   assert.equal(world.sandbox.pid, pid);
 });
 
+test('a loop that asks the platform, or holds an error back, ends its plugin alone', async () => {
+  assert.equal(await canary.call('onEvent', 1, never), 2);
+  const pid = world.sandbox.pid;
+  const loops = [
+    'for (;;) console.log("x");',
+    'const get = () => { for (;;); }; setTimeout(() => { throw Object.defineProperty(Error(), ' +
+      '"message", { get }); }); await new Promise(() => {});',
+  ];
+  const tried = loops.map((body) => tryIt(body, { slice_milliseconds: 50 }));
+  for (const outcome of await Promise.all(tried)) assert.deepEqual(outcome, { code: 'timeout' });
+  assert.equal(await canary.call('onEvent', 1, never), 2);
+  assert.equal(world.sandbox.pid, pid);
+});
+
 test('the sentence of a fault is one that every store takes', async () => {
   const { plugin } = await world.loadCode(
     'exports.onEvent = () => { throw new Error("a\\0b\\ud800"); };',

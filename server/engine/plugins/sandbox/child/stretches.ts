@@ -31,6 +31,9 @@ export type Stretches = {
   dispose(): void;
 };
 
+// The engine's own limit does not count the time that code waits for our two functions, so a loop
+// that calls them is ended after this.
+const late_milliseconds = 250;
 // V8 looks for an order to end between steps of JavaScript; some built-in functions are one long
 // step.
 const grace_milliseconds = 500;
@@ -43,6 +46,7 @@ export function openStretches(
   events: StretchEvents,
 ): Stretches {
   let is_over = false;
+  let is_late = false;
   let tail: Promise<void> = Promise.resolve();
   const dispose = (): void => {
     if (is_over) return;
@@ -57,20 +61,27 @@ export function openStretches(
   // Said even of an isolate that was disposed: the process has to be ended to get its thread back.
   const giveUp = (): void => {
     is_over = true;
-    events.onFault(isolate.isDisposed ? 'memory' : 'timeout', true, '');
+    events.onFault(isolate.isDisposed && !is_late ? 'memory' : 'timeout', true, '');
+  };
+  const endLate = (): void => {
+    if (isolate.isDisposed) return;
+    is_late = true;
+    isolate.dispose();
   };
   const run = async (work: () => Promise<unknown>): Promise<void> => {
     if (is_over) return;
+    const late = setTimeout(endLate, limits.slice_milliseconds + late_milliseconds);
     const watch = setTimeout(giveUp, limits.slice_milliseconds + grace_milliseconds);
     try {
       await work();
       if (events.isProcessorUsedUp()) fault('timeout', await events.findStack().catch(() => ''));
     } catch (error) {
-      if (isolate.isDisposed) fault('memory');
+      if (isolate.isDisposed) fault(is_late ? 'timeout' : 'memory');
       else if (error instanceof Error && error.message === 'Script execution timed out.')
         fault('timeout', error.stack);
       else events.onError(error);
     } finally {
+      clearTimeout(late);
       clearTimeout(watch);
     }
   };
