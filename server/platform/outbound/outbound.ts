@@ -60,6 +60,8 @@ const agent_options = { keepAlive: true, maxSockets: 64, timeout: 120_000 };
 // All of today's global IPv6 addresses (RFC 4291, IANA): ipaddr.js calls some outside it unicast as
 // well, such as the old ::127.0.0.1.
 const global_ipv6 = ipaddr.parseCIDR('2000::/3');
+// Public by its number, but answered by the host of each virtual machine of Azure: its metadata.
+const azure_host = '168.63.129.16';
 
 /**
  * Opens the guard. `allow` holds addresses and CIDR ranges that may be reached although they are
@@ -141,6 +143,7 @@ function unwrap(address: Address): Address {
 function refusal(address: Address): string | undefined {
   const range = address.range();
   if (range !== 'unicast') return range;
+  if (address.toString() === azure_host) return 'of the host of Azure';
   return address instanceof ipaddr.IPv6 && !address.match(global_ipv6)
     ? 'outside 2000::/3'
     : undefined;
@@ -203,23 +206,35 @@ async function fetchGuarded(start: URL, init: RequestInit, dispatcher: Agent): P
         `Only http and https addresses can be fetched, not ${url.protocol}//.`,
       );
     const response = await send(url, request);
-    const location = response.headers.get('location');
-    if (!redirect_statuses.has(response.status) || location === null || init.redirect === 'manual')
-      return response;
+    if (!isRedirect(response) || init.redirect === 'manual') return response;
     await response.body?.cancel();
     if (init.redirect === 'error')
       throw new OutboundRefused(`${url.host} answered with a redirect.`);
-    if (!URL.canParse(location, url.href))
-      throw new OutboundRefused(`${url.host} redirects to an address that cannot be read.`);
-    const next = new URL(location, url.href);
-    if (url.protocol === 'https:' && next.protocol === 'http:')
-      throw new OutboundRefused(
-        `${url.host} redirects from https to http, where anybody could change the answer.`,
-      );
+    const next = redirectTarget(url, response);
     request = redirected(request, response.status, url.origin === next.origin);
     url = next;
   }
   throw new OutboundRefused(`${start.host} redirects more than ${redirects_max} times.`);
+}
+
+/** Does the answer say where to ask instead, by the rules of the Fetch standard? */
+export function isRedirect({ status, headers }: Pick<Response, 'status' | 'headers'>): boolean {
+  return redirect_statuses.has(status) && headers.has('location');
+}
+
+/**
+ * Where a redirect of `url` leads. Throws an OutboundRefused for what is no address, and for one
+ * that leads from https to http.
+ */
+export function redirectTarget(url: URL, { headers }: Pick<Response, 'headers'>): URL {
+  const next = URL.parse(headers.get('location') ?? '', url.href);
+  if (next === null)
+    throw new OutboundRefused(`${url.host} redirects to an address that cannot be read.`);
+  if (url.protocol === 'https:' && next.protocol === 'http:')
+    throw new OutboundRefused(
+      `${url.host} redirects from https to http, where anybody could change the answer.`,
+    );
+  return next;
 }
 
 /** undici hides a refusal in the cause of a `TypeError: fetch failed`. */

@@ -192,6 +192,31 @@ test('follows a redirect of GET within the rules, with credentials to the same h
   assert.equal(answer.status, 302);
 });
 
+test('follows no redirect from https to http, nor one without an address', async () => {
+  const asked: string[] = [];
+  const stand_in = (location: string) => ({
+    fetch: async (url: string | URL) => {
+      asked.push(String(url));
+      return new Response(null, { status: 302, headers: { location } }) as never;
+    },
+  });
+  const request: PluginRequest = {
+    url: 'https://a.example/',
+    method: 'GET',
+    headers: [],
+    body: null,
+  };
+  for (const [location, said] of [
+    ['http://a.example/', /from https to http/],
+    ['https://a b/', /cannot be read/],
+  ] as const)
+    await assert.rejects(
+      fetchForPlugin(stand_in(location), ['a.example'], request, never),
+      (error: Error) => error.name === 'OutboundRefused' && said.test(error.message),
+    );
+  assert.deepEqual(asked, ['https://a.example/', 'https://a.example/']);
+});
+
 test('a plugin fetches: text, JSON and bytes, both ways', async () => {
   seen.length = 0;
   const { plugin } = await world.load(`

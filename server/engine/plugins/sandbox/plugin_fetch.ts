@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
+import { OutboundRefused, isRedirect } from '../../../platform/outbound/outbound.ts';
+import { redirectTarget } from '../../../platform/outbound/outbound.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { readBounded } from '../../../platform/read_bounded.ts';
 
@@ -59,9 +60,9 @@ const reserved_headers =
  * Fetches for a plugin: http and https, hosts that `allowed_hosts` names (`example.com`, or
  * `*.example.com` for every name below it; on every port) and that the server's guard lets through,
  * at most 5 MiB each way, within 10 s. A redirect of GET or HEAD is followed when its target
- * fulfils the same; any other is the answer. Throws an OutboundRefused for what is not allowed, a
- * RangeError for what is too large, a HostNotFound, and what the client throws for any other fault
- * of the network.
+ * fulfils the same, but none from https to http; any other is the answer. Throws an OutboundRefused
+ * for what is not allowed, a RangeError for what is too large, a HostNotFound, and what the client
+ * throws for any other fault of the network.
  */
 export async function fetchForPlugin(
   outbound: Pick<Outbound, 'fetch'>,
@@ -83,12 +84,10 @@ export async function fetchForPlugin(
         const { code } = (error.cause ?? {}) as { code?: unknown };
         throw code === 'ENOTFOUND' ? new HostNotFound(url.hostname, error.cause) : error;
       });
-    const location =
-      response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
-    if (location === null || body !== null || !['GET', 'HEAD'].includes(request.method))
+    if (!isRedirect(response) || body !== null || !['GET', 'HEAD'].includes(request.method))
       return readResponse(url, response);
     await response.body?.cancel();
-    const next = checkUrl(new URL(location, url).href, allowed_hosts);
+    const next = checkUrl(redirectTarget(url, response).href, allowed_hosts);
     if (next.origin !== url.origin)
       headers = headers.filter(([name]) => !/^(authorization|cookie)$/i.test(name));
     url = next;
