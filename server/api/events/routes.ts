@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { sharedIngestion } from '../../engine/ingest/one_ingestion.ts';
 import type { Ingestion } from '../../engine/ingest/batcher.ts';
+import { refuseAgentBeside } from '../../platform/http/caller/agent.ts';
 import { diskFull } from '../../platform/http/disk_full.ts';
 import { checkOnly, takeLines, takeList } from '../../engine/ingest/stream.ts';
 import type { ListFault } from '../../engine/ingest/parse/event_list.ts';
@@ -86,6 +87,7 @@ function takeRoute(app: FastifyInstance, deps: Deps, { room }: EventLimits): voi
       },
     },
     async (request: FastifyRequest, _reply: FastifyReply) => {
+      if (!isValidateOnly(request)) await refuseAgentBeside(deps.db, request);
       const place = room.enter(ownerOf(request));
       let taken: Answered;
       try {

@@ -166,6 +166,22 @@ test('an organization that forbids writes by agents lets them plan and not apply
   assert.match(data.detail.untrusted_text, /does not let agents change anything/);
   const read = await home.ask('GET', path);
   assert.equal(read.body.name, 'Test');
+  // Nor does what no transaction of ours changes: events, and a destination that is tested.
+  const project = `/api/projects/${home.project.id}/`;
+  const tried = { name: 'Tried', model: 'events', interval: 'hour' };
+  for (const [below, body] of [
+    ['events/', { events: [{ event: 'a', distinct_id: 'b' }] }],
+    ['batch_exports/test/', { ...tried, destination: { type: 'NoOp', config: {} } }],
+  ] as const) {
+    const ask = (query: string) =>
+      harness.request('POST', `${project}${below}${query}`, {
+        key: home.key,
+        headers: { 'sluice-agent': 'mcp' },
+        body,
+      });
+    const [refused, looked] = [await ask(''), await ask('?validate_only=true')];
+    assert.deepEqual([refused.status, looked.status], [403, 200], `${refused.text} ${looked.text}`);
+  }
   // The same plan in the hands of a person.
   const person = await home.ask('POST', `${path}configuration/apply/`, { hash: replanned.hash });
   assert.equal(person.status, 200, person.text);

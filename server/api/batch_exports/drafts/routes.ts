@@ -1,7 +1,8 @@
-import type { FastifyContextConfig, FastifyInstance } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import { destinationDeps } from '../../../engine/engine.ts';
 import type { Engine } from '../../../engine/engine.ts';
+import { refuseAgentBeside } from '../../../platform/http/caller/agent.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
 import { ChangeEffect, DestinationTest, ExportPreview } from './schema.ts';
 import { changedDraft, newDraft } from './draft.ts';
@@ -35,13 +36,12 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
   });
 
   app.post(`${base}test/`, { config, schema: testing(NewBatchExport) }, async (request) =>
-    testDraft(engine, await newDraft(engine, request), isValidateOnly(request)),
+    testDraft(engine, request, await newDraft(engine, request)),
   );
   app.post(
     `${base}:id/test/`,
     { config: changing, schema: testing(BatchExportPatch) },
-    async (request) =>
-      testDraft(engine, await changedDraft(engine, request), isValidateOnly(request)),
+    async (request) => testDraft(engine, request, await changedDraft(engine, request)),
   );
   app.post(`${base}preview/`, { config, schema: previewing(NewBatchExport) }, async (request) =>
     preview(engine, await newDraft(engine, request)),
@@ -75,8 +75,9 @@ function effectRoute(
   );
 }
 
-async function testDraft(engine: Engine, draft: Draft, isOnlyChecked: boolean) {
-  if (isOnlyChecked) return { steps: [] };
+async function testDraft(engine: Engine, request: FastifyRequest, draft: Draft) {
+  if (isValidateOnly(request)) return { steps: [] };
+  await refuseAgentBeside(engine.db, request);
   const { definition, config, columns } = draft;
   return {
     steps: await definition.check(

@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import type { Chain } from '../../activity/chain.ts';
-import type { Transaction } from '../../postgres/database.ts';
+import type { Queryable, Transaction } from '../../postgres/database.ts';
 import { forbidden } from '../errors.ts';
+import type { ApiError } from '../errors.ts';
 
 /**
  * The header of a request that an agent asks for. It can only take rights away, so it does not
@@ -21,7 +22,7 @@ export function isOfAgent({ headers }: FastifyRequest): boolean {
  * is under way. Comes before the locks of members and records.
  */
 export async function isClosedToAgent(
-  tx: Transaction,
+  tx: Queryable,
   request: FastifyRequest,
   organization_id: string,
 ): Promise<boolean> {
@@ -48,9 +49,20 @@ export async function refuseAgent(
   const closed = await tx.row(
     sql`SELECT 1 FROM organizations WHERE id = ANY (${ids}::uuid[]) AND forbids_agent_writes`,
   );
-  if (is_closed || closed !== undefined)
-    throw forbidden(
-      'This organization does not let agents change anything: a person has to do it, or an ' +
-        'administrator allows it in the settings of the organization (`forbids_agent_writes`).',
-    );
+  if (is_closed || closed !== undefined) throw closedToAgents();
+}
+
+/**
+ * As `refuseAgent`, for what no transaction of PostgreSQL changes: events, and the row that a test
+ * of a connection writes.
+ */
+export async function refuseAgentBeside(db: Queryable, request: FastifyRequest): Promise<void> {
+  if (await isClosedToAgent(db, request, request.access.organization_id)) throw closedToAgents();
+}
+
+function closedToAgents(): ApiError {
+  return forbidden(
+    'This organization does not let agents change anything: a person has to do it, or an ' +
+      'administrator allows it in the settings of the organization (`forbids_agent_writes`).',
+  );
 }
