@@ -146,6 +146,14 @@ test('an address elsewhere leads out of nobody’s hands, and gives it to nobody
   assert.equal(named.body.name.givenName, '');
   assert.equal((await change(own, user.uuid, { active: false }))[0], 200);
   assert.equal(await own.levelOf(`seen.${at}@private.example`), undefined);
+  // Whom another organization's directory may bring back there at any time.
+  const other = await newDirectory(harness);
+  const { id } = await other.provision('away');
+  assert.equal((await change(other, id, { active: false }))[0], 200);
+  await setAddress(id, `away@${at}`);
+  await own.provision('away');
+  const moved = await change(own, id, { userName: `mallory@${at}` });
+  assert.match(moved.join(' '), /^400 mutability .*other organizations/);
 });
 
 test('owners: the only one stays, others go and come back as administrators', async () => {

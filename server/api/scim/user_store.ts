@@ -163,14 +163,20 @@ export async function takeAddress(
     AND address_hash = scim_address_hash(${email})`);
 }
 
-/** Is the account a member of another organization, where this directory decides nothing? */
+/**
+ * Is the account a member of another organization, where this directory decides nothing, or may
+ * the directory of one make it a member again?
+ */
 export async function isElsewhere(
   tx: Transaction,
   { organization }: DomainPlace,
   user_id: number,
 ): Promise<boolean> {
   const row = await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user_id}
-    AND organization_id <> ${organization.id}::uuid LIMIT 1`);
+    AND organization_id <> ${organization.id}::uuid
+    UNION ALL SELECT 1 FROM scim_users s JOIN domains d ON d.id = s.domain_id
+    WHERE s.user_id = ${user_id} AND s.deactivated_level IS NOT NULL
+      AND d.organization_id <> ${organization.id}::uuid LIMIT 1`);
   return row !== undefined;
 }
 

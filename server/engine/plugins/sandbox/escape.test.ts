@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inDepth, is_deep } from '../../../../test/depth.ts';
+import { border_attempts } from '../../../../test/factories/plugins/border_attempts.ts';
 import { reaching_attempts } from '../../../../test/factories/plugins/reaching_attempts.ts';
 import {
   further_attempts,
@@ -59,7 +60,12 @@ async function tryIt(
   }
 }
 
-const attempts = [...reaching_attempts, ...staying_attempts, ...(is_deep ? further_attempts : [])];
+const attempts = [
+  ...reaching_attempts,
+  ...border_attempts,
+  ...staying_attempts,
+  ...(is_deep ? further_attempts : []),
+];
 for (const [name, body, expected] of attempts) {
   test(`${name}: does not get out, and ends`, async () => {
     const isTimed = 'fails' in expected && expected.fails.includes('timeout');
