@@ -1,7 +1,10 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { OutboundRefused, isRedirect } from '../../../platform/outbound/outbound.ts';
-import { redirectTarget } from '../../../platform/outbound/outbound.ts';
+import {
+  OutboundRefused,
+  isRedirect,
+  redirectTarget,
+} from '../../../platform/outbound/outbound.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { readBounded } from '../../../platform/read_bounded.ts';
 
