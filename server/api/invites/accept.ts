@@ -7,7 +7,7 @@ import { body } from '../../platform/http/bodies/body.ts';
 import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
 import { forbidden, invalid, unauthenticated } from '../../platform/http/errors.ts';
 import { satisfying } from '../../platform/http/caller/scopes.ts';
-import { inWriteTurn } from '../../platform/http/limits/write_turns.ts';
+import { inWriteTurn } from '../../platform/http/limits/owner_turns.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';

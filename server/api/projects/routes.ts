@@ -8,7 +8,7 @@ import { forbidden, invalid, missing } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
-import { inWriteTurn } from '../../platform/http/limits/write_turns.ts';
+import { inWriteTurn } from '../../platform/http/limits/owner_turns.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { lockOutWriters, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';

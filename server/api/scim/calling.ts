@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { throttled, unauthenticated } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
-import { inWriteTurn } from '../../platform/http/limits/write_turns.ts';
+import { inWriteTurn } from '../../platform/http/limits/owner_turns.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Afterwards, RecordActivity } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';

@@ -4,7 +4,7 @@ import { appendActivity } from '../../platform/activity/chain.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { inWriteTurn } from '../../platform/http/limits/write_turns.ts';
+import { inWriteTurn } from '../../platform/http/limits/owner_turns.ts';
 import { actorOf, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { domainOf } from '../../platform/mail/mailbox.ts';

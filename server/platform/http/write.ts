@@ -11,7 +11,7 @@ import { apiErrorOf } from './error_handler.ts';
 import { etagOf } from './etag.ts';
 import { innerCall } from './inner/inner_call.ts';
 import { keepAnswer } from './idempotency.ts';
-import { inWriteTurn, ownerOf } from './limits/write_turns.ts';
+import { inWriteTurn, ownerOf } from './limits/owner_turns.ts';
 import { isValidateOnly } from './lists/query.ts';
 
 /**

@@ -4,6 +4,7 @@ import type { Engine } from '../../../engine/engine.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { NoFields, body, jsonBody } from '../../../platform/http/bodies/body.ts';
 import { conflict } from '../../../platform/http/errors.ts';
+import { inReadTurn, ownerOf } from '../../../platform/http/limits/owner_turns.ts';
 import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { write } from '../../../platform/http/write.ts';
 import { exportActionEntry } from '../activity.ts';
@@ -72,11 +73,12 @@ function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: M
       schema: { summary: 'Retrieve a backfill with its progress', response: { 200: Backfill } },
     },
     async (request) => {
-      const found = await findBackfill(
-        engine.db,
-        request.access,
+      const [exportId, id] = [
         uuidParameter(request, 'batch_export_id'),
         uuidParameter(request, 'id'),
+      ];
+      const found = await inReadTurn(ownerOf(request), () =>
+        findBackfill(engine.db, request.access, exportId, id),
       );
       return found ?? missing();
     },
@@ -109,5 +111,7 @@ function cancelRoute(app: FastifyInstance, { base, within }: Mount): void {
 
 async function answerBackfills(engine: Engine, request: FastifyRequest) {
   const { id } = await getPresence(request, engine.db, 'batch_export_id');
-  return answerPage<Backfill>(request, engine.db, listBackfills(request.access, id));
+  return inReadTurn(ownerOf(request), () =>
+    answerPage<Backfill>(request, engine.db, listBackfills(request.access, id)),
+  );
 }

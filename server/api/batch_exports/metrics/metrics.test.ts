@@ -9,6 +9,8 @@ import {
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
+import type { Queryable, Statement } from '../../../platform/postgres/database.ts';
+import { listMetricPoints } from './store.ts';
 
 const now = Date.parse('2026-03-10T12:00:00.000000Z');
 const harness = aroundTests(() =>
@@ -209,6 +211,30 @@ test('a run that makes up for a backfill, and its retry, have their own kind, no
   assert.deepEqual([retried.body.kind, retried.body.id === make_up], ['make_up', false]);
 });
 
+type PlanNode = { 'Relation Name'?: string; 'Actual Rows': number; 'Actual Loops': number };
+
+/** How many rows of runs are looked at for a chart of an export that has more than ten points. */
+async function rowsRead(id: string, interval: 'run' | 'hour'): Promise<number> {
+  const { db } = harness.deps;
+  let read = 0;
+  const explained: Queryable = {
+    ...db,
+    rows: async <Row>({ text, values }: Statement) => {
+      const { rows } = await db.text(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
+      JSON.parse(JSON.stringify(rows[0]!['QUERY PLAN']), (_, node: PlanNode | null) => {
+        if (node?.['Relation Name'] === 'batch_export_runs')
+          read += node['Actual Rows'] * node['Actual Loops'];
+        return node;
+      });
+      return [] as Row[];
+    },
+  };
+  const [after, before] = ['2026-03-01T00:00:00Z', '2026-03-10T00:00:00Z'];
+  await listMetricPoints(explained, id, { after, before, interval, limit: 11 });
+  assert.ok(read > 10);
+  return read;
+}
+
 test('more than 1000 points and wrong parameters are 400, with what to do', async () => {
   const home = await harness.newOrganization();
   const { id } = await newExport(home);
@@ -224,6 +250,8 @@ test('more than 1000 points and wrong parameters are 400, with what to do', asyn
     [400, 'after', 'max_items'],
   );
   assert.match(refused.body.detail, /1000 points.*interval=hour/);
+  for (const interval of ['run', 'hour'] as const)
+    assert.ok((await rowsRead(id, interval)) < 30, 'what is refused is not read');
   assert.equal(
     (await metrics(home, id, '?before=2026-03-08T16:41:00.000000Z')).body.results.length,
     1000,

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Engine } from '../../../engine/engine.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { invalid } from '../../../platform/http/errors.ts';
+import { inReadTurn, ownerOf } from '../../../platform/http/limits/owner_turns.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { getPresence } from '../found.ts';
 import { BatchExportMetrics, MetricsQuery } from './schema.ts';
@@ -30,7 +31,9 @@ export function metricsRoutes(app: FastifyInstance, engine: Engine, { base, with
     async (request) => {
       const { id } = await getPresence(request, engine.db);
       const wanted = metricsWanted(request, engine.clock.now());
-      const results = await listMetricPoints(engine.db, id, { ...wanted, limit: points_max + 1 });
+      const results = await inReadTurn(ownerOf(request), () =>
+        listMetricPoints(engine.db, id, { ...wanted, limit: points_max + 1 }),
+      );
       if (results.length > points_max) throw tooManyPoints(wanted.interval);
       return { ...wanted, results };
     },

@@ -1,4 +1,4 @@
-import sql from 'sql-template-tag';
+import sql, { empty } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { MetricPoint, metric_intervals } from './schema.ts';
@@ -14,14 +14,14 @@ export type MetricsWanted = {
   limit: number;
 };
 
-const starts: Record<MetricsWanted['interval'], Sql> = {
-  run: sql`r.created_at`,
-  hour: sql`date_trunc('hour', r.created_at)`,
-  day: sql`date_trunc('day', r.created_at)`,
+type Unit = { name: Sql; length: Sql };
+const units: Record<Exclude<MetricsWanted['interval'], 'run'>, Unit> = {
+  hour: { name: sql`'hour'`, length: sql`interval '1 hour'` },
+  day: { name: sql`'day'`, length: sql`interval '1 day'` },
 };
 
-const duration = sql`extract(epoch FROM r.finished_at - r.started_at)::float8`;
-const lag = sql`extract(epoch FROM r.finished_at - r.data_interval_end)::float8`;
+const duration = sql`date_part('epoch', r.finished_at - r.started_at)`;
+const lag = sql`date_part('epoch', r.finished_at - r.data_interval_end)`;
 const is_completed = sql`r.status = 'Completed'`;
 /**
  * Backfills, and what makes up for them, deliver what was inserted long before, which says nothing
@@ -32,30 +32,61 @@ const count = (condition: Sql) => sql`count(*) FILTER (WHERE ${condition})`;
 
 /**
  * The points of an export's chart, oldest first, those of one time in the order of `run_kinds`.
- * Leans on batch_export_runs_by_export.
+ * Where they are too many for `limit` by their times alone, these come without the rest, and no run
+ * is read for them. Leans on batch_export_runs_by_export.
  */
 export function listMetricPoints(
   db: Queryable,
   exportId: string,
-  { after, before, interval, limit }: MetricsWanted,
+  wanted: MetricsWanted,
 ): Promise<MetricPoint[]> {
-  const run = interval === 'run' ? sql`r.id` : sql`NULL::uuid`;
+  const { interval, limit } = wanted;
+  const of_range = sql`r.batch_export_id = ${exportId}
+    AND r.created_at >= ${wanted.after}::timestamptz
+    AND r.created_at < ${wanted.before}::timestamptz`;
+  const unit = interval === 'run' ? undefined : units[interval];
+  const of_start =
+    unit === undefined
+      ? sql`r.id = start.run`
+      : sql`r.created_at >= start.at AND r.created_at < start.at + ${unit.length}`;
   return db.rows<MetricPoint>(sql`
-    SELECT ${starts[interval]} AS start_at, ${run_kind} AS kind, ${run} AS run,
-      max(r.data_interval_end) AS data_interval_end,
-      json_build_object('completed', ${count(is_completed)}, 'failed',
-        ${count(sql`r.status IN
-        ('Failed', 'FailedRetryable', 'TimedOut', 'Terminated')`)},
-        'cancelled', ${count(sql`r.status =
-          'Cancelled'`)}, 'open',
-          ${count(sql`r.status IN
-          ('Starting', 'Running')`)}) AS runs,
-      coalesce(sum(r.records_completed) FILTER (WHERE ${is_completed}), 0)::bigint AS rows,
+    WITH RECURSIVE ${startsOf(of_range, unit)},
+    start AS MATERIALIZED (SELECT at, run FROM found WHERE at IS NOT NULL LIMIT ${limit})
+    SELECT start.at AS start_at, point.kind, start.run, point.data_interval_end, point.runs,
+      point.rows, point.bytes, point.duration_seconds, point.duration_seconds_max,
+      point.lag_seconds, point.lag_seconds_max
+    FROM start LEFT JOIN LATERAL (
+      SELECT ${run_kind} AS kind, max(r.data_interval_end) AS data_interval_end,
+        json_build_object('completed', ${count(is_completed)},
+          'failed', ${count(sql`r.status IN
+            ('Failed', 'FailedRetryable', 'TimedOut', 'Terminated')`)},
+          'cancelled', ${count(sql`r.status = 'Cancelled'`)},
+          'open', ${count(sql`r.status IN ('Starting', 'Running')`)}) AS runs,
+        coalesce(sum(r.records_completed) FILTER (WHERE ${is_completed}), 0)::bigint AS rows,
         coalesce(sum(r.bytes_completed) FILTER (WHERE ${is_completed}), 0)::bigint AS bytes,
-      avg(${duration}) AS duration_seconds, max(${duration}) AS duration_seconds_max,
-      avg(${lag}) FILTER (WHERE ${has_lag}) AS lag_seconds,
+        avg(${duration}) AS duration_seconds, max(${duration}) AS duration_seconds_max,
+        avg(${lag}) FILTER (WHERE ${has_lag}) AS lag_seconds,
         max(${lag}) FILTER (WHERE ${has_lag}) AS lag_seconds_max
-    FROM batch_export_runs r WHERE r.batch_export_id = ${exportId}
-      AND r.created_at >= ${after}::timestamptz AND r.created_at < ${before}::timestamptz
-    GROUP BY 1, 2, 3 ORDER BY 1, 2 DESC, 3 LIMIT ${limit}`);
+      FROM batch_export_runs r
+      WHERE ${of_range} AND ${of_start} AND (SELECT count(*) FROM start) < ${limit}
+      GROUP BY 1) point ON true
+    ORDER BY 1, 2 DESC, 3 LIMIT ${limit}`);
+}
+
+/**
+ * `found`: the times of points, by the index alone. Those of hours and days are found by a look for
+ * the first run behind the one before, so that it does not matter how many runs they have; the last
+ * one is null.
+ */
+function startsOf(of_range: Sql, unit: Unit | undefined): Sql {
+  const in_order = sql`ORDER BY r.created_at, r.id`;
+  if (unit === undefined)
+    return sql`found AS (SELECT r.created_at AS at, r.id AS run FROM batch_export_runs r
+      WHERE ${of_range} ${in_order})`;
+  const first = (behind: Sql) => sql`(SELECT date_trunc(${unit.name}, r.created_at)
+    FROM batch_export_runs r WHERE ${of_range} ${behind} ${in_order} LIMIT 1)`;
+  return sql`found (at, run) AS (
+    SELECT ${first(empty)}, NULL::uuid
+    UNION ALL SELECT ${first(sql`AND r.created_at >= found.at + ${unit.length}`)}, NULL
+    FROM found WHERE found.at IS NOT NULL)`;
 }

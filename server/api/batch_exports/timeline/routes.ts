@@ -3,6 +3,7 @@ import type { Engine } from '../../../engine/engine.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { satisfying } from '../../../platform/http/caller/scopes.ts';
 import { answerKeyset, keysetAsked } from '../../../platform/http/lists/cursor.ts';
+import { inReadTurn, ownerOf } from '../../../platform/http/limits/owner_turns.ts';
 import { query } from '../../../platform/http/lists/query.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import { choicesAsked } from '../body/choices.ts';
@@ -45,11 +46,10 @@ export function timelineRoutes(
         sees_people: request.caller.scopes.some((scope) => people.has(scope)),
       };
       const { after, before } = wanted;
-      return answerKeyset(
-        request,
-        keyset,
-        await listTimeline(engine.db, { ...wanted, after, before }, keyset),
+      const entries = await inReadTurn(ownerOf(request), () =>
+        listTimeline(engine.db, { ...wanted, after, before }, keyset),
       );
+      return answerKeyset(request, keyset, entries);
     },
   );
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import {
   insertRunRow,
@@ -8,6 +9,7 @@ import {
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { failed, endedRun } from '../../../../test/factories/batch_exports/ended_runs.ts';
 import { shareHarness } from '../../../../test/harness.ts';
+import { inReadTurn } from '../../../platform/http/limits/owner_turns.ts';
 import type { TimelineEntry } from './schema.ts';
 
 const harness = shareHarness({ clickhouse: false });
@@ -102,6 +104,16 @@ test('runs of a day that are alike are one entry; pages meet without gap, both w
     ],
   );
   assert.equal(whole[0]!.runs!.records_completed, 24);
+  const { rows: ends } = await harness.deps.db.text(
+    `SELECT id, status FROM batch_export_runs WHERE batch_export_id = $1
+      AND created_at >= '2026-01-03' ORDER BY created_at`,
+    [id],
+  );
+  const completed = ends.filter(({ status }) => status === 'Completed').map((run) => run['id']);
+  assert.deepEqual(
+    [whole[0]!.runs!.first_run, whole[0]!.runs!.last_run, whole[0]!.id],
+    [completed[0], completed.at(-1), completed.at(-1)],
+  );
   const all: string[] = (await timeline()).results.map((one: TimelineEntry) => one.id);
   const local = (url: string) => `?${url.split('?')[1]}`;
   const pages: string[][] = [];
@@ -130,4 +142,32 @@ test('runs of a day that are alike are one entry; pages meet without gap, both w
   assert.equal(old.results.length, 2);
   // From `before` on, and not from now: the first window has them, and none are behind it.
   assert.ok(statementCount() - begun <= others, `${statementCount() - begun}, not ${others}`);
+});
+
+test('what goes through all runs waits for its turn, and nothing else does', async () => {
+  const { home, send } = await withExport();
+  const { backfill } = (
+    await send('POST', 'backfill/', {
+      start_at: '2026-01-01T00:00:00Z',
+      end_at: '2026-01-02T00:00:00Z',
+    })
+  ).body;
+  const held = Promise.withResolvers<void>();
+  const turns = [1, 2].map(() => inReadTurn(home.organization.id, () => held.promise));
+  const answered: string[] = [];
+  const ask = async (path: string) => {
+    const { status } = await send('GET', path, undefined);
+    answered.push(`${path} ${status}`);
+  };
+  const heavy = ['metrics/', 'timeline/', 'backfills/', `backfills/${backfill.id}/`];
+  const asked = heavy.map(ask);
+  await ask('runs/');
+  await setTimeout(20);
+  assert.deepEqual(answered, ['runs/ 200'], 'what is quick does not wait');
+  held.resolve();
+  await Promise.all([...turns, ...asked]);
+  assert.deepEqual(
+    answered.toSorted(),
+    [...heavy, 'runs/'].map((path) => `${path} 200`).toSorted(),
+  );
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inWriteTurn } from './write_turns.ts';
+import { inWriteTurn } from './owner_turns.ts';
 
 const turnOfEventLoop = () => new Promise(setImmediate);
 
