@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { shareHarness } from '../../../test/harness.ts';
+import { writeInviteMails } from './mailing.ts';
+import { getSender, insertInvites } from './store.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
@@ -228,3 +230,24 @@ test(
     assert.equal((await list(organization.id, key)).count, 30);
   },
 );
+
+test('mails of a bulk with long messages are composed in turns', async () => {
+  const { organization, user } = await harness.newOrganization();
+  const message = '<a line of text>\n'.repeat(100);
+  const fields = Array.from({ length: 400 }, () => ({
+    target_email: address(),
+    first_name: '',
+    level: 1 as const,
+    message,
+  }));
+  const { db, clock } = harness.deps;
+  await db.transaction(async (tx) => {
+    const invites = await insertInvites(tx, organization.id, user.id, fields, clock.now());
+    const sender = await getSender(tx, organization.id, user.id);
+    let turns = 0;
+    const counting = setInterval(() => (turns += 1), 1);
+    await writeInviteMails(tx, harness.deps, sender, invites);
+    clearInterval(counting);
+    assert.ok(turns > 0, `others had ${turns} turns of the event loop`);
+  });
+});

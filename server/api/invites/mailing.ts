@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import type { NewMail } from '../../platform/mail/outbox.ts';
+import { openTurns } from '../../platform/pacing/turns.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { inviteMail } from './invite_mail.ts';
 import { linkOf } from './link.ts';
@@ -11,24 +13,28 @@ import type { Sender, StoredInvite } from './store.ts';
 
 /**
  * Writes the mails of new or renewed invites, each with its present link, and gives their ids for
- * `sendInvites`. None goes out once the invite is gone, has another link, or has expired.
+ * `sendInvites`. None goes out once the invite is gone, has another link, or has expired. Those of
+ * a bulk with long messages take half a second to compose, in turns with everybody else.
  */
-export function writeInviteMails(
+export async function writeInviteMails(
   tx: Transaction,
   deps: Deps,
   sender: Sender,
   invites: StoredInvite[],
 ): Promise<string[]> {
-  return deps.outbox.write(
-    tx,
-    invites.map((invite) => ({
+  const turn = openTurns();
+  const mails: NewMail[] = [];
+  for (const invite of invites) {
+    await turn();
+    mails.push({
       message: inviteMail(sender, invite, linkOf(deps, invite)),
       link: {
         name: `invite:${invite.record.id}:${invite.token_nonce}`,
         expires_at_ms: Date.parse(invite.sent_at) + open_for_ms,
       },
-    })),
-  );
+    });
+  }
+  return deps.outbox.write(tx, mails);
 }
 
 /**

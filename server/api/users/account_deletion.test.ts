@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import sql, { raw } from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
@@ -186,6 +187,24 @@ test('of two owners who delete their accounts at once one stays', async () => {
     ).map(({ status }) => status);
     assert.deepEqual(statuses.sort(), [204, 409]);
   }
+});
+
+test('an organization that is busy for long does not hold up the others of who goes', async () => {
+  const [home, busy] = [await harness.newOrganization(), await harness.newOrganization()];
+  const user = await newPerson(harness);
+  for (const { organization } of [home, busy]) await addMember(organization.id, user, 8);
+  const browser = await signedIn(harness, user);
+  const refused = await harness.deps.db.transaction(async (tx) => {
+    await tx.rows(sql`SELECT 1 FROM organizations WHERE id = ${busy.organization.id}::uuid
+      FOR NO KEY UPDATE`);
+    return Promise.race([
+      browser.ask('DELETE', url, { current_password: password }),
+      setTimeout(4_000, undefined, { ref: false }),
+    ]);
+  });
+  assert.deepEqual([refused?.status, refused?.headers['retry-after']], [503, '5']);
+  assert.ok(await exists(user));
+  assert.equal((await browser.ask('DELETE', url, { current_password: password })).status, 204);
 });
 
 test('who is made an owner while their account is deleted is not the last to go', async () => {

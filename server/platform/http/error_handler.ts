@@ -87,9 +87,9 @@ function isTooMuchNow(error: Error): boolean {
 
 function databaseError(code: string): ApiError {
   // 08 connection, 25006 a primary that became a standby, 25P03 waited too long in a transaction,
-  // 40 gave way to another one each time, 53 out of resources, 57P shut down by the operator: the
-  // same request may work later.
-  if (/^(08|25006|25P03|40|53|57P)/.test(code)) return unavailable();
+  // 40 gave way to another one each time, 53 out of resources, 55P03 waited long enough for a lock,
+  // 57P shut down by the operator: the same request may work later.
+  if (/^(08|25006|25P03|40|53|55P03|57P)/.test(code)) return unavailable();
   // 22 is data that a column cannot hold: the last net under the schemas, so that wrong input is
   // never a 500.
   return code.startsWith('22')
