@@ -5,8 +5,8 @@ import type { Transaction } from '../../platform/postgres/database.ts';
  * The names of the organizations that would have no active owner without the user. Locks all that
  * they belong to, in the order of their ids, so that the answer holds until the transaction ends:
  * of the two last owners who go at once one is told to stay, and nobody makes them an owner
- * meanwhile and goes. One that is busy for long (an apply) is waited for two seconds, then it throws
- * what is answered 503: the others would be locked as long.
+ * meanwhile and goes. One that is busy for long (an apply) is waited for two seconds, then it
+ * throws what is answered 503: the others would be locked as long.
  */
 export async function listOnlyOwned(tx: Transaction, user_id: number): Promise<string[]> {
   await tx.run(sql`SET LOCAL lock_timeout = '2s'`);
