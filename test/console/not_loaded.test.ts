@@ -111,8 +111,12 @@ test(
     await page.getByRole('button', { name: 'Close', exact: true }).click();
     assert.equal(await page.getByRole('textbox', { name: 'Name' }).inputValue(), 'Typed before');
     await page.goto(`/projects/${home.project.id}/exports/new`);
+    const { complaints } = visitor!;
+    const before = complaints.length;
     await page.getByLabel('Columns').selectOption('Those of a query');
     await page.getByRole('textbox', { name: 'Query' }).fill('SELECT 1');
+    // The field is there before the browser has said that the editor is not.
+    await eventually('The editor is not asked for.', () => complaints.length > before);
     forgetFailures(visitor!);
   },
 );
