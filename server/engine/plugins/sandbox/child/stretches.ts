@@ -34,9 +34,9 @@ export type Stretches = {
 // The engine's own limit does not count the time that code waits for our two functions, so a loop
 // that calls them is ended after this.
 const late_milliseconds = 250;
-// V8 looks for an order to end between steps of JavaScript; some built-in functions are one long
-// step.
-const grace_milliseconds = 500;
+// After that: V8 looks for an order to end between steps of JavaScript; some built-in functions are
+// one long step.
+const grace_milliseconds = 250;
 
 /** Opens the queue of an isolate. Nothing of it throws. */
 export function openStretches(
@@ -63,15 +63,13 @@ export function openStretches(
     is_over = true;
     events.onFault(isolate.isDisposed && !is_late ? 'memory' : 'timeout', true, '');
   };
-  const endLate = (): void => {
-    if (isolate.isDisposed) return;
-    is_late = true;
-    isolate.dispose();
-  };
   const run = async (work: () => Promise<unknown>): Promise<void> => {
     if (is_over) return;
-    const late = setTimeout(endLate, limits.slice_milliseconds + late_milliseconds);
-    const watch = setTimeout(giveUp, limits.slice_milliseconds + grace_milliseconds);
+    let watch = setTimeout(() => {
+      is_late = !isolate.isDisposed;
+      if (is_late) isolate.dispose();
+      watch = setTimeout(giveUp, grace_milliseconds);
+    }, limits.slice_milliseconds + late_milliseconds);
     try {
       await work();
       if (events.isProcessorUsedUp()) fault('timeout', await events.findStack().catch(() => ''));
@@ -81,7 +79,6 @@ export function openStretches(
         fault('timeout', error.stack);
       else events.onError(error);
     } finally {
-      clearTimeout(late);
       clearTimeout(watch);
     }
   };
