@@ -1,4 +1,4 @@
-import { Button, Table } from '@mantine/core';
+import { Table } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useContext, useMemo } from 'react';
@@ -8,6 +8,7 @@ import { Rows } from '../page/rows.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant, ZoneContext } from '../time/instant.tsx';
+import { Lengths } from '../time/lengths.tsx';
 import { useNow } from '../time/now.ts';
 import { byReason, endOf, lineOf, rangeOf, ranges, spanOf } from './count_lines.ts';
 import type { Counts, Range, Span } from './count_lines.ts';
@@ -39,17 +40,11 @@ export function CountSections({ project_id, is_lively }: Given) {
     <>
       <Section title="How many" is_wide>
         <div className="toolbar" role="group" aria-label="What is shown">
-          {ranges.map((one) => (
-            <Button
-              key={one.label}
-              size="compact-sm"
-              variant="default"
-              aria-pressed={one === range}
-              onClick={() => void navigate({ search: { range: one.label }, resetScroll: false })}
-            >
-              {one.label}
-            </Button>
-          ))}
+          <Lengths
+            lengths={ranges}
+            shown_ms={range.length_ms}
+            choose={(one) => void navigate({ search: { range: one.label }, resetScroll: false })}
+          />
         </div>
         <Shown query={counts}>
           {(found) => <Stored counts={found} range={range} span={span} />}

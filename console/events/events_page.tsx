@@ -105,7 +105,7 @@ function OneWay({
 
 function NewestEvents({ results }: Newest) {
   return (
-    <Section title="Newest events">
+    <Section title="Newest events" is_wide>
       <Table className="cards">
         <Table.Thead>
           <Table.Tr>

@@ -25,10 +25,13 @@ import { invites, sentInvitesPath } from './invites.ts';
 export function InviteSection({
   organization,
   page,
+  is_asked,
   go,
 }: {
   organization: OrganizationRow;
   page: number;
+  /** Whether the form was asked for already. */
+  is_asked: boolean;
   go: (page: number) => void;
 }) {
   const query = useQuery(invites(organization.id, page));
@@ -38,7 +41,7 @@ export function InviteSection({
   return (
     <Section title="Invites" is_wide>
       {created[0] !== undefined && <Created key={created[0].updated_at} created={created} />}
-      <Seldom summary="Invite people">
+      <Seldom summary="Invite people" is_open={is_asked}>
         <InviteForm organization={organization} page={page} created={setCreated} />
       </Seldom>
       <Shown query={query}>

@@ -1,6 +1,6 @@
 import { Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { Link, getRouteApi } from '@tanstack/react-router';
 import { pathOf } from '../http/reading.ts';
 import { InviteSection } from '../invites/invite_section.tsx';
 import { invites } from '../invites/invites.ts';
@@ -15,14 +15,24 @@ const route = getRouteApi('/signed_in/organizations/$organization_id/members');
 /** Who belongs to the organization, and who is invited. */
 export function MembersPage() {
   const { organization_id } = route.useParams();
-  const { tab = 'members', page = 1, member } = route.useSearch();
+  const { tab = 'members', form, page = 1, member } = route.useSearch();
   const navigate = route.useNavigate();
   const organization = useQuery(organizationOf(organization_id));
   const list = (tab === 'invites' ? invites : members)(organization_id, page);
   const isSame = tab === 'invites' ? { tab } : {};
   const go = (wanted: number) => void navigate({ search: { ...isSame, page: wanted } });
+  const toInvite = tab === 'members' && (
+    <Link
+      to="/organizations/$organization_id/members"
+      params={{ organization_id }}
+      search={{ tab: 'invites', form: 'open' }}
+      className="act"
+    >
+      Invite people
+    </Link>
+  );
   return (
-    <Page title="Members" request={pathOf(list)}>
+    <Page title="Members" request={pathOf(list)} actions={toInvite}>
       <Shown query={organization}>
         {(own) => (
           <Tabs
@@ -40,7 +50,7 @@ export function MembersPage() {
               <MemberSection organization={own} page={page} shown={member} go={go} />
             </Tabs.Panel>
             <Tabs.Panel value="invites">
-              <InviteSection organization={own} page={page} go={go} />
+              <InviteSection organization={own} page={page} is_asked={form === 'open'} go={go} />
             </Tabs.Panel>
           </Tabs>
         )}

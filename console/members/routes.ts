@@ -3,22 +3,23 @@ import { pageNumber } from '../http/page_number.ts';
 import { organization_route } from '../organizations/routes.ts';
 import { loadedPage } from '../page/load_page.tsx';
 
-type Search = { tab?: 'invites'; page?: number; member?: string };
+type Search = { tab?: 'invites'; form?: 'open'; page?: number; member?: string };
 
 /**
- * `/organizations/<id>/members?tab=&page=&member=`: the members, who of them is looked at, and on
- * the second tab the invites.
+ * `/organizations/<id>/members?tab=&form=&page=&member=`: the members, who of them is looked at,
+ * and on the second tab the invites, with `form` the form for more.
  */
 export const members_route = createRoute({
   getParentRoute: () => organization_route,
   path: 'members',
   validateSearch: ({
     tab,
+    form,
     page,
     member,
   }: { [name in keyof Search]?: string | number }): Search => ({
     ...pageNumber(page),
-    ...(tab === 'invites' ? { tab } : {}),
+    ...(tab === 'invites' ? { tab, ...(form === 'open' ? { form } : {}) } : {}),
     ...(typeof member === 'string' ? { member } : {}),
   }),
   component: loadedPage(() => import('./members_page.tsx'), 'MembersPage'),

@@ -37,10 +37,18 @@ export function Section({
   );
 }
 
-/** Something that is done seldom: shown once its summary is pressed. */
-export function Seldom({ summary, children }: { summary: string; children: ReactNode }) {
+/** Something that is done seldom: shown once its summary is pressed, or `is_open` from the start. */
+export function Seldom({
+  summary,
+  is_open = false,
+  children,
+}: {
+  summary: string;
+  is_open?: boolean;
+  children: ReactNode;
+}) {
   return (
-    <details className="seldom">
+    <details className="seldom" open={is_open}>
       <summary>{summary}</summary>
       {children}
     </details>

@@ -14,7 +14,7 @@ type Given = { project_id: string; organization_id: string; collection: Collecti
 /** The ways to one more plugin: the server's catalogue, an address, a folder, code of one's own. */
 export function Install(given: Given) {
   return (
-    <Section title="Install another one">
+    <Section title="Install a plugin">
       <OnlyFor organization_id={given.organization_id} what="Plugins are installed">
         <Seldom summary="From the catalogue of this server">
           <Catalogue {...given} installed={useInstalled(given)} />

@@ -31,7 +31,7 @@ export function PluginsPage() {
             keepMounted={false}
             onChange={(wanted) => void navigate({ search: { collection: collectionOf(wanted) } })}
           >
-            <Tabs.List mb="md">
+            <Tabs.List>
               {collections.map(({ value, label }) => (
                 <Tabs.Tab key={value} value={value}>
                   {label}

@@ -31,6 +31,10 @@ export function FindPage() {
       title="Find a record"
       request={is_asked ? pathOf(foundRecords(project_id, search)) : undefined}
     >
+      <p className="muted">
+        Where an event or a person went, in every export of the project: run, file or table, and
+        receipt; or why it was not delivered.
+      </p>
       <div className="ways_to_find">
         <FindByUuid key={`uuid ${search.uuid}`} search={search} />
         <FindByDay key={`day ${search.distinct_id} ${search.day}`} search={search} />

@@ -4,30 +4,8 @@ import type {
   MetricPoint,
 } from '../../../server/api/batch_exports/metrics/schema.ts';
 import { reading } from '../../http/reading.ts';
-import { slotLength } from '../slots/boundaries.ts';
-import type { Rhythm, Span } from '../slots/boundaries.ts';
+import type { Span } from '../slots/boundaries.ts';
 import { isoInstant } from '../slots/slots.ts';
-
-const hour_ms = 3_600_000;
-const day_ms = 24 * hour_ms;
-/** So many points a chart has at most; the API gives a thousand, with runs of backfills. */
-const points_max = 400;
-
-/** What a point stands for, so that there are not too many of them. */
-export function pointLength(
-  { from, to }: Span,
-  rhythm: Pick<Rhythm, 'interval'>,
-): 'run' | 'hour' | 'day' {
-  const length = to - from;
-  if (length / slotLength(rhythm) <= points_max) return 'run';
-  return length / hour_ms <= points_max ? 'hour' : 'day';
-}
-
-/** The range to begin with: the last month. */
-export function firstRange(now: number): Span {
-  const to = Math.ceil(now / hour_ms) * hour_ms;
-  return { from: to - 30 * day_ms, to };
-}
 
 /** Rows, bytes, durations and delays of the runs that were planned in the range. */
 export function metricsOf(path: string, { from, to }: Span, interval: 'run' | 'hour' | 'day') {

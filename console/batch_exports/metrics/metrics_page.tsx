@@ -1,4 +1,4 @@
-import { Button, Table } from '@mantine/core';
+import { Table } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useContext, useMemo, useState } from 'react';
@@ -8,21 +8,17 @@ import { inBytes, inTime } from '../quantities.ts';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
+import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { now } from '../../time/now.ts';
 import { exactly } from '../../time/words.ts';
 import type { Span } from '../slots/boundaries.ts';
 import { isoInstant } from '../slots/slots.ts';
 import { Chart } from './chart.tsx';
-import { chartsOf, firstRange, metricsOf, pointLength } from './metrics.ts';
+import { chartsOf, metricsOf } from './metrics.ts';
+import { endOfHour, firstRange, pointLength } from './range.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/metrics');
-const day_ms = 86_400_000;
-const ranges = [
-  { label: 'Day', length: day_ms },
-  { label: 'Week', length: 7 * day_ms },
-  { label: 'Month', length: 30 * day_ms },
-  { label: 'Year', length: 365 * day_ms },
-];
+const lengths = lengths_of_time.filter(({ label }) => label !== 'Hour');
 const point_words = { run: 'each point is a run', hour: 'by the hour', day: 'by the day (UTC)' };
 
 /** Rows, bytes, duration and delay of the runs over time. */
@@ -31,7 +27,7 @@ export function MetricsPage() {
   const zone = useContext(ZoneContext);
   const { from = '', to = '' } = route.useSearch();
   const navigate = route.useNavigate();
-  const [first] = useState(() => firstRange(now()));
+  const [first] = useState(() => firstRange(now(), Date.parse(row.created_at)));
   const range = useMemo(() => {
     const wanted = { from: Date.parse(from), to: Date.parse(to) };
     return wanted.from < wanted.to ? wanted : first;
@@ -53,16 +49,14 @@ export function MetricsPage() {
   return (
     <>
       <div className="toolbar" role="group" aria-label="What is shown">
-        {ranges.map(({ label, length }) => (
-          <Button
-            key={label}
-            size="compact-sm"
-            variant="default"
-            onClick={() => choose(firstRange(now()).to - length, firstRange(now()).to)}
-          >
-            {label}
-          </Button>
-        ))}
+        <Lengths
+          lengths={lengths}
+          shown_ms={range.to - range.from}
+          choose={({ length_ms }) => {
+            const end_ms = endOfHour(now());
+            choose(end_ms - length_ms, end_ms);
+          }}
+        />
         <span className="muted">
           Planned {start} to {end}, {point_words[points]}. Drag along a chart to look closer.
         </span>

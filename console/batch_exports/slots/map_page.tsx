@@ -26,7 +26,10 @@ import { askedFor, serves } from './view.ts';
 export function MapPage() {
   const { row, path } = useExport();
   const zone = useContext(ZoneContext);
-  const { view, setView, selection, setSelection } = usePosition(slotLength(row));
+  const { view, setView, selection, setSelection } = usePosition(
+    slotLength(row),
+    Date.parse(row.start_at ?? row.created_at),
+  );
   const close = useCallback(() => setSelection(undefined), [setSelection]);
   const [cursor, setCursor] = useState<Span>();
   const { drawn, rhythm, query } = useSlots(path, view, row.interval);

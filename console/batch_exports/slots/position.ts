@@ -23,8 +23,11 @@ export type Position = {
   setSelection: (selection: Span | undefined) => void;
 };
 
-/** View and selection as the address has them, and while they move, ahead of that. */
-export function usePosition(slot_ms: number): Position {
+/**
+ * View and selection as the address has them, and while they move, ahead of that. `begun` is when
+ * the export's first slot was.
+ */
+export function usePosition(slot_ms: number, begun: number): Position {
   const { from = '', to = '', selected_from = '', selected_to = '', ...rest } = route.useSearch();
   const navigate = route.useNavigate();
   const is_followed = rest.backfill !== undefined;
@@ -33,7 +36,7 @@ export function usePosition(slot_ms: number): Position {
     const span = { from: Date.parse(selected_from), to: Date.parse(selected_to) };
     return span.from < span.to ? span : undefined;
   }, [selected_from, selected_to]);
-  const [first] = useState(() => firstView(slot_ms, now(), selected));
+  const [first] = useState(() => firstView(slot_ms, now(), begun, selected));
   const settled = useMemo(() => readView(from, to, slot_ms) ?? first, [from, to, slot_ms, first]);
   const setView = useCallback(
     (view: Span) => setAhead((before) => ({ ...before, view })),

@@ -70,10 +70,18 @@ test('a view zooms around its place, within bounds, and moves as far as it must'
 
 test('the first view has the latest slots, or what is selected', () => {
   const now = start + 1.5 * hour;
-  const first = firstView(hour, now, undefined);
+  const first = firstView(hour, now, 0, undefined);
   assert.ok(first.from < start - 29 * day && first.to > now);
+  assert.deepEqual(
+    [hour, 40 * hour, 10 * day, 400 * day].map((age) => {
+      const { from, to } = firstView(hour, now, now - age, undefined);
+      return (to - from) / hour;
+    }),
+    [60, 80, 480, 720],
+    'twice what there is of a young export',
+  );
   const old = { from: start - 400 * day, to: start - 400 * day + hour };
-  const around = firstView(hour, now, old);
+  const around = firstView(hour, now, 0, old);
   assert.ok(around.from < old.from && around.to > old.to && around.to < start);
 });
 

@@ -7,17 +7,10 @@ import { now } from '../../time/now.ts';
 import { exactly } from '../../time/words.ts';
 import type { Span } from './boundaries.ts';
 import { isoInstant } from './slots.ts';
+import { Lengths, lengths_of_time } from '../../time/lengths.tsx';
 import { moved, zoomed } from './view.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/');
-const day_ms = 86_400_000;
-const spans = [
-  { label: 'Hour', length: day_ms / 24 },
-  { label: 'Day', length: day_ms },
-  { label: 'Week', length: 7 * day_ms },
-  { label: 'Month', length: 30 * day_ms },
-  { label: 'Year', length: 365 * day_ms },
-];
 
 /** Moves the view by pressing, and begins a backfill by dates. */
 export const Toolbar = memo(function Toolbar({
@@ -39,19 +32,19 @@ export const Toolbar = memo(function Toolbar({
     });
   const middle = (view.from + view.to) / 2;
   const zoom = (factor: number) => setView(zoomed(view, middle, factor, slot_ms));
-  const show = (length: number) => {
+  const show = ({ length_ms }: { length_ms: number }) => {
     const to = (Math.floor(now() / slot_ms) + 2) * slot_ms;
-    setView(zoomed({ from: to - length, to }, to, 1, slot_ms));
+    setView(zoomed({ from: to - length_ms, to }, to, 1, slot_ms));
   };
   const buttons: [string, () => void, string?][] = [
     ['Earlier', () => setView(moved(view, -0.5))],
     ['Later', () => setView(moved(view, 0.5))],
     ['+', () => zoom(0.5), 'Zoom in'],
     ['−', () => zoom(2), 'Zoom out'],
-    ...spans
-      .filter(({ length }) => length >= 8 * slot_ms && length <= 200_000 * slot_ms)
-      .map(({ label, length }): [string, () => void] => [label, () => show(length)]),
   ];
+  const lengths = lengths_of_time.filter(
+    ({ length_ms }) => length_ms >= 8 * slot_ms && length_ms <= 200_000 * slot_ms,
+  );
   return (
     <div className="toolbar" role="group" aria-label="What is shown">
       {buttons.map(([text, press, label]) => (
@@ -59,6 +52,7 @@ export const Toolbar = memo(function Toolbar({
           {text}
         </Button>
       ))}
+      <Lengths lengths={lengths} shown_ms={view.to - view.from} choose={show} />
       <Button size="compact-sm" variant="default" onClick={backfill}>
         Backfill…
       </Button>

@@ -8,17 +8,25 @@ const asked_slots_max = 250_000;
 const asked_ms_max = 3_650 * 86_400_000;
 /** What was asked for is kept until it is so many times as long as what is shown. */
 const asked_views_max = 16;
-/** So many slots are shown to begin with, and at least so long a time. */
+/** So many slots are shown to begin with, and of an old export so long a time. */
 const first_slots = 60;
 const first_ms = 30 * 86_400_000;
+/** Of a young one, so many times what there is of it: it fills half of the map. */
+const young_share = 2;
 
 /**
  * What is shown to begin with: the latest slots and the one that is under way, or what is selected
- * in the middle.
+ * in the middle. `begun` is when the export's first slot was.
  */
-export function firstView(slot_ms: number, now: number, selection: Span | undefined): Span {
+export function firstView(
+  slot_ms: number,
+  now: number,
+  begun: number,
+  selection: Span | undefined,
+): Span {
   const to = (Math.floor(now / slot_ms) + 2) * slot_ms;
-  const from = to - Math.max(first_slots * slot_ms, first_ms);
+  const lived_ms = Math.min(young_share * Math.max(now - begun, 0), first_ms);
+  const from = to - Math.max(first_slots * slot_ms, Math.ceil(lived_ms / slot_ms) * slot_ms);
   if (selection === undefined || (selection.from >= from && selection.to <= to))
     return { from, to };
   const length = Math.max(selection.to - selection.from, first_slots * slot_ms * 0.5);

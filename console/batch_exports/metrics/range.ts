@@ -1,0 +1,29 @@
+import { slotLength } from '../slots/boundaries.ts';
+import type { Rhythm, Span } from '../slots/boundaries.ts';
+
+const hour_ms = 3_600_000;
+const day_ms = 24 * hour_ms;
+/** So many points a chart has at most; the API gives a thousand, with runs of backfills. */
+const points_max = 400;
+
+/** What a point stands for, so that there are not too many of them. */
+export function pointLength(
+  { from, to }: Span,
+  rhythm: Pick<Rhythm, 'interval'>,
+): 'run' | 'hour' | 'day' {
+  const length = to - from;
+  if (length / slotLength(rhythm) <= points_max) return 'run';
+  return length / hour_ms <= points_max ? 'hour' : 'day';
+}
+
+/** The end of the hour that is now. */
+export function endOfHour(now: number): number {
+  return Math.ceil(now / hour_ms) * hour_ms;
+}
+
+/** The range to begin with: the last month, or the day or week in which the export was created. */
+export function firstRange(now: number, created_at: number): Span {
+  const to = endOfHour(now);
+  const length = [day_ms, 7 * day_ms].find((length_ms) => to - length_ms <= created_at);
+  return { from: to - (length ?? 30 * day_ms), to };
+}

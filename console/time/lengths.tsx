@@ -1,0 +1,35 @@
+import { Button } from '@mantine/core';
+
+const day_ms = 86_400_000;
+
+/** How much of the time can be shown by a press. */
+export const lengths_of_time = [
+  { label: 'Hour', length_ms: day_ms / 24 },
+  { label: 'Day', length_ms: day_ms },
+  { label: 'Week', length_ms: 7 * day_ms },
+  { label: 'Month', length_ms: 30 * day_ms },
+  { label: 'Year', length_ms: 365 * day_ms },
+];
+
+/** A button for each length, of which the one that is shown is pressed. */
+export function Lengths<One extends { label: string; length_ms: number }>({
+  lengths,
+  shown_ms,
+  choose,
+}: {
+  lengths: readonly One[];
+  shown_ms: number;
+  choose: (length: One) => void;
+}) {
+  return lengths.map((one) => (
+    <Button
+      key={one.label}
+      size="compact-sm"
+      variant="default"
+      aria-pressed={one.length_ms === shown_ms}
+      onClick={() => choose(one)}
+    >
+      {one.label}
+    </Button>
+  ));
+}
