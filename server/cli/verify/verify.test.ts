@@ -23,7 +23,7 @@ test('what is wrong with one export keeps no other from being compared', async (
   const home = await harness.newOrganization();
   await exporting.insert(home, [{ event: 'a', at: '2026-01-01T00:10:00Z' }]);
   const ids: string[] = [];
-  for (const prefix of ['gone', 'unknown', 'sealed', 'whole']) {
+  for (const prefix of ['gone', 'unknown', 'sealed', 'store', 'whole']) {
     const { id } = await exporting.scheduled(
       home,
       { name: prefix, destination: { type: 'File', config: { prefix } } },
@@ -32,7 +32,7 @@ test('what is wrong with one export keeps no other from being compared', async (
     await exporting.runAll(id);
     ids.push(id);
   }
-  const [gone, unknown, sealed] = ids as [string, string, string];
+  const [gone, unknown, sealed, store] = ids as [string, string, string, string];
   // Nobody listens there; this server has no such type; these secrets were sealed for another row.
   const { destination_config, destination_secrets } = storeConfig(
     harness.deps.secrets,
@@ -47,6 +47,21 @@ test('what is wrong with one export keeps no other from being compared', async (
   );
   await harness.deps.db.run(
     sql`UPDATE batch_exports SET destination_type = 'Punchcards' WHERE id = ${unknown}`,
+  );
+  const objects = {
+    bucket_name: 'loads',
+    region: 'us-east-1',
+    prefix: 'x',
+    endpoint_url: 'http://127.0.0.1:1',
+    aws_access_key_id: 'a',
+    aws_secret_access_key: 's',
+  };
+  const secret_keys = ['aws_access_key_id', 'aws_secret_access_key'];
+  const place = storeConfig(harness.deps.secrets, store, objects, secret_keys);
+  await harness.deps.db.run(
+    sql`UPDATE batch_exports SET destination_type = 'S3',
+      destination_config = ${JSON.stringify(place.destination_config)},
+      destination_secrets = ${place.destination_secrets} WHERE id = ${store}`,
   );
   await newExport(home, {
     name: 'new',
@@ -85,6 +100,13 @@ test('what is wrong with one export keeps no other from being compared', async (
         [],
         "The destination's secrets cannot be opened with this server's key. Enter them again, " +
           'or start the server with the key under which they were stored. (secrets_unreadable)',
+      ],
+      [
+        'store',
+        1,
+        [],
+        'The store does not answer at its address. Check that in the config (endpoint_url), and ' +
+          'that firewalls let this server reach it. (connection_failed)',
       ],
       ['whole', 1, [], null],
       ['new', 0, [], null],

@@ -8,6 +8,7 @@ import type {
   SliceOutcome,
 } from '../destination/destination.ts';
 import type { ContentSource, ValueRow } from '../destination/content_source.ts';
+import { KnownError } from '../destination/errors.ts';
 import { keyColumn } from '../sql_tables/layout.ts';
 import { whyChanged } from '../destination/changed_receipt.ts';
 import type { Encoding } from '../destination/encoding.ts';
@@ -69,11 +70,18 @@ export async function verifyFiles(
   return differences;
 }
 
-/** A fault while reading is a difference of its own and does not end the comparison. */
+// All other known faults are of the place as a whole.
+const faults_of_one = new Set(['permission_denied', 'request_refused', 'store_fault']);
+
+/**
+ * A fault while reading is a difference of its own and does not end the comparison, but for one
+ * with which nothing can be read, such as a store that is away: that is thrown.
+ */
 async function compare(name: string, work: () => Promise<Difference[]>): Promise<Difference[]> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof KnownError && !faults_of_one.has(error.code)) throw error;
     return [
       {
         kind: 'unreadable',

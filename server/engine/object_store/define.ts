@@ -62,34 +62,46 @@ export function defineObjectStore<Schema extends TObject>({
       check(await openStore(config, deps), filesOf(config), deps),
     verify: async (config, delivered, source, deps) => {
       const store = await openStore(config, deps);
-      const list = (folder: string) =>
-        store.list(folder === '' ? '' : `${folder}/`, { direct: true });
-      return withStoreFaults(store, () =>
-        verifyFiles(
-          { read: (name) => withStoreFaults(store, () => store.read(name)), list },
-          fileEncoding(filesOf(config)),
-          delivered,
-          source,
-        ),
+      return verifyFiles(
+        {
+          read: reading(store),
+          list: (folder) => explained(store, listed(store, folder, { direct: true })),
+        },
+        fileEncoding(filesOf(config)),
+        delivered,
+        source,
       );
     },
     receipts: async function* (config, deps, wanted) {
       const store = await openStore(config, deps);
-      const given = heldReceipts(
-        {
-          read: (name) => withStoreFaults(store, () => store.read(name)),
-          listAll: (folder) => store.list(folder === '' ? '' : `${folder}/`, { direct: false }),
-        },
-        filesOf(config).prefix,
-        wanted,
+      yield* explained(
+        store,
+        heldReceipts(
+          { read: reading(store), listAll: (folder) => listed(store, folder, { direct: false }) },
+          filesOf(config).prefix,
+          wanted,
+        ),
       );
-      try {
-        yield* given;
-      } catch (error) {
-        throw store.faults.explain(error);
-      }
     },
   };
+}
+
+const reading = (store: ObjectStore) => (name: string) =>
+  withStoreFaults(store, () => store.read(name));
+
+const listed = (store: ObjectStore, folder: string, options: { direct: boolean }) =>
+  store.list(folder === '' ? '' : `${folder}/`, options);
+
+/** Gives what is given, and throws what the store makes of its errors. */
+async function* explained<Item>(
+  store: ObjectStore,
+  given: AsyncIterable<Item>,
+): AsyncGenerator<Item> {
+  try {
+    yield* given;
+  } catch (error) {
+    throw store.faults.explain(error);
+  }
 }
 
 /** The compiler cannot see into the values of a schema that is not known yet. */

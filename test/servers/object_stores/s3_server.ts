@@ -166,11 +166,15 @@ type Upload = { id: string; key: string; folder: string };
 function uploadsOf(directory: string, bucket: string): Upload[] {
   const folder = join(directory, bucket, '._S3rver_uploads');
   if (!existsSync(folder)) return [];
-  return readdirSync(folder).map((id) => ({
-    id,
-    key: readFileSync(join(folder, id, 'key'), 'utf8'),
-    folder: join(folder, id),
-  }));
+  return readdirSync(folder).flatMap((id) => {
+    try {
+      const key = readFileSync(join(folder, id, 'key'), 'utf8');
+      return [{ id, key, folder: join(folder, id) }];
+    } catch {
+      // It ends just now.
+      return [];
+    }
+  });
 }
 
 function answerUploads(
