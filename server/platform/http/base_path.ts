@@ -11,13 +11,15 @@ export function basePath({ config }: Context): string {
 }
 
 /**
- * The address of a request without the base path, so that the routes are the same whether the proxy
- * in front takes it off or not.
+ * The path and query of a request without the base path, so that the routes are the same whether
+ * the proxy in front takes it off or not, and whichever host a client names in front of the path
+ * (RFC 9112, 3.2.2).
  */
 export function withoutBasePath(context: Context, url: string): string {
   const base = basePath(context);
-  if (base === '' || !url.startsWith(base)) return url;
-  const rest = url.slice(base.length);
+  const path = url.replace(/^https?:\/\/[^/?#]*\/?/i, '/');
+  if (base === '' || !path.startsWith(base)) return path;
+  const rest = path.slice(base.length);
   if (rest.startsWith('/')) return rest;
-  return rest === '' || rest.startsWith('?') ? `/${rest}` : url;
+  return rest === '' || rest.startsWith('?') ? `/${rest}` : path;
 }

@@ -196,6 +196,10 @@ test('bytes that are not HTTP, a whole URL and an unknown method are answered', 
     await exchange(asking('GET http://elsewhere/api/organizations/?limit=1&offset=1')),
     /^HTTP\/1.1 200 [\s\S]*"previous":"http:\/\/127.0.0.1:8000\/api\/organizations\/\?limit=1&offset=0"/,
   );
+  assert.match(
+    await exchange(asking('GET HTTP://elsewhere/api/organizations?limit=1')),
+    /^HTTP\/1.1 308 [\s\S]*\r\nlocation: \/api\/organizations\/\?limit=1\r\n/i,
+  );
   for (const method of ['PROPFIND', 'TRACE'])
     assert.match(
       await exchange(asking(`${method} ${list}`)),

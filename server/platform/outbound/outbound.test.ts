@@ -49,6 +49,8 @@ const hostile = [
   'ff02::1',
   '100::1',
   '2001:db8::1',
+  '2a00:1450::5efe:169.254.169.254',
+  '2a00:1450::200:5efe:7f00:1',
 ];
 
 const guard = openOutbound({ allow: [] });

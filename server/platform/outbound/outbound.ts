@@ -60,6 +60,10 @@ const agent_options = { keepAlive: true, maxSockets: 64, timeout: 120_000 };
 // All of today's global IPv6 addresses (RFC 4291, IANA): ipaddr.js calls some outside it unicast as
 // well, such as the old ::127.0.0.1.
 const global_ipv6 = ipaddr.parseCIDR('2000::/3');
+// Behind the number of any network, an IPv4 address to which a host that speaks ISATAP wraps the
+// packets (RFC 5214).
+const isatap = (address: ipaddr.IPv6) =>
+  (address.parts[4]! & ~0x0200) === 0 && address.parts[5] === 0x5efe;
 // Public by its number, but answered by the host of each virtual machine of Azure: its metadata.
 const azure_host = '168.63.129.16';
 
@@ -144,9 +148,9 @@ function refusal(address: Address): string | undefined {
   const range = address.range();
   if (range !== 'unicast') return range;
   if (address.toString() === azure_host) return 'of the host of Azure';
-  return address instanceof ipaddr.IPv6 && !address.match(global_ipv6)
-    ? 'outside 2000::/3'
-    : undefined;
+  if (!(address instanceof ipaddr.IPv6)) return undefined;
+  if (!address.match(global_ipv6)) return 'outside 2000::/3';
+  return isatap(address) ? 'ISATAP' : undefined;
 }
 
 function withoutBrackets(host: string): string {

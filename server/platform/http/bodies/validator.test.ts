@@ -46,6 +46,7 @@ const cases: [string, object, string | null, string][] = [
   ['null', { name: null }, 'name', 'null'],
   ['blank', { name: '' }, 'name', 'blank'],
   ['only white space', { name: ' \t\u00a0 ' }, 'name', 'blank'],
+  ['nothing that shows', { name: '\u200b \u2060\u3164' }, 'name', 'blank'],
   ['too long', { name: '123456' }, 'name', 'max_length'],
   ['a number for text', { name: 5 }, 'name', 'invalid_input'],
   ['text for a number', { size: '5' }, 'size', 'invalid_input'],

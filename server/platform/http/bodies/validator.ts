@@ -42,7 +42,10 @@ for (const [keyword, isWithin] of [
     validate: (bound: string, text: string) =>
       !isInstant(text) || isWithin(Date.parse(text), Date.parse(bound)),
   });
-// `trim: true` takes the white space off both ends before the other rules of the text look at it.
+// Nothing of it is seen, alone or together: white space, joiners, fillers, the empty braille cell.
+const unseen = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+// `trim: true` takes the white space off both ends before the other rules of the text look at it; a
+// text of which nothing is seen is empty then.
 ajv.addKeyword({
   keyword: 'trim',
   type: 'string',
@@ -56,7 +59,8 @@ ajv.addKeyword({
     _schema?: unknown,
     at?: { parentData: Record<string | number, unknown>; parentDataProperty: string | number },
   ) => {
-    if (at !== undefined) at.parentData[at.parentDataProperty] = text.trim();
+    if (at !== undefined)
+      at.parentData[at.parentDataProperty] = unseen.test(text) ? '' : text.trim();
     return true;
   },
 });
