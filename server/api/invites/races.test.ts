@@ -3,8 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { inDepth } from '../../../test/depth.ts';
+import { eventually } from '../../../test/eventually.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
+import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
 
 const password = 'violet kettle harbour 92';
 const rounds = inDepth(2, 20);
@@ -128,3 +130,24 @@ test(
     }
   },
 );
+
+test('an account that is moved to another address joins nothing by the one before', async () => {
+  const [home, own] = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
+  const link = await invite(home, own.user.email);
+  const { db } = harness.deps;
+  // As a directory does: it has seen no other organization, and holds the account until it commits.
+  const { accepting } = await db.transaction(async (tx) => {
+    await tx.run(
+      sql`UPDATE users SET email = ${`${randomUUID()}@example.com`} WHERE id = ${own.user.id}`,
+    );
+    let is_answered = false;
+    const answer = accept(link, own.key).finally(() => (is_answered = true));
+    await eventually(
+      'it did not come to that',
+      async () => is_answered || (await countWaiting(db)) === 1,
+    );
+    return { accepting: answer };
+  });
+  assert.equal((await accepting).status, 403);
+  assert.equal(await membersOf(home), 1);
+});

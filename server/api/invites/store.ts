@@ -211,7 +211,8 @@ export type InviteAnywhere = StoredInvite & {
 /**
  * The invite with this id. With `lock` its organization is locked, and with it everything that
  * creates, sends, accepts or removes invites there, until the transaction ends; only then the
- * invite is read, so that of several acceptances one finds it.
+ * invite is read, so that of several acceptances one finds it. Its account is locked last: nobody
+ * gives it another address meanwhile, or overlooks where it belongs from then on.
  */
 export async function findInviteAnywhere(
   db: Queryable,
@@ -229,7 +230,8 @@ export async function findInviteAnywhere(
   const addressee = await db.row<NonNullable<InviteAnywhere['addressee']>>(sql`
     SELECT id, uuid, email, trim(first_name || ' ' || last_name) AS name, is_email_verified,
       ${isBarred(sql`${home}::uuid`, sql`users.id`)} AS is_taken_out FROM users
-    WHERE comparable_address(email) = comparable_address(${invite.record.target_email})`);
+    WHERE comparable_address(email) = comparable_address(${invite.record.target_email})
+    ${locking(lock, 'FOR NO KEY UPDATE OF users')}`);
   return { ...invite, organization, addressee };
 }
 
