@@ -139,13 +139,13 @@ test('an invite brings nobody back whom the directory has deactivated', async ()
   const user = await harness.deps.db.row<{ id: number }>(
     sql`SELECT id FROM users WHERE uuid = ${id}::uuid`,
   );
-  const key = await harness.newKey(user!);
   await harness.deps.db.run(sql`DELETE FROM members WHERE user_id = ${user!.id}`);
   const invited = await own.ask('POST', url, { target_email: email });
   assert.equal(invited.status, 201, invited.text);
   // Removed by hand, they are nobody whom the directory sees; it creates them again.
   assert.equal((await own.scim('GET', `/Users/${id}`)).status, 404);
   await own.provision('ada');
+  const key = await harness.newKey(user!);
   await setActive(own, id, false);
   const body = { target_email: email };
   const refused = await own.ask('POST', url, body);

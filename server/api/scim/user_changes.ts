@@ -1,12 +1,14 @@
 import { changesOf } from '../../platform/activity/changes.ts';
+import { actorOf } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { deleteMember, hasOtherOwner, insertMember } from '../members/store.ts';
-import { findUserByEmail, updateUser } from '../users/store.ts';
+import { endMailedLinks, handOver } from '../sessions/store.ts';
+import { findIdentityById, findUserByEmail, updateUser } from '../users/store.ts';
 import type { Place } from './calling.ts';
 import { settleLevels } from './levels.ts';
 import { movedMail } from './moved_mail.ts';
 import { ScimRefused } from './refusal.ts';
-import { endMailedLinks, findPerson, isElsewhere, isInvited, keepPerson } from './user_store.ts';
+import { findPerson, isElsewhere, isInvited, keepPerson } from './user_store.ts';
 import type { PersonRow } from './user_store.ts';
 import { addressOf } from './user_resource.ts';
 import type { UserChange } from './user_resource.ts';
@@ -147,12 +149,17 @@ async function deactivate(place: Place, person: PersonRow): Promise<void> {
   await deleteMember(tx, directory.organization.id, person.user_id);
 }
 
-async function activate({ tx, directory }: Place, person: PersonRow): Promise<void> {
+async function activate(place: Place, person: PersonRow): Promise<void> {
+  const { tx, directory, deps, request } = place;
   const { user_id, email, member_id, deactivated_level } = person;
-  if (!person.is_account_active) throw inactiveAccount(email);
+  const account = await findIdentityById(tx, user_id);
+  if (account === undefined) throw inactiveAccount(email);
   await keepPerson(tx, directory, user_id, { deactivated_level: null });
-  if (member_id === null)
-    await insertMember(tx, directory.organization.id, user_id, deactivated_level ?? 1);
+  if (member_id !== null) return;
+  // The address may have another owner by now, who is not to share the account with the one before.
+  if (person.is_in_domain && !(await isElsewhere(tx, directory, user_id)))
+    await handOver(tx, deps.secrets, actorOf(request, undefined), account);
+  await insertMember(tx, directory.organization.id, user_id, deactivated_level ?? 1);
 }
 
 /** 409: the operator of the server has closed the account. */

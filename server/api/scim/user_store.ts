@@ -186,8 +186,3 @@ export async function isInvited(tx: Transaction, email: string): Promise<boolean
     WHERE comparable_address(target_email) = comparable_address(${email}) LIMIT 1`);
   return row !== undefined;
 }
-
-/** Ends the links that were mailed to an address which the account has no more. */
-export async function endMailedLinks(tx: Transaction, user_id: number): Promise<void> {
-  await tx.run(sql`DELETE FROM user_links WHERE user_id = ${user_id}`);
-}

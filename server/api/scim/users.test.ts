@@ -8,6 +8,7 @@ import { shareHarness } from '../../../test/harness.ts';
 
 const harness = shareHarness({ clickhouse: false });
 const user_schema = 'urn:ietf:params:scim:schemas:core:2.0:User';
+const me = '/api/users/@me/';
 const enterprise = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 
 const filtered = (filter: string) => `/Users?filter=${encodeURIComponent(filter)}`;
@@ -200,9 +201,10 @@ test('who is there already is found and taken over; accounts are let in with car
   assert.equal(await own.levelOf(email), 8);
 
   const unverified = await newPerson(harness, { email: `known@${at}` });
-  await harness.deps.db.run(
-    sql`UPDATE users SET is_email_verified = false WHERE id = ${unverified.id}`,
-  );
+  const key = await harness.newKey(unverified);
+  const elsewhere = await harness.newOrganization();
+  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level)
+    VALUES (gen_random_uuid(), ${elsewhere.organization.id}::uuid, ${unverified.id}, 1)`);
   const refused = await own.scim('POST', '/Users', { userName: `KNOWN@${at}` });
   assert.deepEqual([refused.status, refused.body.scimType], [409, 'uniqueness']);
   assert.match(refused.body.detail, /never verified.*choose a new password/);
@@ -210,6 +212,7 @@ test('who is there already is found and taken over; accounts are let in with car
     sql`UPDATE users SET is_email_verified = true WHERE id = ${unverified.id}`,
   );
   assert.equal((await own.provision('known')).id, unverified.uuid);
+  assert.equal((await harness.request('GET', me, { key })).status, 200);
   const closed = await newPerson(harness, { email: `closed@${at}` });
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${closed.id}`);
   const inactive = await own.scim('POST', '/Users', { userName: `closed@${at}` });
@@ -231,6 +234,29 @@ test('who is there already is found and taken over; accounts are let in with car
       WHERE uuid = ${created.id}::uuid`,
   );
   assert.deepEqual(account, { first_name: 'In', password_hash: null, is_email_verified: true });
+});
+
+test('an account that belongs nowhere else comes back without what let in before', async () => {
+  const own = await newDirectory(harness);
+  const at = own.domain.domain;
+  const person = await newPerson(harness, { email: `before@${at}` });
+  const stateOf = async (key: string) => [
+    (await harness.request('GET', me, { key })).status,
+    await harness.deps.db.row(
+      sql`SELECT password_hash IS NOT NULL AS has_password, is_email_verified FROM users
+        WHERE id = ${person.id}`,
+    ),
+  ];
+  const given = [401, { has_password: false, is_email_verified: true }];
+  const first = await harness.newKey(person);
+  assert.equal((await own.provision('before')).id, person.uuid);
+  assert.deepEqual(await stateOf(first), given);
+  // Whoever gets the address next is found under it, and activated.
+  const second = await harness.newKey(person);
+  for (const active of [false, true])
+    await own.scim('PATCH', `/Users/${person.uuid}`, patchOf({ op: 'replace', value: { active } }));
+  assert.deepEqual(await stateOf(second), given);
+  assert.equal(await own.levelOf(`before@${at}`), 1);
 });
 
 test('of two that create the same person at once one does', async () => {

@@ -1,9 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
+import { actorOf } from '../../platform/http/write.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
+import { findVerifiedDomain } from '../domains/store.ts';
+import type { VerifiedDomain } from '../domains/store.ts';
 import { deleteInvite } from '../invites/store.ts';
 import { deleteMember, insertMember } from '../members/store.ts';
+import { handOver } from '../sessions/store.ts';
 import { getStanding } from '../single_sign_on/store.ts';
 import { findIdentityById, findUserByEmail, insertUser } from '../users/store.ts';
 import { change } from './calling.ts';
@@ -17,7 +21,14 @@ import { bySayOf, changePerson, getPerson, inactiveAccount } from './user_change
 import { refuseOnlyOwner, taken } from './user_changes.ts';
 import { addressOf, addressSent, readUserChange, userResource } from './user_resource.ts';
 import type { UserChange } from './user_resource.ts';
-import { findPerson, forgetPerson, keepPerson, listPeople, takeAddress } from './user_store.ts';
+import {
+  findPerson,
+  forgetPerson,
+  isElsewhere,
+  keepPerson,
+  listPeople,
+  takeAddress,
+} from './user_store.ts';
 import type { PersonRow } from './user_store.ts';
 
 const list = '/scim/v2/:domain_id/Users';
@@ -179,11 +190,12 @@ async function create(place: Place, email: string, sent: UserChange): Promise<Pe
 
 /**
  * The account with the address, or a new one, for which the domain's proof vouches. Whoever gave an
- * account this address without proof may still know its password, so such a one is let in only by
- * whoever can prove the address.
+ * account this address without proof, or had it before, may still know its password: so one that
+ * belongs nowhere else is given to the person without what let in before. What it is good for
+ * elsewhere stays with who proves the address, unless the domain leaves them no way to.
  */
 async function findAccount(place: Place, email: string, sent: UserChange) {
-  const { tx, directory } = place;
+  const { tx, directory, deps, request } = place;
   const { first_name = '', last_name = '' } = sent;
   const known = await findUserByEmail(tx, email);
   if (known === undefined) {
@@ -196,7 +208,11 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
   const account = await findIdentityById(tx, known.id, 'lock');
   // While we waited for its lock, the account may have been given another address.
   if (account === undefined || account.email !== known.email) throw inactiveAccount(email);
-  if (!account.is_email_verified)
+  const domain = await findVerifiedDomain(tx, deps.config, email);
+  const { is_email_verified } = account;
+  if (!(await isElsewhere(tx, directory, account.id)) || isOnlyWay(domain, is_email_verified))
+    await handOver(tx, deps.secrets, actorOf(request, undefined), account);
+  else if (!is_email_verified)
     throw new ScimRefused(
       409,
       'uniqueness',
@@ -206,6 +222,11 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
     );
   // What somebody calls themselves elsewhere stays until the directory changes it.
   return { user_id: account.id, uuid: account.uuid, is_new: false };
+}
+
+/** Has nobody a way to prove the address, because the domain lets nobody in by password? */
+function isOnlyWay(domain: VerifiedDomain | undefined, is_email_verified: boolean): boolean {
+  return !is_email_verified && domain !== undefined && domain.sso_enforcement !== '';
 }
 
 function alreadyThere({ email, uuid, member_id }: PersonRow): ScimRefused {

@@ -1,7 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import { changesOf } from '../../platform/activity/changes.ts';
+import { appendActivity } from '../../platform/activity/chain.ts';
+import type { Actor } from '../../platform/activity/chain.ts';
+import { changesOf, secretChange } from '../../platform/activity/changes.ts';
+import type { Change } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
 import { userAgentOf } from '../../platform/http/caller/auth.ts';
@@ -16,7 +19,9 @@ import {
 import type { Afterwards, Entry } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
-import { actorOf } from '../users/store.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
+import { deleteKeysOf } from '../api_keys/store.ts';
+import { actorOf, removeSecondFactor, updateUser } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
 import type { SessionRow } from './schema.ts';
 
@@ -122,6 +127,57 @@ export function endSessions(
   return tx.run(
     sql`DELETE FROM sessions WHERE user_id = ${user_id} AND id IS DISTINCT FROM ${kept}::uuid`,
   );
+}
+
+/** Ends the links that were mailed to an address of the user. */
+export async function endMailedLinks(tx: Transaction, user_id: number): Promise<void> {
+  await tx.run(sql`DELETE FROM user_links WHERE user_id = ${user_id}`);
+}
+
+/**
+ * Takes away what was set up while nobody had proved the address, as it may be a stranger's: the
+ * keys, and the second factor, without which its owner could not come in.
+ */
+export async function endUnproved(tx: Transaction, user: Identity): Promise<Change[]> {
+  const deleted_keys = await deleteKeysOf(tx, user.id);
+  await removeSecondFactor(tx, user.id);
+  return [
+    ...(deleted_keys === 0 ? [] : changesOf(undefined, { deleted_keys })),
+    ...(user.has_second_factor
+      ? changesOf({ is_2fa_enabled: true }, { is_2fa_enabled: false })
+      : []),
+  ];
+}
+
+/**
+ * Gives the account to whom its domain vouches for now: every way in of before ends, because the
+ * address may have been somebody else's, or never theirs. The address is proved by that. The caller
+ * holds the account.
+ */
+export async function handOver(
+  tx: Transaction,
+  secrets: Secrets,
+  actor: Actor,
+  user: Identity,
+): Promise<void> {
+  const ended = await endUnproved(tx, user);
+  await updateUser(tx, user.id, { password_hash: null, is_email_verified: true });
+  await endMailedLinks(tx, user.id);
+  await endSessions(tx, user.id, null);
+  const { uuid, email, is_email_verified, password_hash } = user;
+  const changes = [
+    ...(password_hash === null ? [] : [secretChange('password', 'deleted')]),
+    ...changesOf({ is_email_verified }, { is_email_verified: true }),
+    ...ended,
+  ];
+  const entry = {
+    activity: 'handed_over',
+    scope: 'user',
+    item_id: uuid,
+    item_name: email,
+    changes,
+  };
+  await appendActivity(tx, secrets, { user_uuid: uuid }, actor, entry);
 }
 
 async function endShown(tx: Transaction, request: FastifyRequest): Promise<void> {

@@ -10,7 +10,7 @@ import type { Entry } from '../../platform/http/write.ts';
 import { domainOf } from '../../platform/mail/mailbox.ts';
 import { deleteInvite } from '../invites/store.ts';
 import { joinOrganization } from '../members/store.ts';
-import { beginningEntry, startSession } from '../sessions/store.ts';
+import { beginningEntry, handOver, startSession } from '../sessions/store.ts';
 import type { Browser } from '../sessions/store.ts';
 import { findIdentityById, findUserByEmail, insertUser } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
@@ -39,6 +39,7 @@ type Admission = {
   account: Identity | undefined;
   standing: Standing;
   joins: boolean;
+  is_handed_over: boolean;
 };
 type Place = { deps: Deps; tx: Transaction; browser: Browser };
 
@@ -98,7 +99,24 @@ async function look(
     !standing.is_member &&
     !standing.is_deactivated &&
     (standing.invite_id !== null || (!standing.is_left && letsIn(home, vouched.method)));
-  return { vouched, home, account, standing, joins };
+  const is_handed_over =
+    account !== undefined && isHandedOver(account, { vouched, home, standing, joins });
+  return { vouched, home, account, standing, joins, is_handed_over };
+}
+
+/**
+ * Does the account become that of whom the provider vouches for, without what let in before? Where
+ * it belongs to nobody else's organization, whoever had the address before may still know its
+ * password; and where the domain lets nobody in but by this provider, there is no other way to
+ * prove the address.
+ */
+function isHandedOver(
+  { is_email_verified }: Identity,
+  { vouched, home, standing, joins }: Pick<Admission, 'vouched' | 'home' | 'standing' | 'joins'>,
+): boolean {
+  if (joins && !standing.is_anywhere) return true;
+  const is_enforced = home?.domain.sso_enforcement === vouched.method;
+  return is_enforced && !is_email_verified && !standing.is_member;
 }
 
 /**
@@ -113,9 +131,10 @@ function letsIn(home: Home | undefined, method: Vouched['method']): boolean {
 /**
  * Throws where the person may not come in. Whoever gave an account this address without proof may
  * still know its password, so an account that is not verified is let in only where it has been
- * before: as a member of the domain's organization.
+ * before, as a member of the domain's organization, or without all that let in before.
  */
-function refuse({ vouched: { email, method }, home, account, standing, joins }: Admission): void {
+function refuse({ vouched, home, account, standing, joins, is_handed_over }: Admission): void {
+  const { email, method } = vouched;
   const enforced = home?.domain.sso_enforcement ?? '';
   const isExpected = joins || standing.is_awaited;
   if (enforced !== '' && enforced !== method)
@@ -136,7 +155,7 @@ function refuse({ vouched: { email, method }, home, account, standing, joins }: 
       `There is no account with the address ${email}, no open invite, and no domain that ` +
         'makes its people members.',
     );
-  if (account?.is_email_verified === false && !standing.is_member)
+  if (account?.is_email_verified === false && !standing.is_member && !is_handed_over)
     throw new SignInRefused(
       'account_unverified',
       `The address of the account ${email} was never verified: let the person verify it, or ` +
@@ -158,7 +177,12 @@ function refuse({ vouched: { email, method }, home, account, standing, joins }: 
 
 async function admit(place: Place, admission: Admission): Promise<Entry> {
   const { deps, tx, browser } = place;
-  const { vouched, home, account, joins } = admission;
+  const { vouched, home, account, joins, is_handed_over } = admission;
+  if (account !== undefined && is_handed_over) {
+    const { id: user_id, uuid: user_uuid, email } = account;
+    const actor = actorOf(browser.request, { user_id, user_uuid, email });
+    await handOver(tx, deps.secrets, actor, account);
+  }
   const person = account ?? (await signUp(tx, vouched));
   await keepIdentity(tx, deps.clock.now(), person.id, vouched.identity);
   if (home !== undefined && joins) await join(place, home, person, admission);

@@ -184,9 +184,9 @@ export async function holdHome(
 
 /**
  * How a person stands: the open invite to the organization, membership there, whether its directory
- * has deactivated them, whether the address is one that somebody in its hands has left, and whether
- * they are a member of, or invited to, any organization. An invite counts not while they are
- * deactivated.
+ * has deactivated them, whether the address is one that somebody in its hands has left, whether
+ * they are a member of any organization, and whether one has them or has invited them. An invite
+ * counts not while they are deactivated.
  */
 export type Standing = {
   invite_id: string | null;
@@ -194,6 +194,7 @@ export type Standing = {
   is_member: boolean;
   is_deactivated: boolean;
   is_left: boolean;
+  is_anywhere: boolean;
   is_awaited: boolean;
 };
 
@@ -225,6 +226,7 @@ export async function getStanding(
       WHERE organization_id = ${organization_id}::uuid) AS is_member,
       ${isBarred(sql`${organization_id}::uuid`, user)} AS is_deactivated,
       ${isLeft(sql`${organization_id}::uuid`, email)} AS is_left,
+      EXISTS (SELECT 1 FROM memberships) AS is_anywhere,
       EXISTS (SELECT 1 FROM memberships UNION ALL SELECT 1 FROM open) AS is_awaited
     FROM (SELECT 1) AS asked LEFT JOIN open here
       ON here.organization_id = ${organization_id}::uuid`);

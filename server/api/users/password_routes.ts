@@ -1,18 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
-import { changesOf, secretChange } from '../../platform/activity/changes.ts';
+import { secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { countMail, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
-import type { Transaction } from '../../platform/postgres/database.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
 import { passwordFault } from '../../platform/passwords/password_rules.ts';
-import { deleteKeysOf } from '../api_keys/store.ts';
-import { endSessions, replaceToken } from '../sessions/store.ts';
+import { endSessions, endUnproved, replaceToken } from '../sessions/store.ts';
 import { refuseEnforced } from '../single_sign_on/store.ts';
 import { accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
@@ -20,7 +18,7 @@ import { deleteLinks, readLink, useLink } from './links.ts';
 import { noticeMail } from './mails.ts';
 import { mailResetLink } from './mail_reset_link.ts';
 import { LinkedEmail, PasswordChange, PasswordReset, ResetRequest } from './schema.ts';
-import { actorOf, findIdentity, removeSecondFactor, updateUser } from './store.ts';
+import { actorOf, findIdentity, updateUser } from './store.ts';
 import type { Identity } from './store.ts';
 
 /**
@@ -156,21 +154,6 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
       });
     },
   );
-}
-
-/**
- * Takes away what was set up while nobody had proved the address, as it may be a stranger's: the
- * keys, and the second factor, without which its owner could not come in.
- */
-async function endUnproved(tx: Transaction, user: Identity): Promise<Change[]> {
-  const deleted_keys = await deleteKeysOf(tx, user.id);
-  await removeSecondFactor(tx, user.id);
-  return [
-    ...(deleted_keys === 0 ? [] : changesOf(undefined, { deleted_keys })),
-    ...(user.has_second_factor
-      ? changesOf({ is_2fa_enabled: true }, { is_2fa_enabled: false })
-      : []),
-  ];
 }
 
 function refuseWeak(

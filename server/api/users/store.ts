@@ -166,7 +166,7 @@ export function findAccount(
 type UserChanges = Partial<
   Pick<AccountRow, 'first_name' | 'last_name' | 'mascot_config' | 'email' | 'is_email_verified'>
 > & {
-  password_hash?: string;
+  password_hash?: string | null;
   is_active?: boolean;
 };
 

@@ -17,6 +17,7 @@ import type { Home } from '../../../../test/factories/people/single_sign_on.ts';
 const world = aroundTests(openSingleSignOn);
 
 const email = 'ada@acme.example';
+const me = '/api/users/@me/';
 const membersOf = async (home: Home) =>
   (await home.ask('GET', `/api/organizations/${home.organization.id}/members/`)).body.results.map(
     (member: { user: { email: string }; level: number }) => `${member.user.email} ${member.level}`,
@@ -114,29 +115,64 @@ const accounts: {
   member?: boolean;
   elsewhere?: boolean;
   jit?: boolean;
+  enforced?: boolean;
   invited?: boolean;
   refused?: string;
   level?: number;
+  handed_over?: boolean;
 }[] = [
   { name: 'a member', verified: true, member: true, level: 15 },
   { name: 'a member whose address was never verified', verified: false, member: true, level: 15 },
-  { name: 'a verified account joins with JIT', verified: true, jit: true, level: 1 },
-  { name: 'a verified account joins with an invite', verified: true, invited: true, level: 8 },
+  {
+    name: 'a verified account of another organization joins with JIT',
+    verified: true,
+    elsewhere: true,
+    jit: true,
+    level: 1,
+  },
+  {
+    name: 'a verified account of another organization joins with an invite',
+    verified: true,
+    elsewhere: true,
+    invited: true,
+    level: 8,
+  },
   {
     name: 'a verified account of another organization signs in without joining',
     verified: true,
     elsewhere: true,
   },
+  {
+    name: 'one of no organization joins with JIT, without what let in before',
+    verified: true,
+    jit: true,
+    level: 1,
+    handed_over: true,
+  },
+  {
+    name: 'one of no organization whose address was never verified joins in the same way',
+    verified: false,
+    invited: true,
+    level: 8,
+    handed_over: true,
+  },
   { name: 'a verified account of no organization', verified: true, refused: 'not_a_member' },
   {
-    name: 'an account whose address was never verified does not join with JIT',
+    name: 'one of no organization whose address was never verified',
     verified: false,
+    refused: 'account_unverified',
+  },
+  {
+    name: 'an unverified account of another organization does not join with JIT',
+    verified: false,
+    elsewhere: true,
     jit: true,
     refused: 'account_unverified',
   },
   {
-    name: 'an account whose address was never verified does not join with an invite',
+    name: 'an unverified account of another organization does not join with an invite',
     verified: false,
+    elsewhere: true,
     invited: true,
     refused: 'account_unverified',
   },
@@ -146,6 +182,13 @@ const accounts: {
     elsewhere: true,
     refused: 'account_unverified',
   },
+  {
+    name: 'an unverified account of another organization where there is no other way in',
+    verified: false,
+    elsewhere: true,
+    enforced: true,
+    handed_over: true,
+  },
 ];
 for (const {
   name,
@@ -153,12 +196,17 @@ for (const {
   member,
   elsewhere,
   jit = false,
+  enforced = false,
   invited,
   refused,
   level,
+  handed_over = false,
 } of accounts) {
   test(`an account that exists: ${name}`, async () => {
-    const home = await world.newHome({ jit_provisioning_enabled: jit });
+    const home = await world.newHome({
+      jit_provisioning_enabled: jit,
+      sso_enforcement: enforced ? 'saml' : '',
+    });
     const person = await newPerson(world.harness, { email: 'Ada@acme.example' });
     if (verified) await verify(person.id);
     const join = (organization_id: string) =>
@@ -169,14 +217,30 @@ for (const {
     if (member === true) await join(home.organization.id);
     if (elsewhere === true) await join((await world.harness.newOrganization()).organization.id);
     if (invited === true) await invite(home, 8);
+    const before = [
+      { key: await world.harness.newKey(person) },
+      { headers: { cookie: await world.harness.newSession(person) } },
+    ];
+    const reached = async () =>
+      (await Promise.all(before.map((one) => world.harness.request('GET', me, one)))).map(
+        ({ status }) => status,
+      );
     const browser = openNavigator(world.harness);
     const answer = await signInBySaml(world, browser);
+    assert.deepEqual(await reached(), handed_over ? [401, 401] : [200, 200]);
     if (refused !== undefined) return assertRefused(world, browser, answer, refused);
     assert.equal(answer.status, 303, answer.text);
     const account = await accountAt(world.harness, browser);
     assert.deepEqual(
       [account.id, account.is_email_verified, account.has_password],
-      [person.id, verified, true],
+      [person.id, verified || handed_over, !handed_over],
+    );
+    const log = (
+      await world.harness.request('GET', `${me}activity/`, { headers: sessionOf(browser) })
+    ).body.results;
+    assert.equal(
+      log.some((one: any) => one.activity === 'handed_over'),
+      handed_over,
     );
     assert.deepEqual(
       await membersOf(home),
