@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
+import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { eventually } from '../../../test/eventually.ts';
 import type { Answer } from '../../../test/harness.ts';
 import { shareHarness } from '../../../test/harness.ts';
@@ -27,6 +28,22 @@ test('deleting an organization or project waits for writers before it takes thei
     });
     assert.equal((await deleting.begun).status, 204);
   }
+});
+
+test('what only checks a deletion takes nothing away meanwhile, and waits for nobody', async () => {
+  const home = await harness.newOrganization();
+  const { key, user, organization, project } = home;
+  const created = await newExport(home);
+  await harness.deps.db.transaction(async (tx) => {
+    // As a write under way, and a worker with a run.
+    await tx.row(sql`SELECT 1 FROM members WHERE user_id = ${user.id} FOR SHARE`);
+    await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${created.id} FOR UPDATE`);
+    for (const path of [`organizations/${organization.id}`, `projects/${project.id}`]) {
+      const asked = harness.request('DELETE', `/api/${path}/?validate_only=true`, { key });
+      const answer = await Promise.race([asked, pause(2_000)]);
+      assert.equal(answer?.status, 204, path);
+    }
+  });
 });
 
 test('a write that waits while its project is deleted is a 404', async () => {

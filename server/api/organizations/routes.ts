@@ -6,6 +6,7 @@ import { conflict, forbidden, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { lockOutWriters, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
@@ -151,7 +152,9 @@ function deleteRoute(app: FastifyInstance): void {
       inTurn(request, () =>
         write(request, reply, 204, async (tx, record) => {
           const { organization_id, level } = request.access;
-          await lockOutWriters(tx, organization_id);
+          // By cascade it may take minutes, and nobody else could write meanwhile.
+          const isKept = isValidateOnly(request);
+          if (!isKept) await lockOutWriters(tx, organization_id);
           const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? missing();
           ifMatch(request, before);
           if (await arePluginsUsedElsewhere(tx, organization_id))
@@ -160,7 +163,7 @@ function deleteRoute(app: FastifyInstance): void {
                 'their configs first.',
             );
           record(entryOf('deleted', before, undefined));
-          await deleteOrganization(tx, organization_id);
+          if (!isKept) await deleteOrganization(tx, organization_id);
         }),
       ),
   );

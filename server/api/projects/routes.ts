@@ -10,6 +10,7 @@ import { ifMatch } from '../../platform/http/etag.ts';
 import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
 import { inWriteTurn } from '../../platform/http/limits/owner_turns.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { lockOutWriters, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
@@ -141,11 +142,13 @@ function deleteRoute(app: FastifyInstance): void {
       inTurn(request, () =>
         write(request, reply, 204, async (tx, record) => {
           const id = request.access.team_id!;
-          await lockOutWriters(tx, request.access.organization_id);
+          // By cascade it may take minutes, and nobody else could write meanwhile.
+          const isKept = isValidateOnly(request);
+          if (!isKept) await lockOutWriters(tx, request.access.organization_id);
           const before = (await findProject(tx, id, 'lock')) ?? missing();
           ifMatch(request, before);
           record(entryOf('deleted', before, undefined));
-          await deleteProject(tx, id);
+          if (!isKept) await deleteProject(tx, id);
         }),
       ),
   );
