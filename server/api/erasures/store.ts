@@ -10,20 +10,28 @@ import { rememberErased } from '../../engine/ingest/persons/erased_ids.ts';
 import type { LateEvents } from '../../engine/ingest/persons/erased_ids.ts';
 import type { ErasureRow } from './schema.ts';
 
-const columns = sql`e.id, e.team_id AS project, e.kind, e.late_events, e.asked, e.status, e.step,
-  e.detail, e.counts, (SELECT json_build_object(
+/** The erasures of a table `e` as they are on the wire. */
+const selectFrom = (table: Sql) => sql`
+  SELECT e.id, e.team_id AS project, e.kind, e.late_events, e.asked, e.status, e.step, e.detail,
+    e.counts, (SELECT json_build_object(
     'waiting', count(*) FILTER (WHERE c.state = 'waiting'),
     'rewriting', count(*) FILTER (WHERE c.state = 'rewriting'),
     'rewritten', count(*) FILTER (WHERE c.state = 'rewritten'),
     'yours', count(*) FILTER (WHERE c.state = 'yours'))
     FROM erasure_copies c WHERE c.erasure_id = e.id) AS copies,
-  e.certificate, e.signature, u.email AS created_by, e.created_at, e.finished_at,
-  e.last_updated_at FROM erasures e LEFT JOIN users u ON u.id = e.created_by`;
+    e.certificate, e.signature, u.email AS created_by, e.created_at, e.finished_at,
+    e.last_updated_at
+  FROM ${table} e LEFT JOIN users u ON u.id = e.created_by`;
 
-/** One page of the erasures of a project, newest first. */
+/**
+ * One page of the erasures of a project, newest first. It is chosen first, by erasures_by_project:
+ * only of its erasures the copies are counted.
+ */
 export function listErasures(team_id: number, page: Page): Sql {
-  return sql`SELECT ${columns} WHERE e.team_id = ${team_id}
-    ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
+  const order = sql`ORDER BY e.created_at DESC, e.id DESC`;
+  const chosen = sql`(SELECT e.* FROM erasures e WHERE e.team_id = ${team_id} ${order}
+    LIMIT ${page.limit} OFFSET ${page.offset})`;
+  return sql`${selectFrom(chosen)} ${order}`;
 }
 
 /** How many there are. */
@@ -38,7 +46,7 @@ export function findErasure(
   id: string,
 ): Promise<ErasureRow | undefined> {
   return db.row<ErasureRow>(
-    sql`SELECT ${columns} WHERE e.team_id = ${team_id} AND e.id = ${id}::uuid`,
+    sql`${selectFrom(sql`erasures`)} WHERE e.team_id = ${team_id} AND e.id = ${id}::uuid`,
   );
 }
 

@@ -34,17 +34,19 @@ const columns = (now_ms: number) => sql`
     ${isExpired(now_ms)} AS is_expired,
   CASE WHEN u.id IS NULL THEN NULL ELSE ${userJson('u')} END AS created_by, i.created_at,
     i.updated_at, i.message, ${managedBy('invite', sql`i.id`)} AS managed_by`;
-const with_inviter = sql`invites i LEFT JOIN users u ON u.id = i.created_by`;
+const inviter = sql`LEFT JOIN users u ON u.id = i.created_by`;
+const with_inviter = sql`invites i ${inviter}`;
 
 /**
- * The organization's invites, expired ones too, newest first (ties by id). Leans on
- * invites_by_organization.
+ * The organization's invites, expired ones too, newest first (ties by id). The page is chosen first,
+ * by invites_by_organization: whether it is expired is asked of no other invite.
  */
 export function listInvites(organization_id: string, now_ms: number): List {
+  const order = sql`ORDER BY i.created_at DESC, i.id DESC`;
   return {
-    rows: (page) => sql`SELECT ${columns(now_ms)} FROM ${with_inviter}
-      WHERE i.organization_id = ${organization_id}::uuid
-      ORDER BY i.created_at DESC, i.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    rows: (page) => sql`SELECT ${columns(now_ms)} FROM (SELECT i.* FROM invites i
+      WHERE i.organization_id = ${organization_id}::uuid ${order}
+      LIMIT ${page.limit} OFFSET ${page.offset}) i ${inviter} ${order}`,
     count: sql`SELECT count(*) AS count FROM invites
       WHERE organization_id = ${organization_id}::uuid`,
   };

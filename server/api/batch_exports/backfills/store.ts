@@ -5,7 +5,8 @@ import { isInPlace } from '../place.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
 import type { Backfill } from './schema.ts';
 
-// The runs of each backfill are counted in the one statement, from batch_export_runs_by_backfill.
+// The runs of each backfill are counted in the one statement, by batch_export_runs_by_backfill
+// alone, which has the columns that are asked here.
 const selectBackfills = sql`
   SELECT b.id, b.batch_export_id AS batch_export, b.status, b.mode, b.selects_by AS by, b.start_at,
     b.end_at, b.total_runs AS runs, b.detail, b.settles_at, b.created_at, b.finished_at,
@@ -13,7 +14,7 @@ const selectBackfills = sql`
   FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id CROSS
     JOIN LATERAL (
     SELECT json_build_object('total_runs', b.total_runs, 'finished_runs',
-      count(*) FILTER (WHERE r.finished_at IS NOT NULL), 'completed_runs',
+      count(*) FILTER (WHERE r.status NOT IN ('Starting', 'Running')), 'completed_runs',
       count(*) FILTER (WHERE r.status = 'Completed'),
       'records_completed', coalesce(sum(r.records_completed), 0), 'records_total_count',
         coalesce(sum(r.records_total_count), 0), 'records_elsewhere',
