@@ -38,8 +38,8 @@ const inviter = sql`LEFT JOIN users u ON u.id = i.created_by`;
 const with_inviter = sql`invites i ${inviter}`;
 
 /**
- * The organization's invites, expired ones too, newest first (ties by id). The page is chosen first,
- * by invites_by_organization: whether it is expired is asked of no other invite.
+ * The organization's invites, expired ones too, newest first (ties by id). The page is chosen
+ * first, by invites_by_organization: whether it is expired is asked of no other invite.
  */
 export function listInvites(organization_id: string, now_ms: number): List {
   const order = sql`ORDER BY i.created_at DESC, i.id DESC`;
