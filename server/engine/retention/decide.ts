@@ -2,7 +2,7 @@ import { row_tables } from '../removals/delete_rows.ts';
 import type { RowTable } from '../removals/delete_rows.ts';
 import { coveredSpans } from '../ledger/spans.ts';
 import type { Span } from '../ledger/spans.ts';
-import { subtract, union } from '../ledger/rectangles.ts';
+import { subtract, union, unionOf } from '../ledger/rectangles.ts';
 import type { Rectangle } from '../ledger/rectangles.ts';
 import { every_event, eventFilterOf } from '../models/event_filter.ts';
 import type { EventFilter } from '../models/event_filter.ts';
@@ -83,12 +83,15 @@ export function decide(
     area: isOld(isByDays ? aboutToRead(one) : mayWant(one, before)),
   }));
   const read = facts.plugins.map((one) => ({ one, area: isOld([since(one.from)]) }));
-  const heldFrom = (table: RowTable) => [
-    ...held.filter(({ one }) => tablesOf(one).includes(table)).flatMap(({ area }) => area),
-    ...(table === 'events' ? read.flatMap(({ area }) => area) : []),
-  ];
+  const heldFrom = (table: RowTable) =>
+    unionOf([
+      ...held.filter(({ one }) => tablesOf(one).includes(table)).flatMap(({ area }) => area),
+      ...(table === 'events' ? read.flatMap(({ area }) => area) : []),
+    ]);
+  // Once for all exports, of which there may be thousands.
+  const kept = { events: heldFrom('events'), persons: heldFrom('persons') };
   const free = (area: Rectangle[], table: RowTable) =>
-    subtract(isOld(area), heldFrom(table)).slice(0, rectangles_max);
+    subtract(isOld(area), kept[table]).slice(0, rectangles_max);
   const proving = facts.exports.filter(proves);
   const provenBy = (one: ExportFacts) => subtract(one.delivered, unproven.get(one.id) ?? []);
   const events = isByDays
