@@ -59,15 +59,19 @@ test('mails go to the targets, and without any target to the administrators', as
   await create({ type: 'email', address: 'ops@example.com' });
   relay.setFault('reject_recipient');
   await endedRun(harness, exported.id, failed);
+  now += 10_000;
   await send();
   relay.setFault(undefined);
   now += 6_000;
   assert.equal(await send(), 1);
   const mail = await relay.waitFor('ops@example.com');
   assert.equal(mail.content.subject, 'The export Lake is failing');
+  const { public_url } = harness.deps.config;
+  const page = `${public_url}/projects/${home.project.id}/exports/${exported.id}`;
   assert.ok(
     mail.content.text?.includes(failed.message) &&
-      mail.content.text.includes(`/api/projects/${home.project.id}/batch_exports/${exported.id}/`),
+      mail.content.text.includes(`${page}\n`) &&
+      String(mail.content.html).includes(`href="${page}"`),
   );
 
   const bare = await harness.newOrganization();
@@ -75,6 +79,7 @@ test('mails go to the targets, and without any target to the administrators', as
   const member = await harness.newMember(bare.organization.id, 1);
   const { id } = await newExport(bare, { name: 'Two\r\nlines' });
   await endedRun(harness, id, failed);
+  now += 10_000;
   assert.equal(await send(), 2);
   for (const { user } of [bare, administrator])
     assert.equal(
@@ -90,10 +95,52 @@ test('mails go to the targets, and without any target to the administrators', as
     clock: harness.deps.clock,
   });
   await endedRun(harness, exported.id, completed);
+  now += 10_000;
   assert.equal(await send({}, unset), 1);
   assert.deepEqual((await deliveriesOf(harness, exported.id)).at(-1), {
     outcome: 'given_up',
     attempts: 1,
     next_attempt_at: null,
   });
+});
+
+test('what breaks down together is one mail, in order, also when it is sent again', async () => {
+  const { home, create } = await withWebhook({ enabled: false });
+  await create({ type: 'email', address: 'storm@example.com' });
+  const names = ['One', 'Two', 'Three', 'Four <b>'];
+  const exports = await Promise.all(names.map((name) => newExport(home, { name })));
+  for (const { id } of exports.slice(0, 3)) await endedRun(harness, id, failed);
+  await endedRun(harness, exports[0]!.id, completed);
+  assert.equal(await send(), 0);
+  now += 10_000;
+  relay.setFault('reject_message');
+  assert.equal(await send(), 1);
+  relay.setFault(undefined);
+  await endedRun(harness, exports[3]!.id, failed);
+  assert.equal(await send(), 0);
+  now += 6_000;
+  assert.equal(await send(), 1);
+  const mails = relay.mails.filter(({ to }) => to.includes('storm@example.com'));
+  assert.equal(mails.length, 1);
+  const { subject, text, html, messageId } = mails[0]!.content;
+  assert.equal(subject, '5 notices of exports: 4 failing, 1 recovered');
+  const told = text!.split('\n').filter((line) => line.startsWith('The export '));
+  assert.deepEqual(
+    told.map((line) => line.replace(/ \(.*\)$/, '')),
+    [
+      'The export One is failing',
+      'The export Two is failing',
+      'The export Three is failing',
+      'The export One has recovered',
+      'The export Four <b> is failing',
+    ],
+  );
+  assert.ok(text!.includes(`/projects/${home.project.id}/exports/${exports[2]!.id}\n`));
+  assert.ok(html!.includes('The export Four &lt;b&gt; is failing'));
+  const first = await harness.deps.db.row<{ id: string }>(sql`
+    SELECT notice_id || '.' || id AS id FROM notice_deliveries
+      WHERE batch_export_id = ${exports[0]!.id} ORDER BY notice_deliveries.id LIMIT 1`);
+  assert.equal(messageId, `<${first!.id}@example.com>`, 'the same in every attempt');
+  for (const { id } of exports)
+    for (const { outcome } of await deliveriesOf(harness, id)) assert.equal(outcome, 'delivered');
 });

@@ -12,6 +12,7 @@ import {
   webhook_key,
   webhook_secret,
 } from '../../../test/factories/notices.ts';
+import { claimDueDeliveries } from '../../engine/notices/claim.ts';
 import { settleDelivery } from '../../engine/notices/settle_delivery.ts';
 import {
   harness,
@@ -229,6 +230,33 @@ test(
     );
   },
 );
+
+test('who takes notices does not wait behind targets of the project that do not', async () => {
+  const { home, exported, target, create, received } = await withWebhook();
+  const beside = await newExport(home);
+  receiver.plan({ status: 500 });
+  await endedRun(harness, exported.id, failed);
+  assert.equal(await send(), 1);
+  const well = await create({ type: 'webhook', url: `${receiver.url}/well` });
+  now += 6_000;
+  await endedRun(harness, beside.id, failed);
+  const claimed = await claimDueDeliveries(
+    harness.deps.db,
+    { now, leased_until: now + 1, last_team_id: 0 },
+    2,
+  );
+  assert.deepEqual(
+    claimed.map(({ target_id, batch_export_id }) => [target_id, batch_export_id]),
+    [
+      [well.id, beside.id],
+      [target.id, exported.id],
+    ],
+    'the retry had been due longer',
+  );
+  now += 1;
+  assert.equal(await send(), 3);
+  assert.equal(received().length, 3);
+});
 
 test('a receiver that hangs is left, one that comes back gets what it missed', async () => {
   const { exported, received, state } = await withWebhook();

@@ -11,6 +11,7 @@ import {
   harness,
   openAroundTests,
   receiver,
+  relay,
   send,
   withWebhook,
 } from '../../../test/factories/notices_around_tests.ts';
@@ -107,6 +108,31 @@ test(
     ]);
   },
 );
+
+test('a mail to administrators that is given up stands in the log, without address', async () => {
+  const home = await harness.newOrganization();
+  const { id } = await newExport(home);
+  await endedRun(harness, id, failed);
+  await harness.deps.db.run(
+    sql`UPDATE notice_deliveries SET attempts = 27 WHERE batch_export_id = ${id}`,
+  );
+  now += 10_000;
+  relay.setFault('reject_recipient');
+  assert.equal(await send(), 1);
+  relay.setFault(undefined);
+  const logs = await home.ask(
+    'GET',
+    `/api/projects/${home.project.id}/batch_exports/${id}/logs/?search=given up`,
+  );
+  assert.deepEqual(
+    logs.body.results.map(({ message }: { message: string }) => message),
+    [
+      'The notice "failing" is given up at attempt 28: it could not be delivered to an ' +
+        'administrator of the organization. The mail relay did not take the mail; the log of the ' +
+        'server says why.',
+    ],
+  );
+});
 
 test('old notices are removed, however many there are, a lot at a time', async () => {
   const { exported } = await withWebhook();

@@ -97,14 +97,18 @@ function sentenceOf(error: unknown): string {
   return `The receiver could not be reached${typeof code === 'string' ? ` (${code})` : ''}.`;
 }
 
-/** Hands a mail to the relay once. Never rejects. */
-export async function sendMail(mail: Mail, message: MailMessage): Promise<AttemptResult> {
+/** Hands a mail to the relay once; `id` as that of `Mail.send`. Never rejects. */
+export async function sendMail(
+  mail: Mail,
+  message: MailMessage,
+  id?: string,
+): Promise<AttemptResult> {
   if (!mail.is_configured)
     return {
       outcome: 'hopeless',
       detail: 'This server sends no mails: its operator has to set SLUICE_SMTP_URL.',
     };
-  if (await mail.send(message)) return { outcome: 'delivered' };
+  if (await mail.send(message, id)) return { outcome: 'delivered' };
   return {
     outcome: 'failed',
     detail: 'The mail relay did not take the mail; the log of the server says why.',

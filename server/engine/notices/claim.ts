@@ -1,13 +1,18 @@
-import sql from 'sql-template-tag';
+import sql, { empty } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import type { NoticeEvent } from './notice.ts';
 
-/** A delivery in the hands of one process; `attempts` counts this attempt too. */
+/**
+ * A delivery in the hands of one process; `attempts` counts this attempt too. One by mail is sent
+ * together with what else waits for its recipient.
+ */
 export type DueDelivery = {
   id: number;
   team_id: number;
   attempts: number;
+  is_mail: boolean;
   target_id: string | null;
   address: string | null;
   notice_id: string;
@@ -24,6 +29,8 @@ export type NoticeClaimant = { now: number; leased_until: number; last_team_id: 
 
 /** How many attempts of one project may be under way at a time, over all processes. */
 const project_attempts_max = 4;
+/** How many notices one mail tells at most. */
+const mail_notices_max = 100;
 
 /**
  * The advisory lock under which one process claims at a time, so that what it counts stays true
@@ -34,10 +41,10 @@ const claim_lock = 7_301_021;
 /**
  * Takes up to `count` deliveries that are due, in the order in which they are to be begun.
  * Guarantees, over all processes: one attempt at a time for each recipient, and four for each
- * project; projects are served in turn, in each the delivery that is due longest first; of one
- * export no recipient gets a notice while an earlier one is on its way to it; a target that has
- * asked for rest has it. What a process that died had in its hands is due again once its lease has
- * run out.
+ * project; projects are served in turn, in each the delivery that is due longest first, but those
+ * to targets that did not take the latest one after all others; of one export no recipient gets a
+ * notice while an earlier one is on its way to it; a target that has asked for rest has it. What a
+ * process that died had in its hands is due again once its lease has run out.
  */
 export async function claimDueDeliveries(
   db: Database,
@@ -70,16 +77,15 @@ async function claimRound(
 ): Promise<DueDelivery[]> {
   const at = isoInstant(now);
   // `project` jumps over the index notice_deliveries_waiting from project to project, only as far
-  // as LIMIT asks it to, and within a project the index gives the longest due first. An earlier
-  // notice of the same export is found by notice_deliveries_in_order. FOR UPDATE SKIP LOCKED:
-  // whoever is deleting a target must not keep all senders waiting; what they have changed
-  // meanwhile is looked at again.
+  // as LIMIT asks it to. FOR UPDATE SKIP LOCKED: whoever is deleting a target must not keep all
+  // senders waiting; what they have changed meanwhile is looked at again.
   const claimed = await tx.rows<DueDelivery>(sql`
     WITH RECURSIVE held AS MATERIALIZED (
       SELECT team_id, recipient FROM notice_deliveries WHERE is_under_way
         AND next_attempt_at > ${at}::timestamptz
     ), full_projects AS MATERIALIZED (
-      SELECT team_id FROM held GROUP BY team_id HAVING count(*) >= ${project_attempts_max}
+      SELECT team_id FROM held GROUP BY team_id
+        HAVING count(DISTINCT recipient) >= ${project_attempts_max}
     ), project AS (
       SELECT (SELECT team_id FROM notice_deliveries WHERE outcome = 'pending'
         AND team_id > ${last_team_id} ORDER BY team_id LIMIT 1) AS team_id
@@ -89,25 +95,73 @@ async function claimRound(
         WHERE project.team_id IS NOT NULL
     ), longest_due AS MATERIALIZED (
       SELECT due.id FROM project CROSS JOIN LATERAL (
-        SELECT d.id FROM notice_deliveries d LEFT JOIN notice_targets t ON t.id = d.target_id
-        WHERE d.outcome = 'pending' AND d.team_id = project.team_id
-          AND d.next_attempt_at <= ${at}::timestamptz
-          AND (d.team_id, d.recipient) NOT IN (SELECT team_id, recipient FROM held)
-          AND (t.held_until IS NULL OR t.held_until <= ${at}::timestamptz)
-          AND NOT EXISTS (
-            SELECT 1 FROM notice_deliveries earlier
-            WHERE earlier.batch_export_id = d.batch_export_id AND earlier.recipient = d.recipient
-              AND earlier.outcome = 'pending' AND earlier.id < d.id)
-        ORDER BY d.next_attempt_at, d.id LIMIT 1) due
-      WHERE project.team_id NOT IN (SELECT team_id FROM full_projects) LIMIT ${count}
+        SELECT coalesce((${longestDue(at, hears)}), (${longestDue(at, empty)})) AS id) due
+      WHERE project.team_id NOT IN (SELECT team_id FROM full_projects) AND due.id IS NOT NULL
+      LIMIT ${count}
     ), free AS MATERIALIZED (
       SELECT id FROM notice_deliveries WHERE id IN (SELECT id FROM longest_due)
         AND outcome = 'pending' AND next_attempt_at <= ${at}::timestamptz FOR UPDATE SKIP LOCKED
     )
+    ${takeFree(leased_until)}`);
+  return claimed.toSorted((one, other) => one.team_id - other.team_id);
+}
+
+/**
+ * Takes what else waits for the recipient of a mail that is in the caller's hands, and is due or
+ * was never tried, so that one mail tells of all: the oldest first, none before an earlier notice
+ * of its export. Nobody else takes them meanwhile, because the recipient is held.
+ */
+export async function claimBeside(
+  db: Database,
+  { id }: DueDelivery,
+  { now, leased_until }: Pick<NoticeClaimant, 'now' | 'leased_until'>,
+): Promise<DueDelivery[]> {
+  const at = isoInstant(now);
+  return db.rows<DueDelivery>(sql`
+    WITH free AS MATERIALIZED (
+      SELECT d.id FROM notice_deliveries own JOIN notice_deliveries d
+        ON d.team_id = own.team_id AND d.recipient = own.recipient AND d.id <> own.id
+      WHERE own.id = ${id} AND d.outcome = 'pending'
+        AND (d.attempts = 0 OR d.next_attempt_at <= ${at}::timestamptz)
+        AND NOT EXISTS (
+          SELECT 1 FROM notice_deliveries earlier
+          WHERE earlier.batch_export_id = d.batch_export_id AND earlier.recipient = d.recipient
+            AND earlier.outcome = 'pending' AND earlier.id < d.id AND earlier.id <> own.id
+            AND earlier.attempts > 0 AND earlier.next_attempt_at > ${at}::timestamptz)
+      ORDER BY d.id LIMIT ${mail_notices_max - 1} FOR UPDATE OF d SKIP LOCKED
+    )
+    ${takeFree(leased_until)}`);
+}
+
+/** Takes the deliveries that are `free`. */
+function takeFree(leased_until: number): Sql {
+  return sql`
     UPDATE notice_deliveries d SET attempts = d.attempts + 1, is_under_way = true,
       next_attempt_at = ${isoInstant(leased_until)}::timestamptz
     FROM free, notices n WHERE d.id = free.id AND n.id = d.notice_id
     RETURNING d.id, d.team_id, d.attempts, d.target_id, d.address, n.id AS notice_id, n.event,
-      n.body, d.batch_export_id`);
-  return claimed.toSorted((one, other) => one.team_id - other.team_id);
+      n.body, d.batch_export_id, NOT EXISTS (SELECT 1 FROM notice_targets t
+        WHERE t.id = d.target_id AND t.type <> 'email') AS is_mail`;
+}
+
+/** The latest attempt at target `t` was taken; so was none yet, and mails have no target. */
+const hears = sql`AND coalesce(t.last_attempt ->> 'outcome', 'delivered') = 'delivered'`;
+
+/**
+ * Of `project` the delivery that may be made and has been due longest, among those that `which`
+ * leaves: the index notice_deliveries_waiting gives them in this order, and an earlier notice of
+ * the same export is found by notice_deliveries_in_order.
+ */
+function longestDue(at: string, which: Sql): Sql {
+  return sql`
+    SELECT d.id FROM notice_deliveries d LEFT JOIN notice_targets t ON t.id = d.target_id
+    WHERE d.outcome = 'pending' AND d.team_id = project.team_id
+      AND d.next_attempt_at <= ${at}::timestamptz
+      AND (d.team_id, d.recipient) NOT IN (SELECT team_id, recipient FROM held)
+      AND (t.held_until IS NULL OR t.held_until <= ${at}::timestamptz) ${which}
+      AND NOT EXISTS (
+        SELECT 1 FROM notice_deliveries earlier
+        WHERE earlier.batch_export_id = d.batch_export_id AND earlier.recipient = d.recipient
+          AND earlier.outcome = 'pending' AND earlier.id < d.id)
+    ORDER BY d.next_attempt_at, d.id LIMIT 1`;
 }

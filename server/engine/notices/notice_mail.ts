@@ -1,7 +1,8 @@
 import { compose } from '../../platform/mail/compose.ts';
+import type { MailContent } from '../../platform/mail/compose.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
 import type { MailMessage } from '../../platform/mail/mail.ts';
-import type { NoticeBody } from './notice.ts';
+import type { NoticeBody, NoticeEvent } from './notice.ts';
 
 /**
  * Why somebody gets a notice: an address that a target names, or an administrator of a project
@@ -16,31 +17,78 @@ const footers: Record<Addressee, string> = {
     'notice targets. Create one to choose who is told of what.',
 };
 
+/** Of a sentence in a mail of several notices, which has a line for each. */
+const sentence_length_max = 300;
+
+const words: Record<NoticeEvent, string> = {
+  failing: 'failing',
+  late: 'late',
+  unusual_volume: 'unusual volume',
+  paused_automatically: 'paused',
+  recovered: 'recovered',
+};
+
 /**
- * The mail of a notice to one address, without `to`. The export's name and the sentences of its
- * destination are anyone's words and stay inside their places.
+ * The mail of one project's notices (at least one), in their order, to one address, without `to`.
+ * The export's name and the sentences of its destination are anyone's words and stay inside their
+ * places.
  */
 export function noticeMail(
   public_url: string,
-  { type, data }: NoticeBody,
+  bodies: NoticeBody[],
   addressee: Addressee,
 ): Omit<MailMessage, 'to'> {
+  const [first, ...others] = bodies as [NoticeBody, ...NoticeBody[]];
+  const content =
+    others.length === 0 ? contentOfOne(public_url, first) : contentOfMany(public_url, bodies);
+  return { subject: content.heading, ...compose({ ...content, footer: footers[addressee] }) };
+}
+
+function contentOfOne(public_url: string, { type, timestamp, data }: NoticeBody): MailContent {
   const { batch_export, detail, run } = data;
-  const heading = headingOf(type, oneLine(batch_export.name));
-  const paragraphs = [
-    detail,
+  const facts = [
+    `Time: ${timestamp}`,
     ...(run === null
       ? []
-      : [`Run: ${run.id}\nInterval: ${run.data_interval_start} to ${run.data_interval_end}`]),
+      : [`Run: ${run.id}`, `Interval: ${run.data_interval_start} to ${run.data_interval_end}`]),
   ];
-  const action = {
-    label: 'See the export',
-    url: `${public_url}/api/projects/${batch_export.team_id}/batch_exports/${batch_export.id}/`,
-  };
   return {
-    subject: heading,
-    ...compose({ heading, paragraphs, action, footer: footers[addressee] }),
+    heading: headingOf(type, oneLine(batch_export.name)),
+    paragraphs: [detail, facts.join('\n')],
+    action: { label: 'See the export', url: exportUrl(public_url, batch_export) },
   };
+}
+
+/** How many of what are in the subject; each export has a paragraph with its address. */
+function contentOfMany(public_url: string, bodies: NoticeBody[]): MailContent {
+  const counts = Object.entries(words).flatMap(([event, word]) => {
+    const count = bodies.filter(({ type }) => type === `batch_export.${event}`).length;
+    return count === 0 ? [] : [`${count} ${word}`];
+  });
+  return {
+    heading: `${bodies.length} notices of exports: ${counts.join(', ')}`,
+    paragraphs: bodies.map(({ type, timestamp, data: { batch_export, detail } }) => {
+      const sentence = oneLine(detail);
+      const short =
+        sentence.length <= sentence_length_max
+          ? sentence
+          : `${sentence.slice(0, sentence_length_max)}…`;
+      const heading = headingOf(type, oneLine(batch_export.name));
+      return `${heading} (${timestamp})\n${short}\n${exportUrl(public_url, batch_export)}`;
+    }),
+    action: {
+      label: 'See the exports',
+      url: `${public_url}/projects/${bodies[0]!.data.batch_export.team_id}/exports`,
+    },
+  };
+}
+
+/** Where the console shows the export. */
+function exportUrl(
+  public_url: string,
+  { team_id, id }: NoticeBody['data']['batch_export'],
+): string {
+  return `${public_url}/projects/${team_id}/exports/${id}`;
 }
 
 /** The mail with which a target is tried out. */

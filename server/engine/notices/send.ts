@@ -9,10 +9,11 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { readWebhookSecret } from '../../platform/outbound/standard_webhooks.ts';
 import { postWebhook, sendMail } from './attempt.ts';
 import type { AttemptResult } from './attempt.ts';
-import { claimDueDeliveries } from './claim.ts';
+import { claimBeside, claimDueDeliveries } from './claim.ts';
 import type { DueDelivery } from './claim.ts';
 import type { NoticeBody } from './notice.ts';
 import { noticeMail } from './notice_mail.ts';
+import type { Addressee } from './notice_mail.ts';
 import { findTarget, releaseDelivery, secretContext } from './outbox.ts';
 import { settleDelivery } from './settle_delivery.ts';
 import type { Target } from './outbox.ts';
@@ -99,17 +100,21 @@ async function anyOrLater(under_way: Iterable<Promise<void>>, wait_ms: number): 
   waiting.abort();
 }
 
-/** Never rejects: what cannot be kept is made again once the lease has run out. */
+/**
+ * One attempt, of a mail with all that waits for its recipient. Never rejects: what cannot be kept
+ * is made again once the lease has run out.
+ */
 async function createAttempt(
   sender: NoticeSender,
   due: DueDelivery,
   signal: AbortSignal,
   answer_ms: number | undefined,
 ): Promise<void> {
-  try {
+  await orLater(sender, due, async () => {
+    const dues = due.is_mail ? await withBeside(sender, due) : [due];
     let result: AttemptResult;
     try {
-      const work = () => attempt(sender, due, signal, answer_ms);
+      const work = () => attempt(sender, dues, signal, answer_ms);
       result = await (sender.tracer?.during(
         'notice',
         { 'sluice.notice_id': due.notice_id },
@@ -120,7 +125,26 @@ async function createAttempt(
       await releaseDelivery(sender, due);
       return;
     }
-    await settleDelivery(sender, due, result);
+    const moment = { now: sender.clock.now(), jitter: Math.random() };
+    for (const one of dues)
+      await orLater(sender, one, () => settleDelivery(sender, one, result, moment));
+  });
+}
+
+/** The delivery with what else waits for its recipient, the oldest first. */
+async function withBeside(sender: NoticeSender, due: DueDelivery): Promise<DueDelivery[]> {
+  const now = sender.clock.now();
+  const beside = await claimBeside(sender.db, due, { now, leased_until: now + lease_ms });
+  return [due, ...beside].toSorted((one, other) => one.id - other.id);
+}
+
+async function orLater(
+  sender: NoticeSender,
+  due: DueDelivery,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
   } catch (error) {
     sender.log.warn(
       { err: error, notice_id: due.notice_id },
@@ -131,28 +155,30 @@ async function createAttempt(
 
 async function attempt(
   sender: NoticeSender,
-  due: DueDelivery,
+  dues: DueDelivery[],
   signal: AbortSignal,
   answer_ms: number | undefined,
 ): Promise<AttemptResult> {
-  const body = JSON.parse(due.body) as NoticeBody;
-  if (due.target_id === null)
-    return sendMail(sender.mail, {
-      to: due.address!,
-      ...noticeMail(sender.public_url, body, 'administrator'),
-    });
+  const [due] = dues as [DueDelivery, ...DueDelivery[]];
+  const post = (to: string, addressee: Addressee) =>
+    sendMail(
+      sender.mail,
+      { to, ...noticeMail(sender.public_url, dues.map(bodyOf), addressee) },
+      `${due.notice_id}.${due.id}`,
+    );
+  if (due.target_id === null) return post(due.address!, 'administrator');
   const target = await findTarget(sender.db, due.target_id);
   if (target === undefined || !target.enabled)
     return {
       outcome: 'hopeless',
       detail: 'The target was switched off before the notice could be delivered.',
     };
-  if (target.type === 'email')
-    return sendMail(sender.mail, {
-      to: target.address,
-      ...noticeMail(sender.public_url, body, 'target'),
-    });
+  if (target.type === 'email') return post(target.address, 'target');
   return postToTarget(sender, target, { id: due.notice_id, body: due.body }, signal, answer_ms);
+}
+
+function bodyOf({ body }: DueDelivery): NoticeBody {
+  return JSON.parse(body) as NoticeBody;
 }
 
 /** Posts a message to a webhook's address under the target's secret, once; as `postWebhook`. */

@@ -1,4 +1,4 @@
-import sql, { empty } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
@@ -17,14 +17,16 @@ import type { DisabledReason } from './outbox.ts';
  * its lease changes nothing; the target shows the latest attempt; a notice that is given up stands
  * in the export's log; a target whose receiver asks for rest gets nothing until it is over; a
  * receiver that is gone has its target switched off with the reason, which is in the activity log,
- * unless the target has another address by now, which is tried next; each attempt is kept.
+ * unless the target has another address by now, which is tried next; each attempt is kept. What was
+ * sent together is settled with the same `now` and `jitter` (from 0 to below 1), so that it stays
+ * together.
  */
 export async function settleDelivery(
   store: { db: Database; clock: Clock; secrets: Secrets },
   due: DueDelivery,
   result: AttemptResult,
+  { now, jitter } = { now: store.clock.now(), jitter: Math.random() },
 ): Promise<void> {
-  const now = store.clock.now();
   await store.db.transaction(async (tx) => {
     // The order of whoever deletes a project or a target: the export (which the log's line refers
     // to), the target, the delivery.
@@ -39,7 +41,7 @@ export async function settleDelivery(
       hasUrl(store.secrets, target, result.url);
     const isOver = result.outcome === 'delivered' || result.outcome === 'hopeless' || isGone;
     const rest_ms = (result.outcome === 'failed' ? result.rest_ms : undefined) ?? 0;
-    const next = isOver ? null : nextAttempt(due.attempts, now, rest_ms);
+    const next = isOver ? null : nextAttempt(due.attempts, now, rest_ms, () => jitter);
     const outcome =
       result.outcome === 'delivered' ? 'delivered' : next === null ? 'given_up' : 'pending';
     const next_attempt_at = next === null ? null : isoInstant(next);
@@ -56,25 +58,17 @@ export async function settleDelivery(
           ? `${result.detail} The target was switched off.`
           : result.detail;
     const shown = { delivered: 'delivered', pending: 'failed', given_up: 'given_up' }[outcome];
-    await keepAttempt(tx, due, { at: isoInstant(now), shown, detail, status: result.status });
+    const at = isoInstant(now);
+    await keepAttempt(tx, due, { at, shown, detail, status: result.status });
+    // Without a relay nothing was meant for the administrators of a project without targets.
+    if (outcome === 'given_up' && (due.target_id !== null || result.outcome !== 'hopeless'))
+      await logGivenUp(tx, due, detail);
     if (target === undefined) return;
-    const { notice_id: notice, event, batch_export_id: batch_export } = due;
-    const last_attempt = {
-      at: isoInstant(now),
-      notice,
-      event,
-      batch_export,
-      outcome: shown,
-      detail,
-      next_attempt_at,
-    };
-    if (outcome === 'given_up') await logGivenUp(tx, due, detail);
-    const rest =
-      rest_ms === 0 ? empty : sql`, held_until = ${isoInstant(now + rest_ms)}::timestamptz`;
-    await tx.run(
-      sql`UPDATE notice_targets SET last_attempt = ${JSON.stringify(last_attempt)}::jsonb ${rest}
-        WHERE id = ${target.id}`,
-    );
+    await showAttempt(tx, due, { at, outcome: shown, detail, next_attempt_at });
+    if (rest_ms > 0)
+      await tx.run(sql`
+        UPDATE notice_targets SET held_until = ${isoInstant(now + rest_ms)}::timestamptz
+        WHERE id = ${target.id}`);
     if (isSwitchedOff) await switchOff(tx, store.secrets, target, now);
   });
 }
@@ -88,6 +82,18 @@ async function keepAttempt(
     INSERT INTO notice_attempts (delivery_id, number, at, outcome, status, detail)
     SELECT ${id}, coalesce(max(number), 0) + 1, ${kept.at}, ${kept.shown}, ${kept.status ?? null},
       ${kept.detail} FROM notice_attempts WHERE delivery_id = ${id}`);
+}
+
+/** Shows the attempt as the latest one of its target. */
+async function showAttempt(
+  tx: Transaction,
+  { notice_id: notice, event, batch_export_id: batch_export, target_id }: DueDelivery,
+  attempt: Record<'at' | 'outcome' | 'detail' | 'next_attempt_at', string | null>,
+): Promise<void> {
+  const last_attempt = { notice, event, batch_export, ...attempt };
+  await tx.run(sql`
+    UPDATE notice_targets SET last_attempt = ${JSON.stringify(last_attempt)}::jsonb
+    WHERE id = ${target_id}`);
 }
 
 type LockedTarget = {
@@ -113,9 +119,11 @@ function hasUrl(secrets: Secrets, { id, url_sealed }: LockedTarget, url: string)
 }
 
 async function logGivenUp(tx: Transaction, due: DueDelivery, detail: string | null): Promise<void> {
+  const recipient =
+    due.target_id === null ? 'an administrator of the organization' : `the target ${due.target_id}`;
   const message =
     `The notice "${due.event}" is given up at attempt ${due.attempts}: it could not be ` +
-    `delivered to the target ${due.target_id}. ${detail}`;
+    `delivered to ${recipient}. ${detail}`;
   await writeRunLog(tx, {
     batch_export_id: due.batch_export_id,
     run_id: null,

@@ -6,6 +6,12 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { writeRunLogs } from '../run_log.ts';
 import type { Notice, NoticeBody } from './notice.ts';
 
+/**
+ * So long mails wait for what else happens: a destination that breaks down takes many exports with
+ * it, and one mail tells of all.
+ */
+const mail_wait_seconds = 10;
+
 /** Puts a notice into the outbox, as `writeNotices` does each. */
 export async function writeNotice(
   tx: Transaction,
@@ -54,12 +60,15 @@ export async function writeNotices(
     )
     INSERT INTO notice_deliveries (notice_id, team_id, batch_export_id, target_id, address,
       next_attempt_at)
-    SELECT n.id, t.team_id, n.batch_export_id, t.id, NULL, n.created_at
+    SELECT n.id, t.team_id, n.batch_export_id, t.id, NULL,
+      n.created_at + make_interval(secs => CASE t.type WHEN 'email' THEN ${mail_wait_seconds}
+        ELSE 0 END)
     FROM notice n JOIN notice_targets t ON t.team_id = n.team_id AND t.enabled
       AND n.event = ANY (t.events)
       AND (t.batch_export_ids IS NULL OR n.batch_export_id = ANY (t.batch_export_ids))
     UNION ALL
-    SELECT n.id, p.id, n.batch_export_id, NULL, u.email, n.created_at
+    SELECT n.id, p.id, n.batch_export_id, NULL, u.email,
+      n.created_at + make_interval(secs => ${mail_wait_seconds})
     FROM notice n JOIN projects p ON p.id = n.team_id
     JOIN members m ON m.organization_id = p.organization_id AND m.level >= 8 JOIN users u
       ON u.id = m.user_id AND u.is_active
