@@ -35,7 +35,7 @@ export async function createTarget(
   } = body(request, NoticeTargetCreate);
   const team_id = await projectOf(tx, request, wanted);
   await refuseWrongFields(
-    tx,
+    { db: tx, outbound: deps.outbound },
     { team_id, type, is_new: true },
     { ...fields, ...(own_secret === undefined ? {} : { secret: own_secret }) },
   );
@@ -81,7 +81,7 @@ export async function changeTarget(
   // Whoever sends back what was shown, or what is stored, changes nothing by it.
   const url = sent_url === before.url || sent_url === stored.url ? undefined : sent_url;
   await refuseWrongFields(
-    tx,
+    { db: tx, outbound: deps.outbound },
     { ...before, is_new: false },
     {
       ...others,

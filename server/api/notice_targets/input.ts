@@ -1,6 +1,8 @@
 import { hidden_part } from '../../engine/notices/webhook_url.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
+import { OutboundRefused } from '../../platform/outbound/outbound.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { isPlainAddress } from '../../platform/outbound/plain_address.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { readWebhookSecret } from '../../platform/outbound/standard_webhooks.ts';
@@ -15,11 +17,11 @@ export type Subject = Pick<NoticeTargetRow, 'team_id' | 'type'> & { is_new: bool
 
 /**
  * Throws one 400 that lists every violation of the rules that the schema cannot say: what each type
- * needs and refuses, the form of url and secret, and that the exports are the project's. `known`
- * are violations that the caller found.
+ * needs and refuses, the form of url and secret, an address that no notice can reach, and that the
+ * exports are the project's. `known` are violations that the caller found.
  */
 export async function refuseWrongFields(
-  db: Queryable,
+  { db, outbound }: { db: Queryable; outbound: Outbound },
   subject: Subject,
   fields: NoticeTargetChanges,
   known: Violation[] = [],
@@ -27,7 +29,7 @@ export async function refuseWrongFields(
   const found = [
     ...known,
     ...typeViolations(subject, fields),
-    ...formViolations(fields),
+    ...formViolations(outbound, fields),
     ...(await exportViolations(db, subject.team_id, fields)),
   ];
   if (found.length > 0) throw invalidMany(found);
@@ -62,7 +64,7 @@ function typeViolations({ type, is_new }: Subject, fields: NoticeTargetChanges):
   ];
 }
 
-function formViolations({ url, secret }: NoticeTargetChanges): Violation[] {
+function formViolations(outbound: Outbound, { url, secret }: NoticeTargetChanges): Violation[] {
   const found: Violation[] = [];
   if (typeof url === 'string' && !isPlainAddress(url))
     found.push({
@@ -78,6 +80,7 @@ function formViolations({ url, secret }: NoticeTargetChanges): Violation[] {
         `Must be the whole address: ${hidden_part} stands for what is not shown. Leave url out ` +
         'to keep what is stored.',
     });
+  else if (typeof url === 'string') found.push(...unreachable(outbound, url));
   if (secret !== undefined && readWebhookSecret(secret) === undefined)
     found.push({
       attr: 'secret',
@@ -85,6 +88,18 @@ function formViolations({ url, secret }: NoticeTargetChanges): Violation[] {
       detail: 'Must be whsec_ and 24 to 64 bytes in base64; leave it out to get one.',
     });
   return found;
+}
+
+/** What can be known of an address before anything is sent: a host name is asked for then. */
+function unreachable(outbound: Outbound, url: string): Violation[] {
+  const { hostname } = new URL(url);
+  try {
+    outbound.checkLiteral(hostname === 'localhost' ? '127.0.0.1' : hostname);
+    return [];
+  } catch (error) {
+    if (!(error instanceof OutboundRefused)) throw error;
+    return [{ attr: 'url', code: 'invalid_input', detail: error.message }];
+  }
 }
 
 async function exportViolations(

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
+import sql from 'sql-template-tag';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { webhook_key, webhook_secret } from '../../../test/factories/notices.ts';
+import { storedUrl } from '../../engine/notices/webhook_url.ts';
 import {
   harness,
   openAroundTests,
@@ -66,7 +68,11 @@ test('a test is delivered at once, signed, and says what went wrong; many are sl
     assert.doesNotMatch(answer.detail, /inside/);
   }
   assert.ok(receiver.requests.every(({ path }) => path === '/test'));
-  const refused = await create({ type: 'webhook', url: 'http://10.0.0.1/' });
+  const refused = await create({ type: 'webhook', url: 'https://example.com/' });
+  const { url_sealed } = storedUrl(harness.deps.secrets, refused.id, 'http://10.0.0.1/');
+  await harness.deps.db.run(
+    sql`UPDATE notice_targets SET url_sealed = ${url_sealed} WHERE id = ${refused.id}`,
+  );
   assert.match((await tried(refused)).body.detail, /not globally reachable/);
   const mail = await create({ type: 'email', address: 'test@example.com' });
   assert.equal((await tried(mail)).body.is_delivered, true);

@@ -36,6 +36,8 @@ test('wrong bodies are 400 and name what is wrong; a project has 50 targets at m
     [{ ...hook, url: 'ftp://example.com/' }, ['url invalid_input']],
     [{ ...hook, url: 'https://user:word@example.com/' }, ['url invalid_input']],
     [{ ...hook, url: 'nonsense' }, ['url invalid_input']],
+    [{ ...hook, url: 'http://10.0.0.1/' }, ['url invalid_input']],
+    [{ ...hook, url: 'http://[::1]:8080/' }, ['url invalid_input']],
     [{ ...hook, secret: 'short' }, ['secret invalid_input']],
     [{ ...hook, secret: 'whsec_c2hvcnQ=' }, ['secret invalid_input']],
     [{ ...hook, secret: null }, ['secret null']],

@@ -21,6 +21,8 @@ export type Outbound = {
    * resolver's error when the name is unknown.
    */
   resolveHost(host: string): Promise<OutboundAddress>;
+  /** Throws `OutboundRefused` for a literal address that is refused; of a name it asks nothing. */
+  checkLiteral(host: string): void;
   /**
    * Replaces `dns.lookup` in the options of `net`, `tls`, `http`. Node does not call it for literal
    * addresses: use `agents` or `resolveHost` where users write the host.
@@ -120,6 +122,7 @@ export function openOutbound(options: { allow: string[] }): Outbound {
   };
   return {
     resolveHost: async (host) => (await resolveAll(host))[0],
+    checkLiteral: (host) => checkLiteral(host, check),
     lookup,
     agents,
     fetch: (url, init) => fetchGuarded(new URL(url), init ?? {}, dispatcher),
