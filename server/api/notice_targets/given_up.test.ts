@@ -134,6 +134,18 @@ test('a mail to administrators that is given up stands in the log, without addre
   );
 });
 
+test('who administrates no longer gets nothing more of what waits', async () => {
+  const home = await harness.newOrganization();
+  const left = await harness.newMember(home.organization.id, 8);
+  const { id } = await newExport(home);
+  await endedRun(harness, id, failed);
+  await harness.deps.db.run(sql`DELETE FROM members WHERE user_id = ${left.user.id}`);
+  now += 10_000;
+  assert.equal(await send(), 2);
+  await relay.waitFor(home.user.email);
+  assert.ok(!relay.mails.some(({ to }) => to.includes(left.user.email)));
+});
+
 test('old notices are removed, however many there are, a lot at a time', async () => {
   const { exported } = await withWebhook();
   const { db, clock } = harness.deps;

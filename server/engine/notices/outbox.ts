@@ -30,6 +30,19 @@ export function findTarget(db: Queryable, id: string): Promise<Target | undefine
   );
 }
 
+/** True while the address is that of an administrator of the project's organization. */
+export async function isAdministrator(
+  db: Queryable,
+  team_id: number,
+  address: string,
+): Promise<boolean> {
+  const row = await db.row(sql`
+    SELECT 1 FROM projects p JOIN members m ON m.organization_id = p.organization_id
+      AND m.level >= 8 JOIN users u ON u.id = m.user_id AND u.is_active
+    WHERE p.id = ${team_id} AND u.email = ${address}`);
+  return row !== undefined;
+}
+
 /**
  * Gives a delivery back of which it is not known what became, so that it is due at once and nobody
  * waits for the lease to run out.

@@ -14,7 +14,7 @@ import type { DueDelivery } from './claim.ts';
 import type { NoticeBody } from './notice.ts';
 import { noticeMail } from './notice_mail.ts';
 import type { Addressee } from './notice_mail.ts';
-import { findTarget, releaseDelivery, secretContext } from './outbox.ts';
+import { findTarget, isAdministrator, releaseDelivery, secretContext } from './outbox.ts';
 import { settleDelivery } from './settle_delivery.ts';
 import type { Target } from './outbox.ts';
 import { urlContext } from './webhook_url.ts';
@@ -166,7 +166,10 @@ async function attempt(
       { to, ...noticeMail(sender.public_url, dues.map(bodyOf), addressee) },
       `${due.notice_id}.${due.id}`,
     );
-  if (due.target_id === null) return post(due.address!, 'administrator');
+  if (due.target_id === null)
+    return (await isAdministrator(sender.db, due.team_id, due.address!))
+      ? post(due.address!, 'administrator')
+      : { outcome: 'hopeless', detail: 'The address is no longer that of an administrator.' };
   const target = await findTarget(sender.db, due.target_id);
   if (target === undefined || !target.enabled)
     return {

@@ -60,7 +60,7 @@ export async function settleDelivery(
     const shown = { delivered: 'delivered', pending: 'failed', given_up: 'given_up' }[outcome];
     const at = isoInstant(now);
     await keepAttempt(tx, due, { at, shown, detail, status: result.status });
-    // Without a relay nothing was meant for the administrators of a project without targets.
+    // Without a relay nothing is meant for administrators, nor for one who is none any more.
     if (outcome === 'given_up' && (due.target_id !== null || result.outcome !== 'hopeless'))
       await logGivenUp(tx, due, detail);
     if (target === undefined) return;
