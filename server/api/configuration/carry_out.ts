@@ -157,17 +157,15 @@ function shownSecret({ wanted }: Candidate, created: Fields): string | undefined
 
 /**
  * What differs, as far as the route says so too. Of fields that may be secret the route knows, and
- * its words are taken.
+ * its words are taken; so are all of them where it has others for what differs.
  */
 function shownChanges(candidate: Candidate, answers: InnerAnswer[]): FieldChange[] {
   const { kind } = candidate.wanted;
   const told = new Map(
     answers.flatMap(({ changes }) => changes.map((one) => [one.field, one] as const)),
   );
-  const renamed = (field: string) =>
-    kind.references.find((one) => one.field === field)?.api_field ?? field;
-  return candidate.changes.flatMap((change) => {
-    const name = renamed(change.field);
+  const shown = candidate.changes.flatMap((change) => {
+    const name = kind.recordedAs(change.field);
     const said = told.get(name);
     if (kind.maySealAt(change.field)) return said ?? [];
     const isTold =
@@ -176,6 +174,7 @@ function shownChanges(candidate: Candidate, answers: InnerAnswer[]): FieldChange
       [...told.keys()].some((field) => field.startsWith(`${name}.`));
     return isTold ? [change] : [];
   });
+  return shown.length > 0 ? shown : [...told.values()];
 }
 
 async function removeOne(standing: Placed, carrying: Carrying, result: CarriedOut): Promise<Done> {

@@ -196,3 +196,104 @@ test('a plugin whose content is not the declared one is refused', async () => {
   await config.put(right);
   assert.equal((await config.plan(right)).body.is_empty, true);
 });
+
+test('what a pull of a plugin and of unset secrets says makes the same elsewhere', async () => {
+  const [config, other] = [await openConfigurations(harness), await openConfigurations(harness)];
+  for (const { home } of [config, other]) await setPluginsLevel(harness, home, 6);
+  const written = { collection: 'pipeline_destinations', plugin_type: 'source' };
+  const { 'plugin.json': manifest, ...code } = packageFiles('pipeline_destinations', {
+    name: 'Told ',
+    config: fields,
+  });
+  const rows = (type: string, more: object) => ({
+    name: type,
+    interval: 'day',
+    paused: true,
+    destination: { type, config: more },
+  });
+  const url = 'https://in.example.com/';
+  const db = { user: 'u', host: 'h.example.com', database: 'd', password: { secret: 'pw' } };
+  await config.put({
+    projects: {
+      2026: {
+        name: 'Year',
+        batch_exports: {
+          http: rows('HTTP', { url, token: { secret: 'token' } }),
+          redshift: rows('Redshift', db),
+          clickhouse: rows('ClickHouse', { url, password: '' }),
+        },
+        plugin_configs: { one: { plugin: 'plain', config: { token: { secret: 'token' } } } },
+      },
+    },
+    plugins: {
+      plain: { ...written, name: 'Plain', config_schema: fields, source: code },
+      told: { ...written, source: { ...code, 'plugin.json': manifest! } },
+    },
+  });
+  const { configuration, secrets } = (await config.pull()).body;
+  // No shell sets a variable whose name begins with a digit.
+  assert.deepEqual(
+    secrets.map(({ env }: any) => env),
+    ['http_token', 'redshift_password', 'one_token'].map((name) => `_2026_${name.toUpperCase()}`),
+  );
+  const { http, clickhouse } = configuration.projects[2026].batch_exports;
+  assert.deepEqual(http.destination.config, { url, token: { env: '_2026_HTTP_TOKEN' } });
+  assert.equal(clickhouse.destination.config.password, '');
+  const { content_sha256: _pin, ...told } = configuration.plugins.told;
+  assert.deepEqual(told, { ...written, source: { ...code, 'plugin.json': manifest } });
+  assert.deepEqual(configuration.plugins.plain.config_schema, fields);
+  await other.put(config.answered(configuration, () => 'value'));
+  assert.deepEqual(
+    { ...(await other.pull()).body.configuration, organization: null },
+    { ...configuration, organization: null },
+  );
+});
+
+test('new code and a new secret attachment of a plugin are changes that a plan shows', async () => {
+  const config = await openConfigurations(harness);
+  await setPluginsLevel(harness, config.home, 6);
+  const attachment = { key: 'file', type: 'attachment', secret: true };
+  const manifest = { name: 'Theirs', config: [...fields, attachment] };
+  const files = (code: string, contents: string) => ({
+    projects: {
+      web: {
+        name: 'Web',
+        plugin_configs: {
+          one: {
+            plugin: 'one',
+            config: {
+              place: 'here',
+              file: { file_name: 'a', content_type: 'text/plain', contents: { secret: contents } },
+            },
+          },
+        },
+      },
+    },
+    plugins: {
+      one: {
+        collection: 'pipeline_destinations',
+        plugin_type: 'source',
+        name: 'Ours',
+        source: packageFiles('pipeline_destinations', manifest, { 'index.ts': code }),
+      },
+    },
+  });
+  const [code, new_code] = ['', '!'].map((text) => `export function onEvent() {} // ${text}`);
+  await config.put(files(code!, 'AAAA'));
+  // The name of the files holds, not that of the plugin.json.
+  assert.equal((await config.plan(files(code!, 'AAAA'))).body.is_empty, true);
+  const changed = await config.plan(files(new_code!, 'BBBB'));
+  assert.deepEqual(
+    changed.body.steps.map(({ path, changes }: any) => [
+      path,
+      ...changes.map((one: any) => one.field),
+    ]),
+    [
+      ['plugins.one', 'source.index.ts'],
+      ['projects.web.plugin_configs.one', 'config.file'],
+    ],
+  );
+  assert.doesNotMatch(changed.text, /BBBB/);
+  assert.equal((await config.apply(changed.body.hash)).status, 200);
+  assert.equal((await config.plan(files(new_code!, 'BBBB'))).body.is_empty, true);
+});

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Deps } from '../../deps.ts';
+import { isGivenSecret } from '../../engine/destination/stored_config.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
@@ -51,8 +52,15 @@ function put(configuration: Fields, { path }: Placed, fields: Fields): void {
 
 /** The fields without those that say what is so anyway, and with references for secrets. */
 function fileFields(object: Placed, { secrets }: Pulling, taken: Set<string>): Fields {
-  const { kind, fields, managed } = object;
-  const references = Object.entries(object.secrets).map(([path, value]): [string, Fields] => {
+  const { kind, managed } = object;
+  // By their names: those that are sealed stand in the order in which they came.
+  const secrets_stored = Object.entries(object.secrets).toSorted(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
+  const given = secrets_stored.filter(([, value]) => isGivenSecret(value));
+  const empty = secrets_stored.filter(([, value]) => !isGivenSecret(value));
+  const fields = joinSecrets(object.fields, Object.fromEntries(empty));
+  const references = given.map(([path, value]): [string, Fields] => {
     // What is more than a text (the headers of requests) cannot stand in one variable.
     if (isFields(value)) return [path, { keep: true }];
     const env = variableOf(object, path, taken);
@@ -76,7 +84,9 @@ function variableOf({ path }: Placed, field: string, taken: Set<string>): string
   const plain = [...steps, field.split('.').at(-1)!]
     .join('_')
     .toUpperCase()
-    .replaceAll(/[^A-Z0-9]+/g, '_');
+    .replaceAll(/[^A-Z0-9]+/g, '_')
+    // No shell sets a variable whose name begins with a digit.
+    .replace(/^(?=\d)/, '_');
   let name = plain;
   for (let number = 2; taken.has(name); number += 1) name = `${plain}_${number}`;
   taken.add(name);

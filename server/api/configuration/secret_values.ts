@@ -37,7 +37,7 @@ export function partSecrets(kind: Kind, sent: Fields, attr: string): Parted {
       return undefined;
     }
     if (marked !== undefined && 'value' in marked && kind.takesTextAt(path)) return marked.value;
-    if (marked !== undefined && 'value' in marked) {
+    if (marked !== undefined && !kind.takesTextAt(path)) {
       violations.push({
         attr: `${attr}__${path.replaceAll('.', '__')}`,
         code: 'invalid_input',

@@ -105,7 +105,7 @@ function creation({ fields, secrets }: Wanted): FieldChange[] {
 /** Whether a secret says nothing else than what stands; only a value can. */
 function isSameSecret(secret: SecretWanted, stands: unknown): boolean {
   if (!('value' in secret)) return true;
-  return isDeepStrictEqual(secret.value ?? undefined, stands);
+  return isDeepStrictEqual(secret.value ?? undefined, stands ?? undefined);
 }
 
 /** Two spellings of one instant are the same. */

@@ -121,7 +121,10 @@ export function pluginOriginContext(plugin_id: number): string {
 }
 
 /** What people set of a plugin, its sealed origin, and its files where they are written here. */
-export type PluginSettings = Pick<PluginRow, 'id' | 'name' | 'description' | 'icon' | 'tag'> & {
+export type PluginSettings = Pick<
+  PluginRow,
+  'id' | 'name' | 'description' | 'icon' | 'tag' | 'config_schema'
+> & {
   collection: PluginCollection;
   plugin_type: string;
   is_global: boolean;
@@ -145,8 +148,9 @@ export function listPluginSettings(
   organization_id: string,
 ): Promise<PluginSettings[]> {
   return db.rows<PluginSettings>(sql`
-    SELECT p.id, p.name, p.description, p.icon, p.tag, p.collection, p.plugin_type, p.is_global,
-      p.origin, CASE WHEN p.origin IS NULL THEN v.files END AS source, v.content_sha256
+    SELECT p.id, p.name, p.description, p.icon, p.tag, p.config_schema, p.collection,
+      p.plugin_type, p.is_global, p.origin,
+      CASE WHEN p.origin IS NULL THEN v.files END AS source, v.content_sha256
     FROM plugins p LEFT JOIN plugin_versions v ON v.id = p.version_id
     WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.id`);
 }

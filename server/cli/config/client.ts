@@ -2,7 +2,7 @@ import { request } from 'undici';
 import type { Applied, Plan } from '../../api/configuration/schema.ts';
 import { UserError } from '../user_error.ts';
 import type { FileFault, FilePlace } from './places.ts';
-import { placeOfAttr } from './places.ts';
+import { openPlaces } from './places.ts';
 
 /** A server, and as whom it is asked. */
 export type ServerTarget = { address: string; key: string; organization: string };
@@ -87,11 +87,11 @@ function placed(
   places: ReadonlyMap<string, FilePlace>,
 ): ConfigurationRefused {
   if (errors.length === 0) return new ConfigurationRefused([{ detail: detail ?? 'Refused.' }]);
+  const find = openPlaces(places);
   return new ConfigurationRefused(
     errors.map((error) => {
-      const place = placeOfAttr(error.attr, places);
-      const name = (error.attr ?? '').replace(/^configuration(?:__)?/, '').replaceAll('__', '.');
-      const said = name === '' ? error.detail : `${name}: ${error.detail}`;
+      const { path, place } = find(error.attr);
+      const said = path === '' ? error.detail : `${path}: ${error.detail}`;
       return place === undefined ? { detail: said } : { ...place, detail: said };
     }),
   );

@@ -233,6 +233,10 @@ test('what the server refuses is told at its place in the files, all of it', asy
   const rules = file('rules.yaml', 'projects:\n  bad:\n    name: Bad\n    timezone: Nowhere\n');
   const told = await config(['plan', rules]);
   assert.match(told.err, /rules\.yaml:4:5: projects\.bad\.timezone: Must be a name of the IANA/);
+  const named = file('named.yaml', 'projects:\n  bad: { name: Bad }\n  a__b: { name: B }\n');
+  assert.match((await config(['plan', named])).err, /named\.yaml:3:3: projects\.a__b: A key has/);
+  const marked = file('marked.yaml', 'projects:\n  bad:\n    name: { env: SLUICE_NOT_SET }\n');
+  assert.match((await config(['plan', marked])).err, /marked\.yaml:3:5: .* write \$\{env:NAME\}/);
 });
 
 test('hostile names end no line, no cell and no code span', async () => {

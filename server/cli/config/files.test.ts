@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { readFiles } from './files.ts';
@@ -97,6 +97,16 @@ test('anchors and merges are written out; a field beside a merge counts more', a
   });
 });
 
+test('a key is what is written, also where YAML has a number', async () => {
+  const { value, lines } = await read({
+    'a.yaml': 'projects: { 007: {}, 1e3: {}, "0x1F": {}, null: {}, 2026_01: {} }\n',
+  });
+  assert.deepEqual(lines, []);
+  assert.deepEqual(value, {
+    projects: { '007': {}, '1e3': {}, '0x1F': {}, null: {}, '2026_01': {} },
+  });
+});
+
 test('every fault of every file is told at once, with line and column', async () => {
   const { lines } = await read({
     'a.yaml': 'projects:\n  web: { name: Web }\n  web: { name: Again }\n',
@@ -145,6 +155,17 @@ test('a quote that is not closed is told where it begins', async () => {
   assert.deepEqual(lines, [`a.yaml:2:8: ${detail}`, `b.yaml:1:17: ${detail}`]);
 });
 
+test('a line that says two things and a key that stands twice are told as what to do', async () => {
+  const { lines } = await read({
+    'a.yaml': 'domains:\n  own: a: b\n',
+    'b.yaml': 'plugins: {}\nplugins: {}\n',
+  });
+  assert.deepEqual(
+    lines.map((line) => line.replace(/^(\S+ This (?:line|key)).*/, '$1')),
+    ['a.yaml:2:8: This line', 'b.yaml:2:1: This key'],
+  );
+});
+
 test('what nobody meant is not taken: other encodings, a second document, ${NAME}', async () => {
   const { lines } = await read({
     'a.yaml': '---\nx: 1\n---\ny: 2\n',
@@ -167,6 +188,7 @@ test('what a pull writes is read as it stands', async () => {
   const code = 'const a = `$${b} ${c} ${env:HOME} $$${d} ${{}} ${HOME} ${ env.x }`; // $$ {';
   const configuration = {
     organization: { name: '${env:NAME} $${x}' },
+    projects: { '1e3': { name: 'no' } },
     plugins: { own: { source: { 'index.ts': code } } },
   };
   for (const name of ['pulled.yaml', 'pulled.json']) {
@@ -175,6 +197,8 @@ test('what a pull writes is read as it stands', async () => {
     const { value, faults } = await readFiles([file], () => 'never');
     assert.deepEqual([value, faults], [configuration, []]);
   }
+  // Of YAML 1.1 a plain one would be a boolean.
+  assert.match(readFileSync(join(folder, 'pulled.yaml'), 'utf8'), /name: "no"/);
 });
 
 test('anchors that multiply, deep nesting and large files are told in time', () => {

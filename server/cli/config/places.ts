@@ -26,17 +26,21 @@ function faultLine({ file, line, column, detail }: FileFault): string {
 }
 
 /**
- * The place of what the API calls `attr` (names joined with `__`, the first one `configuration`):
- * its own, else that of the nearest part around it.
+ * Finds what the API calls `attr` (names joined with `__`, the first one `configuration`) among the
+ * places: its path, and its own place, else that of the nearest part around it. A name may have
+ * dots and `__` itself.
  */
-export function placeOfAttr(
-  attr: string | null,
+export function openPlaces(
   places: ReadonlyMap<string, FilePlace>,
-): FilePlace | undefined {
-  const steps = (attr ?? '').split('__').slice(1);
-  for (let length = steps.length; length > 0; length -= 1) {
-    const found = places.get(steps.slice(0, length).join('.'));
-    if (found !== undefined) return found;
-  }
-  return undefined;
+): (attr: string | null) => { path: string; place: FilePlace | undefined } {
+  const by_attr = new Map([...places.keys()].map((path) => [path.replaceAll('.', '__'), path]));
+  return (attr) => {
+    const steps = (attr ?? '').split('__').slice(1);
+    for (let length = steps.length; length > 0; length -= 1) {
+      const found = by_attr.get(steps.slice(0, length).join('__'));
+      if (found !== undefined)
+        return { path: [found, ...steps.slice(length)].join('.'), place: places.get(found) };
+    }
+    return { path: steps.join('.'), place: undefined };
+  };
 }

@@ -17,7 +17,8 @@ export async function pullFiles(
   const text = isJson
     ? `${JSON.stringify(written, null, 2)}\n`
     : `# yaml-language-server: $schema=${address}/api/configuration/schema/\n` +
-      stringify(written, { lineWidth: 0, aliasDuplicateObjects: false });
+      // Many programs read YAML 1.1, in which a plain `no` is no text.
+      stringify(written, { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' });
   if (file === '-') return { lines: [text.trimEnd()] };
   try {
     writeFileSync(file, text, { flag: 'wx' });

@@ -1,5 +1,5 @@
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from 'yaml';
-import type { Document, Node, Pair, ParsedNode, YAMLError, YAMLMap } from 'yaml';
+import type { Document, Node, Pair, ParsedNode, Scalar, YAMLError, YAMLMap } from 'yaml';
 import type { FileFault, FilePlace, ReadValue } from './places.ts';
 
 /** Largest file that is read, in bytes: 5 MiB, as the server takes. */
@@ -7,8 +7,14 @@ export const file_size_bytes_max = 5 * 1024 * 1024;
 /** Most values that a file may have once its anchors are written out. */
 const values_max = 100_000;
 const depth_max = 64;
-const several_documents =
-  'The file has several documents: put what follows --- into another file, or take --- out.';
+/** What is said better here than by the reader of YAML. */
+const details: Partial<Record<YAMLError['code'], string>> = {
+  MULTIPLE_DOCS:
+    'The file has several documents: put what follows --- into another file, or take --- out.',
+  BLOCK_AS_IMPLICIT_KEY:
+    'This line says two things: correct its indentation, or put a text with ": " into quotes.',
+  DUPLICATE_KEY: 'This key stands twice here: take one of the two out.',
+};
 
 /** Carries a fault that makes the rest of the file not worth reading. */
 class FileRefused extends Error {
@@ -44,7 +50,7 @@ export function readYaml(file: string, text: string): ReadValue & { faults: File
   const faults = errors.map(({ code, message, pos: [offset] }) => {
     const quote = code === 'MISSING_CHAR' ? quoteBefore(document, offset) : undefined;
     if (quote !== undefined) return at(file, lines, quote, 'The quote here is never closed.');
-    const detail = code === 'MULTIPLE_DOCS' ? several_documents : sentenceOf(message);
+    const detail = details[code] ?? sentenceOf(message);
     return withHint(at(file, lines, offset, detail), text);
   });
   if (faults.length > 0) return { value: undefined, places, faults };
@@ -98,7 +104,7 @@ function readNode(reading: Reading, node: ParsedNode | Node | null, path: string
 function readMap(reading: Reading, map: YAMLMap, path: string): Record<string, unknown> {
   const entries: [string, unknown][] = [];
   for (const { key, value } of map.items as Pair<Node, Node | null>[]) {
-    const name = isScalar(key) ? String(key.value) : undefined;
+    const name = isScalar(key) ? nameOf(key) : undefined;
     const offset = key.range?.[0] ?? 0;
     if (name === undefined) return refuse(reading, offset, 'A key must be a text.');
     if (name === '<<') {
@@ -111,6 +117,11 @@ function readMap(reading: Reading, map: YAMLMap, path: string): Record<string, u
   }
   // fromEntries and not assignment: a key named __proto__ stays a key.
   return Object.fromEntries(entries);
+}
+
+/** A key as it is written: 1e3 is a name here, and no number. */
+function nameOf({ value, source }: Scalar): string {
+  return typeof value === 'string' ? value : (source ?? String(value));
 }
 
 /** What `<<` brings in; what stands beside it counts more. */

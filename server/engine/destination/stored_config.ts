@@ -48,15 +48,18 @@ export function loadConfig(
   return { ...stored.destination_config, ...hiddenOf(secrets, exportId, stored) };
 }
 
-/** The keys of which a secret is stored: an empty one is none. */
+/** The keys of which a secret is stored. */
 export function secretKeysOf(secrets: Secrets, exportId: string, stored: StoredConfig): string[] {
-  const isGiven = (value: unknown) =>
-    typeof value === 'object' && value !== null
-      ? Object.keys(value).length > 0
-      : value !== null && value !== '';
   return Object.entries(hiddenOf(secrets, exportId, stored))
-    .filter(([, value]) => isGiven(value))
+    .filter(([, value]) => isGivenSecret(value))
     .map(([key]) => key);
+}
+
+/** Whether the value of a secret key is a secret: an empty one is none. */
+export function isGivenSecret(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+    ? Object.keys(value).length > 0
+    : value !== null && value !== '';
 }
 
 function hiddenOf(

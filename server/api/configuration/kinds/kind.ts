@@ -89,14 +89,18 @@ export type Kind = {
   faultAfter(db: Queryable, id: string, fields: Fields): Promise<Violation | undefined>;
   /** What a key is made of while nobody has given one. */
   nameOf(standing: Standing): string;
-  /** What the activity log calls it. */
+  /** What the activity log calls it, and a field of it. */
   activityScope(fields: Fields): string;
+  recordedAs(field: string): string;
 };
 
 /** What most kinds have in common. */
 export const plain_kind = {
   activityScope(this: Kind) {
     return this.name;
+  },
+  recordedAs(this: Kind, field: string) {
+    return this.references.find((one) => one.field === field)?.api_field ?? field;
   },
   create(this: Kind, home: Home, body: Fields): Request[] {
     return [{ method: 'POST', url: this.listUrl(home, body), body }];

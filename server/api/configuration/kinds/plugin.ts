@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
+import type { Fields } from '../../../platform/fields.ts';
 import { PluginCreate } from '../../plugins/schema.ts';
 import { findContent, listPluginSettings, pluginOriginContext } from '../../plugins/store.ts';
 import type { PluginSource } from '../../plugins/schema.ts';
@@ -6,9 +8,9 @@ import type { PluginSettings } from '../../plugins/store.ts';
 import { pick, plain_kind, recordUrl } from './kind.ts';
 import type { Kind, Reading, Request, Standing } from './kind.ts';
 
-const { name, description, icon, tag, is_global, url } = PluginCreate.properties;
-/** What a plugin whose code is written here says of itself; of a package its plugin.json does. */
-const written_fields = ['name', 'description', 'icon'];
+const { name, description, icon, config_schema, tag, is_global, url } = PluginCreate.properties;
+/** What is said of a plugin whose code is written here; of a package its plugin.json says it. */
+const written_fields = ['name', 'description', 'icon', 'config_schema'];
 const written_types = ['source', 'inline'];
 
 /** Plugins of the organization, by their origin or with their code. */
@@ -34,6 +36,7 @@ export const plugin: Kind = {
     name,
     description,
     icon,
+    config_schema,
     tag,
     is_global,
     source: Type.Optional(
@@ -50,10 +53,25 @@ export const plugin: Kind = {
   }),
   identity: 'url',
   fixed: ['collection', 'plugin_type', 'url'],
-  defaults: { name: null, description: null, icon: null, tag: null, is_global: false, source: {} },
+  defaults: {
+    name: null,
+    description: null,
+    icon: null,
+    config_schema: {},
+    tag: null,
+    is_global: false,
+    source: {},
+  },
   secretPaths: ({ url: address }) => (hasToken(address) ? ['url'] : []),
   maySealAt: (path) => path === 'url',
   takesTextAt: (path) => path.startsWith('source.'),
+  shortened: (fields) => {
+    const told = toldBySource(fields);
+    const own = Object.entries(fields).filter(
+      ([field, value]) => !Object.hasOwn(told, field) || !isDeepStrictEqual(value, told[field]),
+    );
+    return Object.fromEntries(own);
+  },
   read: async (reading) =>
     (await listPluginSettings(reading.db, reading.organization_id)).map((row) =>
       standingOf(reading, row),
@@ -65,6 +83,7 @@ export const plugin: Kind = {
       ...(source === undefined
         ? []
         : [{ method: 'PATCH', url: `${list}:id/update_source/`, body: { source } } as Request]),
+      ...afterSource(`${list}:id/`, source, pick(body, written_fields)),
     ];
   },
   change: (home, standing, wanted) => {
@@ -78,7 +97,10 @@ export const plugin: Kind = {
         ? [{ method: 'POST', url: `${own}upgrade/`, body: { tag: version } } as Request]
         : []),
       ...(isWritten && source !== undefined
-        ? [{ method: 'PUT', url: `${own}update_source/`, body: { ...shown, source } } as Request]
+        ? [
+            { method: 'PUT', url: `${own}update_source/`, body: { ...shown, source } } as Request,
+            ...afterSource(own, source, pick(wanted, written_fields)),
+          ]
         : [{ method: 'PATCH', url: own, body: shown } as Request]),
     ];
   },
@@ -92,8 +114,29 @@ export const plugin: Kind = {
       detail: `The content has the SHA-256 ${content_sha256 ?? 'of nothing'}: see what changed.`,
     };
   },
+  // Of code the log has the hash alone.
+  recordedAs: (field) => (/^source(?:\.|$)/.test(field) ? 'content_sha256' : field),
   activityScope: ({ collection }) => String(collection).replace(/s$/, ''),
 };
+
+/** What the plugin.json of a source says of the plugin; nothing where there is none. */
+function toldBySource({ source }: Fields): Fields {
+  try {
+    const { 'plugin.json': text = '' } = source as Record<string, string>;
+    const { name, description = null, icon = null, config = [] } = JSON.parse(text) as Fields;
+    return { name, description, icon, config_schema: config };
+  } catch {
+    return {};
+  }
+}
+
+/** What the files say of the plugin holds, also where the plugin.json of new code says another. */
+function afterSource(own: string, source: unknown, fields: Fields): Request[] {
+  const told = toldBySource({ source });
+  const other = Object.keys(told).filter((field) => !isDeepStrictEqual(fields[field], told[field]));
+  const body = pick(fields, other);
+  return Object.keys(body).length === 0 ? [] : [{ method: 'PATCH', url: own, body }];
+}
 
 function hasToken(address: unknown): boolean {
   return typeof address === 'string' && address.includes('private_token=');
