@@ -37,7 +37,7 @@ export function Section({
   );
 }
 
-/** Something that is done seldom: shown once its summary is pressed, or `is_open` from the start. */
+/** Something that is done seldom: shown once its summary is pressed; `is_open` from the start. */
 export function Seldom({
   summary,
   is_open = false,

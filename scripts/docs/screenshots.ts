@@ -20,8 +20,10 @@ import { root } from '../child.ts';
 const target = join(root, 'docs/screenshots');
 const picture_bytes_max = 120 * 1024;
 const all_bytes_max = 1024 * 1024;
-const wait_ms_max = 180_000;
+/** The first scheduled run of five minutes has to be over. */
+const wait_ms_max = 420_000;
 const hour_ms = 3_600_000;
+const base = '/api/projects/1/batch_exports/';
 const password = 'correct horse battery staple';
 
 /** Shows a page, and waits for what says that it is whole. */
@@ -34,8 +36,8 @@ type Shot = {
   prepare?: Prepare;
 };
 type Prepare = (page: Page) => Promise<unknown>;
-/** The export whose map has something on it, that of the demo, and a run of it. */
-type Filled = Record<'export_id' | 'demo_id' | 'run_id' | 'organization_id', string>;
+/** The export whose map has something on it, that of the demo, a run and an event of it. */
+type Filled = Record<'export_id' | 'demo_id' | 'run_id' | 'event_id' | 'organization_id', string>;
 
 const browser = await startChromium();
 const folder = await mkdtemp(join(tmpdir(), 'sluice-screenshots-'));
@@ -62,14 +64,17 @@ try {
   await rm(folder, { recursive: true });
 }
 
-/** More exports, of which one has delivered slots, a gap, and what is to come. */
+async function ask(method: string, path: string, body?: unknown) {
+  const answer = await call(server.address, key, method, path, body);
+  if (answer.status >= 400) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/**
+ * More exports: one has delivered slots, a gap, and what is to come; the destination of one does
+ * not answer, one is paused and one waits.
+ */
 async function fill(): Promise<Filled> {
-  const base = '/api/projects/1/batch_exports/';
-  const ask = async (method: string, path: string, body?: unknown) => {
-    const answer = await call(server.address, key, method, path, body);
-    if (answer.status >= 400) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body;
-  };
   const create = async (name: string, more: object) =>
     (await ask('POST', base, { name, interval: 'hour', model: 'events', ...more }))['id'] as string;
   const file = { type: 'File', config: { prefix: 'pictures', file_format: 'JSONLines' } };
@@ -77,14 +82,17 @@ async function fill(): Promise<Filled> {
     interval: 'every 5 minutes',
     destination: file,
   });
-  const down = await create('Persons to the warehouse', {
+  const warehouse = {
+    type: 'Postgres',
+    config: { user: 'sluice', password: 'x', host: '127.0.0.1', port: 9, database: 'shop' },
+  };
+  const failing = await create('Persons to the warehouse', {
     model: 'persons',
-    destination: {
-      type: 'Postgres',
-      config: { user: 'sluice', password: 'x', host: '127.0.0.1', port: 9, database: 'shop' },
-    },
+    interval: 'every 5 minutes',
+    destination: { ...warehouse, config: { ...warehouse.config, table_name: 'persons' } },
   });
-  await ask('POST', `${base}${down}/pause/`, {});
+  const paused = await create('Events to the warehouse', { destination: warehouse });
+  await ask('POST', `${base}${paused}/pause/`, {});
   await create('Orders by day', { interval: 'day', destination: { type: 'NoOp', config: {} } });
   const now = Math.floor(Date.now() / hour_ms) * hour_ms;
   for (const [from, to] of [
@@ -101,6 +109,13 @@ async function fill(): Promise<Filled> {
     const all = results as { finished_at: string | null }[];
     return all.some(({ finished_at }) => finished_at === null) ? undefined : true;
   });
+  await until('the first scheduled runs', wait_ms_max, 500, async () => {
+    const { results } = await ask('GET', '/api/projects/1/overview/');
+    const all = results as { id: string; health: { code: string; detail: string } }[];
+    const health = new Map(all.map((one) => [one.id, one.health]));
+    const isTried = health.get(failing)?.detail.includes('does not answer') === true;
+    return isTried && health.get(lake)?.code === 'up_to_date' ? true : undefined;
+  });
   const { results: listed } = await ask('GET', `${base}?ordering=created_at`);
   const demo_id = (listed as { id: string; name: string }[]).find(({ name }) =>
     name.startsWith('Web shop'),
@@ -109,11 +124,13 @@ async function fill(): Promise<Filled> {
   const run_id = (runs as { id: string; records_completed: number }[]).find(
     ({ records_completed: rows }) => rows > 0,
   )!.id;
+  const { results: events } = await ask('GET', '/api/projects/1/events/?limit=1');
+  const [{ uuid: event_id }] = events as [{ uuid: string }];
   const { organization } = await ask('GET', '/api/projects/1/');
-  return { export_id: lake, demo_id, run_id, organization_id: organization as string };
+  return { export_id: lake, demo_id, run_id, event_id, organization_id: organization as string };
 }
 
-function shotsOf({ export_id, demo_id, run_id, organization_id }: Filled): Shot[] {
+function shotsOf({ export_id, demo_id, run_id, event_id, organization_id }: Filled): Shot[] {
   const demo = `/projects/1/exports/${demo_id}`;
   return [
     { name: 'exports', path: '/projects/1/exports', shown: 'Events to the lake' },
@@ -153,7 +170,12 @@ function shotsOf({ export_id, demo_id, run_id, organization_id }: Filled): Shot[
       shown: 'Destination',
       prepare: (page) => page.getByLabel('Destination').selectOption('S3'),
     },
-    { name: 'find', path: '/projects/1/find', shown: 'The uuid of an event' },
+    {
+      name: 'find',
+      path: `/projects/1/find?uuid=${event_id}`,
+      shown: 'Web shop demo',
+      height: 620,
+    },
     {
       name: 'members',
       path: `/organizations/${organization_id}/members`,

@@ -222,7 +222,7 @@ function InExport({ found }: { found: FoundExport }) {
         {due_at !== null && (
           <span className="muted">
             {' '}
-            Due <Instant at={due_at} />.
+            (due <Instant at={due_at} />)
           </span>
         )}
       </p>

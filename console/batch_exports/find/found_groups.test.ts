@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { groupsOf, isUuid } from './found_groups.ts';
 
-test('what is not delivered comes first, and many that are as they should be are folded', () => {
+test('what wants a look comes first, and many that are as they should be are folded', () => {
   const many = Array.from({ length: 45 }, () => ({ state: 'delivered' as const }));
   const failed = Array.from({ length: 4 }, () => ({ state: 'failed' as const }));
   const found = [many[0]!, { state: 'waiting' as const }, ...many.slice(1), ...failed];
@@ -10,8 +10,8 @@ test('what is not delivered comes first, and many that are as they should be are
     groupsOf(found).map(({ state, exports, is_folded }) => [state, exports.length, is_folded]),
     [
       ['failed', 4, false],
-      ['waiting', 1, false],
       ['delivered', 45, true],
+      ['waiting', 1, false],
     ],
   );
   assert.equal(groupsOf(many.slice(0, 3))[0]!.is_folded, false);

@@ -13,13 +13,13 @@ export const found_states: Record<FoundState, State> = {
   in_doubt: { word: 'In doubt', tone: 'warn' },
   not_told: { word: 'Cannot be told', tone: 'warn' },
   under_way: { word: 'Under way', tone: 'muted' },
+  delivered: { word: 'Delivered', tone: 'good' },
   waiting: { word: 'Waiting', tone: 'muted' },
   excluded: { word: 'Excluded', tone: 'muted' },
   not_in_query: { word: 'Not in the query', tone: 'muted' },
   not_in_model: { word: 'Another model', tone: 'muted' },
   superseded: { word: 'Superseded', tone: 'muted' },
   outside: { word: 'Outside of the schedule', tone: 'muted' },
-  delivered: { word: 'Delivered', tone: 'good' },
 };
 const never_folded: FoundState[] = ['failed', 'missing', 'in_doubt', 'not_told', 'under_way'];
 
