@@ -78,12 +78,16 @@ export function InviteSection({
 /** What came of each address, with the links, which the API shows once. */
 function Created({ created }: { created: InviteWithLink[] }) {
   const note = unsentNote(created);
+  const seesLinks = created.some(({ link }) => link !== undefined);
   return (
     <Panel>
       <h3>{created.length === 1 ? 'The invite' : `${created.length} invites`}</h3>
       {note !== undefined && <p className="warn">{note}</p>}
-      <p>The links are not shown again. They are open for 3 days.</p>
-      <Rows columns={['Address', 'Mail', 'Link']}>
+      <p>
+        {seesLinks && 'The links are not shown again. '}
+        They are open for 3 days.
+      </p>
+      <Rows columns={['Address', 'Mail', ...(seesLinks ? ['Link'] : [])]}>
         {created.map(({ id, target_email, emailing_attempt_made, link }) => (
           <Table.Tr key={id}>
             <Table.Th scope="row">
@@ -92,14 +96,14 @@ function Created({ created }: { created: InviteWithLink[] }) {
             <Table.Td data-label="Mail" className={emailing_attempt_made ? 'good' : 'warn'}>
               {emailing_attempt_made ? 'Sent' : 'Not sent'}
             </Table.Td>
-            <Table.Td data-label="Link" className="long">
-              {link !== undefined && (
+            {link !== undefined && (
+              <Table.Td data-label="Link" className="long">
                 <div className="row_actions">
                   <CopyButton text={link} what={`the link for ${target_email}`} />
                   {created.length === 1 && <code>{link}</code>}
                 </div>
-              )}
-            </Table.Td>
+              </Table.Td>
+            )}
           </Table.Tr>
         ))}
       </Rows>

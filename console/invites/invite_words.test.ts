@@ -3,10 +3,12 @@ import { test } from 'node:test';
 import { inviteState, unsentNote } from './invite_words.ts';
 
 test('where no mail goes out, it says what to do instead', () => {
-  const [sent, unsent] = [{ emailing_attempt_made: true }, { emailing_attempt_made: false }];
+  const sent = { emailing_attempt_made: true };
+  const unsent = { emailing_attempt_made: false, link: 'https://sluice.example/invite/1' };
   assert.equal(unsentNote([unsent]), 'No mail has gone out: hand over the link below.');
   assert.equal(unsentNote([unsent, unsent]), 'No mail has gone out: hand over the links below.');
   assert.equal(unsentNote([unsent, sent]), undefined);
+  assert.match(unsentNote([{ emailing_attempt_made: false }]) ?? '', /tried again/);
 });
 
 test('an invite that is open says whether its mail has gone out', () => {

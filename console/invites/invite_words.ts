@@ -4,10 +4,14 @@ type Invite = Pick<InviteRow, 'emailing_attempt_made' | 'is_expired'>;
 
 /**
  * What is to be done about invites of which no mail went out, as it is where the server has no
- * relay; undefined where one did. What is late may still go out.
+ * relay; undefined where one did. What is late may still go out; without a link here it will.
  */
-export function unsentNote(created: Pick<Invite, 'emailing_attempt_made'>[]): string | undefined {
+export function unsentNote(
+  created: (Pick<Invite, 'emailing_attempt_made'> & { link?: string })[],
+): string | undefined {
   if (created.some(({ emailing_attempt_made }) => emailing_attempt_made)) return undefined;
+  if (created.every(({ link }) => link === undefined))
+    return 'No mail has gone out yet: it is tried again over a day.';
   const links = created.length === 1 ? 'the link' : 'the links';
   return `No mail has gone out: hand over ${links} below.`;
 }

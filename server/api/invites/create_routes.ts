@@ -67,7 +67,7 @@ function singleRoute(app: FastifyInstance, deps: Deps): void {
         record(inviteEntry('created', undefined, withReplaced(invite.record, invite)));
         amendAfterwards(request, 201, afterwards, answer, async () => {
           const [present] = await sendInvites(deps, mails, created);
-          return withLink(deps, present!);
+          return withLink(request, deps, present!);
         });
         return answer;
       }),

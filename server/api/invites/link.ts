@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
+import type { Mail } from '../../platform/mail/mail.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import type { InviteWithLink } from './schema.ts';
 import type { StoredInvite } from './store.ts';
@@ -16,9 +17,20 @@ export function linkOf(
   return `${config.public_url}/invite/${invite.record.id}?token=${tokenOf(secrets, invite)}`;
 }
 
-/** The invite as whoever sent it is answered. */
-export function withLink(deps: Parameters<typeof linkOf>[0], invite: StoredInvite): InviteWithLink {
-  return { ...invite.record, link: linkOf(deps, invite) };
+/** What tells whether a mail brings the link. */
+type LinkDeps = Parameters<typeof linkOf>[0] & { mail: Pick<Mail, 'is_configured'> };
+
+/**
+ * The invite as whoever sends it is answered. Where a mail brings the link, only administrators see
+ * it: another member could else create a colleague's account with it, and wait there for them.
+ */
+export function withLink(
+  { access }: FastifyRequest,
+  deps: LinkDeps,
+  invite: StoredInvite,
+): InviteWithLink {
+  const seesLink = access.level >= 8 || !deps.mail.is_configured;
+  return { ...invite.record, ...(seesLink ? { link: linkOf(deps, invite) } : {}) };
 }
 
 /**
@@ -27,10 +39,10 @@ export function withLink(deps: Parameters<typeof linkOf>[0], invite: StoredInvit
  */
 export function shownToSender(
   request: FastifyRequest,
-  deps: Parameters<typeof linkOf>[0],
+  deps: LinkDeps,
   invite: StoredInvite,
 ): InviteWithLink {
-  return isValidateOnly(request) ? { ...invite.record } : withLink(deps, invite);
+  return isValidateOnly(request) ? { ...invite.record } : withLink(request, deps, invite);
 }
 
 /** True for the token of the invite's present link; compares in constant time. */

@@ -53,6 +53,27 @@ const linkIn = (text: string | undefined) => /^http\S+\/invite\/\S+$/m.exec(text
 const listed = async (id: string) =>
   (await home.ask('GET', `${base()}?limit=1000`)).body.results.find((one: any) => one.id === id);
 
+test('who is no administrator does not see the link that a mail brings', async () => {
+  const member = await harness.newMember(home.organization.id, 1);
+  const target_email = address();
+  const ask = (path: string, body: object) =>
+    harness.request('POST', `${base()}${path}`, { key: member.key, body });
+  const created = await ask('', { target_email });
+  const bulk = await ask('bulk/', [{ target_email: address() }]);
+  const again = await ask(`${created.body.id}/resend/`, {});
+  for (const { status, text } of [created, bulk, again]) {
+    assert.ok(status === 200 || status === 201, text);
+    assert.ok(!text.includes('token='), text);
+  }
+  const { etag = '' } = again.headers;
+  const mail = await relay.waitFor(target_email);
+  assert.match(linkIn(mail.content.text), new RegExp(`/invite/${created.body.id}\\?token=`));
+  const headers = { 'if-match': String(etag) };
+  const url = `${base()}${created.body.id}/`;
+  const removed = await harness.request('DELETE', url, { key: member.key, headers });
+  assert.equal(removed.status, 204, removed.text);
+});
+
 test('a mail arrives, and its link works from sign-up to membership', async () => {
   const target_email = address();
   const created = await invite({

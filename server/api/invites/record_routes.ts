@@ -49,7 +49,7 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
     (request, reply) =>
       write(request, reply, 204, async (tx, record) => {
         const invite = await getInvite(request, tx, deps.clock.now());
-        ifMatch(request, withLink(deps, invite));
+        ifMatch(request, withLink(request, deps, invite));
         requireOwn(request, invite);
         await deleteInvite(tx, invite.record.id);
         record(inviteEntry('deleted', invite.record, undefined));
@@ -105,7 +105,7 @@ function resendRoute(app: FastifyInstance, deps: Deps): void {
         record({ ...entry, changes: [...entry.changes, secretChange('link', 'changed')] });
         amendAfterwards(request, 200, afterwards, answer, async () => {
           const [present] = await sendInvites(deps, mails, [invite]);
-          return withLink(deps, present!);
+          return withLink(request, deps, present!);
         });
         return answer;
       }),
