@@ -37,8 +37,8 @@ const link = Type.Optional(
   Type.String({
     format: 'uri',
     description:
-      'Lets its reader accept; it is shown only here and in the mail, and where a mail brings it, ' +
-      'here to administrators alone. `validate_only` creates none and shows none.',
+      'Lets its reader accept; it is shown only here and in the mail. Where a mail brings it, ' +
+      'only administrators see it here. `validate_only` creates none and shows none.',
   }),
 );
 

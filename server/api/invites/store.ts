@@ -234,7 +234,12 @@ export async function findInviteAnywhere(
       ${isBarred(sql`${home}::uuid`, sql`users.id`)} AS is_taken_out FROM users
     WHERE comparable_address(email) = comparable_address(${invite.record.target_email})
     ${locking(lock, 'FOR NO KEY UPDATE OF users')}`);
-  return { ...invite, organization, addressee };
+  // Without the lock the invite may have become that account meanwhile, and be gone.
+  const isUsed =
+    lock === undefined &&
+    addressee !== undefined &&
+    (await findInvite(db, home, id, now_ms)) === undefined;
+  return isUsed ? undefined : { ...invite, organization, addressee };
 }
 
 /**
