@@ -190,6 +190,8 @@ test('navigation, menus and switcher are used with the keyboard alone', { skip }
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'To the content');
   await press('Tab', 'Enter');
   await page.getByRole('menuitem', { name: /project/i }).waitFor();
+  // The menu takes the focus after it is shown: closed before, it would have nothing to give back.
+  await untilInPage(page, "document.activeElement.closest('[role=menu]') !== null");
   await press('Escape');
   // The focus goes back with the next frame, which a busy machine draws late.
   await untilInPage(page, "document.activeElement.getAttribute('aria-haspopup') === 'menu'");
