@@ -107,6 +107,7 @@ test('mails go to the targets, and without any target to the administrators', as
 test('what breaks down together is one mail, in order, also when it is sent again', async () => {
   const { home, create } = await withWebhook({ enabled: false });
   await create({ type: 'email', address: 'storm@example.com' });
+  await home.ask('PATCH', `/api/projects/${home.project.id}/`, { name: 'Web shop' });
   const names = ['One', 'Two', 'Three', 'Four <b>'];
   const exports = await Promise.all(names.map((name) => newExport(home, { name })));
   for (const { id } of exports.slice(0, 3)) await endedRun(harness, id, failed);
@@ -123,7 +124,7 @@ test('what breaks down together is one mail, in order, also when it is sent agai
   const mails = relay.mails.filter(({ to }) => to.includes('storm@example.com'));
   assert.equal(mails.length, 1);
   const { subject, text, html, messageId } = mails[0]!.content;
-  assert.equal(subject, '5 notices of exports: 4 failing, 1 recovered');
+  assert.equal(subject, '5 notices of exports of Web shop: 4 failing, 1 recovered');
   const told = text!.split('\n').filter((line) => line.startsWith('The export '));
   assert.deepEqual(
     told.map((line) => line.replace(/ \(.*\)$/, '')),

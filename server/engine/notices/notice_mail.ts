@@ -30,8 +30,8 @@ const words: Record<NoticeEvent, string> = {
 
 /**
  * The mail of one project's notices (at least one), in their order, to one address, without `to`.
- * The export's name and the sentences of its destination are anyone's words and stay inside their
- * places.
+ * The names of export and project, and the sentences of the destination, are anyone's words and
+ * stay inside their places.
  */
 export function noticeMail(
   public_url: string,
@@ -45,8 +45,9 @@ export function noticeMail(
 }
 
 function contentOfOne(public_url: string, { type, timestamp, data }: NoticeBody): MailContent {
-  const { batch_export, detail, run } = data;
+  const { batch_export, project, detail, run } = data;
   const facts = [
+    ...(project === undefined ? [] : [`Project: ${oneLine(project.name)}`]),
     `Time: ${timestamp}`,
     ...(run === null
       ? []
@@ -65,8 +66,10 @@ function contentOfMany(public_url: string, bodies: NoticeBody[]): MailContent {
     const count = bodies.filter(({ type }) => type === `batch_export.${event}`).length;
     return count === 0 ? [] : [`${count} ${word}`];
   });
+  const { project } = bodies[0]!.data;
+  const of = project === undefined ? '' : ` of ${oneLine(project.name)}`;
   return {
-    heading: `${bodies.length} notices of exports: ${counts.join(', ')}`,
+    heading: `${bodies.length} notices of exports${of}: ${counts.join(', ')}`,
     paragraphs: bodies.map(({ type, timestamp, data: { batch_export, detail } }) => {
       const sentence = oneLine(detail);
       const short =

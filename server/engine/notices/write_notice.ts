@@ -35,15 +35,19 @@ export async function writeNotices(
   notices: (Notice & { batch_export_id: string })[],
 ): Promise<void> {
   if (notices.length === 0) return;
-  const rows = await tx.rows<NoticeBody['data']['batch_export']>(sql`
-    SELECT id, team_id, name, model, "interval", destination_type FROM batch_exports
-      WHERE id = ANY (${notices.map((notice) => notice.batch_export_id)}::uuid[])`);
-  const known = new Map(rows.map((row) => [row.id, row]));
+  type Subject = Required<Pick<NoticeBody['data'], 'batch_export' | 'project'>>;
+  const rows = await tx.rows<Subject>(sql`
+    SELECT json_build_object('id', e.id, 'team_id', e.team_id, 'name', e.name, 'model', e.model,
+        'interval', e."interval", 'destination_type', e.destination_type) AS batch_export,
+      json_build_object('id', p.id, 'name', p.name) AS project
+    FROM batch_exports e JOIN projects p ON p.id = e.team_id
+    WHERE e.id = ANY (${notices.map((notice) => notice.batch_export_id)}::uuid[])`);
+  const known = new Map(rows.map((row) => [row.batch_export.id, row]));
   const created_at = isoInstant(clock.now());
   const bodies = notices.map(({ batch_export_id, event, detail, run, facts }): NoticeBody => ({
     type: `batch_export.${event}`,
     timestamp: created_at,
-    data: { batch_export: known.get(batch_export_id)!, detail, run, ...facts },
+    data: { ...known.get(batch_export_id)!, detail, run, ...facts },
   }));
   const ids = notices.map(() => uuidv7());
   await tx.run(sql`
