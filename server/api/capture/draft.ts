@@ -17,6 +17,8 @@ export type Draft = {
   offset_ms?: unknown;
   /** `at` is right whatever the clock of the sender says. */
   is_at_right?: boolean;
+  /** The largest that it may be, in bytes of its row, where its protocol says that. */
+  size_bytes_max?: number | undefined;
   properties: unknown;
   set?: unknown;
   set_once?: unknown;

@@ -14,6 +14,8 @@ export type Sent = {
     content_type?: string | undefined;
     /** When the sender says that it sends. */
     sent_at?: string | undefined;
+    /** The library of the sender, as `name/version`. */
+    sdk_info?: string | undefined;
     /** Names the request; it is given back. */
     request_id?: string | undefined;
   };

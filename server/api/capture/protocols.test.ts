@@ -41,6 +41,7 @@ function open({ method = 'POST', path, query = {}, headers = {}, body }: Partial
         write_key,
         content_type: 'application/json',
         sent_at: headers['posthog-request-timestamp'] ?? headers['sentat'],
+        sdk_info: headers['posthog-sdk-info'],
       },
       sender: { user_agent: undefined, address: '127.0.0.1' },
       received_ms: Date.parse(case_now),

@@ -16,6 +16,7 @@ export function sentOf(request: FastifyRequest, received_ms: number): Sent {
       write_key: text('x-write-key'),
       content_type: text('content-type'),
       sent_at: text('posthog-request-timestamp') ?? text('sentat'),
+      sdk_info: text('posthog-sdk-info'),
       request_id: text('posthog-request-id'),
     },
     sender: { user_agent: text('user-agent'), address: request.ip },

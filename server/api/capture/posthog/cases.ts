@@ -213,6 +213,7 @@ export const posthog_cases: readonly ProtocolCase[] = [
     headers: {
       authorization: `Bearer ${key}`,
       'posthog-request-timestamp': '2026-11-22T10:00:00Z',
+      'posthog-sdk-info': 'posthog-node/5.70.0',
     },
     body: {
       created_at: '2026-11-22T10:00:00Z',
@@ -232,7 +233,7 @@ export const posthog_cases: readonly ProtocolCase[] = [
           distinct_id: 'ada',
           timestamp: '2026-11-22T10:00:00Z',
           options: { disable_skew_correction: true },
-          properties: {},
+          properties: { $lib: 'own' },
         },
       ],
     },
@@ -241,10 +242,37 @@ export const posthog_cases: readonly ProtocolCase[] = [
         event: 'bought',
         distinct_id: 'ada',
         timestamp: '2026-11-22 12:00:00.000000',
-        properties: { $session_id: 's1', $process_person_profile: false, amount: 2 },
+        properties: {
+          $session_id: 's1',
+          $process_person_profile: false,
+          amount: 2,
+          $lib: 'posthog-node',
+          $lib_version: '5.70.0',
+        },
         warnings: ['clock_skew_mended'],
       },
-      { event: 'b', distinct_id: 'ada', timestamp: '2026-11-22 10:00:00.000000', warnings: [] },
+      {
+        event: 'b',
+        distinct_id: 'ada',
+        timestamp: '2026-11-22 10:00:00.000000',
+        properties: { $ignore_sent_at: true, $lib: 'posthog-node', $lib_version: '5.70.0' },
+        warnings: [],
+      },
+    ],
+  },
+  {
+    says: 'where a library sends what models say, an event may be larger',
+    path: '/i/v1/ai/events',
+    headers: { authorization: `Bearer ${key}`, 'posthog-sdk-info': 'posthog' },
+    body: {
+      batch: [
+        { event: '$ai_span', distinct_id: 'x', properties: { long: 'x'.repeat(2 * 1024 * 1024) } },
+        { event: '$ai_metric', distinct_id: 'x', properties: { $lib: 'own' } },
+      ],
+    },
+    wanted: [
+      { event: '$ai_span', distinct_id: 'x', warnings: [] },
+      { event: '$ai_metric', distinct_id: 'x', properties: { $lib: 'own' } },
     ],
   },
 ];

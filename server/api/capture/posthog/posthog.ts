@@ -7,7 +7,7 @@ import { shownKeys } from '../keys.ts';
 import type { Decoded, Protocol, Sent } from '../protocol.ts';
 import { readNumber } from '../read/times.ts';
 import { posthogSettings } from './settings.ts';
-import { decodeResults, resultsAnswer, resultsRefusal } from './results.ts';
+import { decodeResults, resultsAnswer, resultsRefusal, sizeMaxOf } from './results.ts';
 
 const events_paths = ['e', 'i/v0/e', 'batch', 'capture', 'track', 'engage', 'i/v0/ai/batch'];
 
@@ -22,7 +22,7 @@ export const posthog: Protocol = {
       answers: ['application/json', 'image/gif'],
     },
     {
-      paths: ['/i/v1/analytics/events/'],
+      paths: ['/i/v1/analytics/events/', '/i/v1/ai/events/'],
       summary: 'Send events with a client of PostHog, and learn what became of each',
       refusals: ['application/json'],
     },
@@ -55,7 +55,8 @@ function decode(body: unknown, sent: Sent): Decoded | undefined {
     length: list.length,
     events: list.values().map((event: unknown) => draftOf(event, sent)),
     keys: keysOf([envelope, ...list], sent),
-    sent_at: envelope['sent_at'] ?? sent.query['_'],
+    // posthog-python spells it so.
+    sent_at: envelope['sent_at'] ?? envelope['sentAt'] ?? sent.query['_'],
   };
 }
 
@@ -89,6 +90,7 @@ function draftOf(value: unknown, sent: Sent): Draft {
       properties['distinct_id'] ??
       properties['$distinct_id'],
     uuid: event['uuid'],
+    size_bytes_max: sizeMaxOf(sent),
     // Of posthog-ruby, which has no other.
     message_id: event['messageId'],
     at: event['timestamp'] ?? ownTime(event, properties, sent),

@@ -5,19 +5,27 @@ import { jsonAnswer } from '../answers.ts';
 import type { Draft } from '../draft.ts';
 import type { Answer, Decoded, Outcome, Sent, Verdict } from '../protocol.ts';
 
+/** Largest event at the paths for AI: it holds what a model was told and what it answered. */
+const ai_event_size_bytes_max = 8 * 1024 * 1024;
+
+/** The largest that an event may be, where the path says so. */
+export function sizeMaxOf({ path }: Sent): number | undefined {
+  return path.includes('/ai/') ? ai_event_size_bytes_max : undefined;
+}
+
 /** The events of the wire version that tells what became of each. */
 export function decodeResults(body: unknown, sent: Sent): Decoded | undefined {
   const batch = isJsonObject(body) ? body['batch'] : undefined;
   if (!isJsonObject(body) || !Array.isArray(batch)) return undefined;
   return {
     length: batch.length,
-    events: batch.values().map(draftOf),
+    events: batch.values().map((event: unknown) => draftOf(event, sent)),
     keys: [],
     sent_at: sent.headers.sent_at ?? body['created_at'],
   };
 }
 
-function draftOf(value: unknown): Draft {
+function draftOf(value: unknown, sent: Sent): Draft {
   const event: JsonObject = isJsonObject(value) ? value : {};
   const options: JsonObject = isJsonObject(event['options']) ? event['options'] : {};
   return {
@@ -26,7 +34,8 @@ function draftOf(value: unknown): Draft {
     uuid: event['uuid'],
     at: event['timestamp'],
     is_at_right: options['disable_skew_correction'] === true,
-    properties: withLifted(event, options),
+    size_bytes_max: sizeMaxOf(sent),
+    properties: withLifted(event, options, sent),
   };
 }
 
@@ -34,19 +43,26 @@ function draftOf(value: unknown): Draft {
 const lifted = [
   ['event', 'session_id', '$session_id'],
   ['event', 'window_id', '$window_id'],
+  ['options', 'disable_skew_correction', '$ignore_sent_at'],
   ['options', 'process_person_profile', '$process_person_profile'],
   ['options', 'cookieless_mode', '$cookieless_mode'],
   ['options', 'product_tour_id', '$product_tour_id'],
 ] as const;
 
-function withLifted(event: JsonObject, options: JsonObject): unknown {
+function withLifted(event: JsonObject, options: JsonObject, sent: Sent): unknown {
   const { properties = {} } = event;
   if (!isJsonObject(properties)) return properties;
   const back = lifted.flatMap(([from, name, property]) => {
     const value = (from === 'event' ? event : options)[name];
     return value === undefined || value === null ? [] : [[property, value] as const];
   });
-  return { ...Object.fromEntries(back), ...properties };
+  return { ...Object.fromEntries(back), ...properties, ...libraryOf(sent) };
+}
+
+/** The library, which the client says once in the head; PostHog's server puts it back too. */
+function libraryOf({ headers }: Sent): JsonObject {
+  const [, $lib, $lib_version] = /^([^/]+)\/(.+)$/.exec(headers.sdk_info ?? '') ?? [];
+  return $lib === undefined ? {} : { $lib, $lib_version };
 }
 
 /** The verdict on each event, by its uuid. */

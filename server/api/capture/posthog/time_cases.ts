@@ -60,6 +60,16 @@ export const posthog_time_cases: readonly ProtocolCase[] = [
     ],
   },
   {
+    says: 'posthog-python says in another word when it sent',
+    path: '/batch/',
+    body: {
+      api_key: key,
+      batch: [{ event: 'a', distinct_id: 'x', timestamp: '2026-11-22T09:59:59+00:00' }],
+      sentAt: '2026-11-22T10:00:00.000001+00:00',
+    },
+    wanted: [{ event: 'a', distinct_id: 'x', warnings: ['clock_skew_mended'] }],
+  },
+  {
     says: 'times that cannot be are put to now, a future one of a time zone is not',
     path: '/capture/',
     body: {

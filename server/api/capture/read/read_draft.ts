@@ -13,7 +13,7 @@ import type { Judged, TrafficJudge } from './traffic.ts';
 
 /** Longest event name and distinct id that are kept whole, in characters. */
 const name_length_max = 200;
-/** Largest event, in bytes of its row. */
+/** Largest event, in bytes of its row, where its protocol says nothing else. */
 const event_size_bytes_max = 2 * 1024 * 1024;
 // Fixed for ever: the same message id gives the same uuid on every server.
 const message_namespace = namespaceOf('5f0a3c1e-7d0b-5d0c-9a52-0f9d3d8b7c21');
@@ -87,7 +87,8 @@ export function readDraft(
   const properties = marked(propertiesOf(draft, warn), judged);
   if (isTooDeep(properties)) return refuse('event_refused');
   const read = eventOf({ event: name, distinct_id, timestamp, uuid: id, properties });
-  if (read.event === undefined || read.event.bytes > event_size_bytes_max)
+  const { size_bytes_max = event_size_bytes_max } = draft;
+  if (read.event === undefined || read.event.bytes > size_bytes_max)
     return refuse('event_too_large');
   if (read.event.is_set_too_large) warn('person_too_large');
   const { merge } = read.event;
@@ -105,7 +106,7 @@ const details: { [reason in WarningReason]?: string } = {
   distinct_id_missing: 'The event names nobody: send a distinct id (user id or anonymous id).',
   event_name_missing: 'The event has no name.',
   event_refused: 'Arrays and objects of the event lie inside each other more than 100 deep.',
-  event_too_large: `An event may take at most ${event_size_bytes_max / 1024 / 1024} MiB.`,
+  event_too_large: "An event may take at most 2 MiB, 8 MiB at PostHog's paths for AI.",
 };
 
 type Warn = (reason: WarningReason, value?: unknown) => void;
