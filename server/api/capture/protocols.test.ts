@@ -92,6 +92,7 @@ const refusals: [string, Partial<ProtocolCase>, number, RegExp][] = [
   ['no call', { path: '/v1/batch', body: { writeKey: case_key } }, 400, /docs\/sdks/],
   ['no payload', { path: '/com.snowplowanalytics.snowplow/tp2', body: {} }, 400, /docs\/sdks/],
   ['no logs', { path: '/v1/logs', body: [] }, 400, /docs\/sdks/],
+  ['traces for logs', { path: '/v1/logs', body: { resourceSpans: [] } }, 400, /docs\/sdks/],
   ['deep lists', { query: { data: '['.repeat(1_000_000) } }, 400, /JSON|deep/],
 ];
 for (const [says, request, status, detail] of refusals)

@@ -77,4 +77,19 @@ export const opentelemetry_cases: readonly ProtocolCase[] = [
       },
     ],
   },
+  {
+    says: 'what is no record is refused, and the others are stored',
+    path: '/v1/logs',
+    headers,
+    body: {
+      resourceLogs: [
+        { scopeLogs: [{ logRecords: ['x', { attributes: [text('user.id', 'ada')] }, null] }] },
+      ],
+    },
+    wanted: [
+      { refused: 'event_name_missing' },
+      { event: 'log', distinct_id: 'ada', warnings: [] },
+      { refused: 'event_name_missing' },
+    ],
+  },
 ];

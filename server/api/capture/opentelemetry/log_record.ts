@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import type { Draft } from '../draft.ts';
@@ -13,7 +14,8 @@ const id_names = ['event.id', 'log.record.uid'];
 export type Shared = { resource: JsonObject; scope: JsonObject };
 
 /** The event that a log record stands for: it has the record's `eventName`, or is called `log`. */
-export function logDraft(record: JsonObject, { resource, scope }: Shared): Draft {
+export function logDraft(record: unknown, { resource, scope }: Shared): Draft {
+  if (!isJsonObject(record)) return { name: undefined, distinct_id: undefined, properties: {} };
   const attributes = plainAttributes(record['attributes']);
   const given = record['eventName'] === '' ? undefined : record['eventName'];
   const { severityNumber, severityText } = record;

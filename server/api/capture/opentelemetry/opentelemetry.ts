@@ -63,21 +63,26 @@ function partialSuccess({ refused, verdicts }: Outcome): Record<string, unknown>
 }
 
 function decode(body: unknown): Decoded | undefined {
-  const lists = isJsonObject(body) ? (body['resourceLogs'] ?? []) : undefined;
+  if (!isJsonObject(body)) return undefined;
+  // A message may be empty; one of something else, such as traces, would be lost in silence.
+  const isOther = !Object.hasOwn(body, 'resourceLogs') && Object.keys(body).length > 0;
+  const lists = isOther ? undefined : (body['resourceLogs'] ?? []);
   if (!Array.isArray(lists)) return undefined;
   const records = lists.filter(isJsonObject).flatMap(({ resource, scopeLogs }) => {
     const about = attributesOf(resource);
-    return objectsOf(scopeLogs).flatMap(({ scope, logRecords }) => {
-      const shared = { resource: about, scope: scopeOf(scope) };
-      return objectsOf(logRecords).map((record) => ({ record, shared }));
-    });
+    return listOf(scopeLogs)
+      .filter(isJsonObject)
+      .flatMap(({ scope, logRecords }) => {
+        const shared = { resource: about, scope: scopeOf(scope) };
+        return listOf(logRecords).map((record) => ({ record, shared }));
+      });
   });
   const events = records.values().map(({ record, shared }) => logDraft(record, shared));
   return { length: records.length, events, keys: [] };
 }
 
-function objectsOf(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function attributesOf(value: unknown): JsonObject {
