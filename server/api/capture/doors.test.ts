@@ -14,7 +14,11 @@ let harness: Harness;
 let home: TestOrganization;
 before(async () => {
   harness = await openHarness({
-    config: { capture_limit_per_address: 400, capture_limit_per_key: 40 },
+    config: {
+      capture_limit_per_address: 400,
+      capture_limit_per_key: 40,
+      public_url: 'https://sluice.example',
+    },
     deps: { clock: { now: () => now } },
   });
   home = await harness.newOrganization();
@@ -92,10 +96,14 @@ test('what clients of PostHog ask for besides is answered as switched off', asyn
 test('settings of Segment and RudderStack lead to this server and nowhere else', async () => {
   nextMinutes();
   const { api_token: key } = home.project;
-  const headers = { host: 'events.shop.example' };
-  const segment = await harness.request('GET', `/v1/projects/${key}/settings`, { headers });
+  const settingsAt = (host: string) =>
+    harness.request('GET', `/v1/projects/${key}/settings`, { headers: { host } });
+  const segment = await settingsAt('events.shop.example');
   const { apiKey, apiHost, protocol } = segment.body.integrations['Segment.io'];
   assert.deepEqual([apiKey, apiHost, protocol], [key, 'events.shop.example/v1', 'http']);
+  // A proxy in front need not say that it speaks TLS: the public address does.
+  const { body } = await settingsAt('sluice.example');
+  assert.equal(body.integrations['Segment.io'].protocol, 'https');
   // What stands in it is of this host: a cache between must not give it to those of another.
   assert.equal(segment.headers['cache-control'], 'private, max-age=300');
   const rudder = await harness.request('GET', `/sourceConfig/?writeKey=${key}`);

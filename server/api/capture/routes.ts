@@ -138,7 +138,7 @@ function settingsDoor(
     const { key: named } = request.params as { key?: string };
     const key = needs_key ? oneKey([named, ...shownKeys({ query, headers })]) : undefined;
     if (key !== undefined) await findAccess(key);
-    const scheme = request.protocol;
+    const scheme = schemeOf(request);
     const host = `${request.host}${basePath(request.server.context)}`;
     const has_bearer = /^bearer /i.test(headers.authorization ?? '');
     const answered = answer({ key, path, query, has_bearer, scheme, host });
@@ -148,6 +148,15 @@ function settingsDoor(
   for (const method of methods)
     for (const path of paths)
       twice(instance, { ...route, method }, path, settingsSchema(door, method, path));
+}
+
+/**
+ * How the client reached this host: a proxy in front that speaks TLS may say nothing of it, and a
+ * page that is told `http` then may not send at all.
+ */
+function schemeOf({ host, protocol, server }: FastifyRequest): string {
+  const reached = new URL(server.context.config.public_url);
+  return reached.host === host ? reached.protocol.slice(0, -1) : protocol;
 }
 
 /** Scripts that a client loads for what is switched off: there is nothing in them. */
