@@ -35,11 +35,12 @@ const forms = doors
   .map(({ paths }) => paths.at(-1)!);
 
 /** What docs/sdks.md says of the body at the path. */
-function wantedOf({ wanted }: HostileBody, path: string): number {
+function wantedOf({ wanted, body }: HostileBody, path: string): number {
   if (typeof wanted === 'number') return wanted;
-  const isOfRecords = path.endsWith('/logs/');
-  const tellsEach = isOfRecords || path.startsWith('/i/v1/');
-  return (wanted === 'records' ? isOfRecords : tellsEach) ? 200 : 400;
+  // What names no records is no message to OpenTelemetry.
+  if (path.endsWith('/logs/'))
+    return wanted === 'records' || body.includes('"resourceLogs"') ? 200 : 400;
+  return wanted === 'told' && path.startsWith('/i/v1/') ? 200 : 400;
 }
 
 async function sendHostile(hostile: HostileBody, path: string): Promise<void> {
