@@ -93,6 +93,19 @@ export function requireUniqueIndex(table: string, found: readonly unknown[]): vo
   );
 }
 
+/**
+ * The error of a table whose column `distinct_id` holds texts for equal that are not: it would
+ * merge persons who are not the same.
+ */
+export function foldedKeyError(table: string, found: string, wanted: string): NonRetryableError {
+  return new NonRetryableError(
+    'table_unsuitable',
+    `Persons are merged by (team_id, distinct_id), but in the table ${table} the column ` +
+      `distinct_id (${found}) does not tell all texts apart, such as a and A; make it ${wanted}, ` +
+      'or export to another table.',
+  );
+}
+
 function faultsOf(
   column: Column,
   { type, category, is_generated }: FoundColumn,

@@ -56,24 +56,31 @@ const faults: Record<string, Fault> = {
   ),
   '42501': lasting(
     'permission_denied',
-    'The user has not the rights it needs (%). Grant USAGE on the schema, and CREATE on it ' +
-      'where the tables are to be created; INSERT and SELECT on the table and on ' +
-      'sluice_receipts; for persons UPDATE on the table and TEMPORARY on the database.',
+    'The user has not the rights it needs (%). Grant CONNECT on the database; USAGE on the ' +
+      'schema, and CREATE on it where the tables are to be created; INSERT and SELECT on the ' +
+      'table and on sluice_receipts; for persons UPDATE on the table and TEMPORARY on the ' +
+      'database.',
   ),
   '42P01': server_faults.table_missing,
   '25006': passing(
     'read_only',
-    'The server takes no writes just now; it is a standby or in recovery.',
+    'The server takes no writes just now (%): it is a standby or in recovery, or its database or ' +
+      'this user is set to read-only, as hosts do when a disk is nearly full.',
   ),
   '55P03': passing(
     'locked',
     'Another delivery or session holds a lock on the table or on this delivery.',
   ),
   '55006': passing('locked', 'An object is in use by another session.'),
+  '57P01': passing(
+    'server_stopping',
+    'The server ended the session: it is stopping, or an administrator ended it.',
+  ),
   '53100': server_faults.disk_full,
   '53300': server_faults.crowded,
   '57014': server_faults.cancelled,
   '22': server_faults.value,
+  P0: server_faults.trigger,
   '23': server_faults.constraint,
   '28': lasting(
     'authentication_failed',
@@ -83,7 +90,8 @@ const faults: Record<string, Fault> = {
   '42': server_faults.statement,
   '0A': lasting(
     'statement_refused',
-    'The server does not support what the export needs (%). Export to a newer server, or to files.',
+    'The server does not support what the export needs (%). Export to a table of its own, to a ' +
+      'newer server, or to files.',
   ),
   '54': lasting(
     'limit_exceeded',
@@ -123,7 +131,9 @@ export function postgresError(error: unknown, own: OwnFaults = none): unknown {
       saidFault(known, own.by_message) ??
       codedFault(code, own.by_code) ??
       codedFault(code, faults) ??
-      saidFault(known, by_message);
+      saidFault(known, by_message) ??
+      // What the server itself has said has a severity.
+      ('severity' in known ? server_faults.other : undefined);
     if (fault === undefined) return undefined;
     return { fault, said: known.message.replace(/\.$/, '') + columnOf(known) };
   });

@@ -84,7 +84,8 @@ function valueOf(column: Column): string {
         `sluice-check-${randomUUID()}`
       );
     case 'json':
-      return '{"of":"a connection test"}';
+      // With a character that takes four bytes: some character sets have none of these.
+      return '{"of":"a connection test 🙂"}';
     case 'timestamp':
       return '2026-01-02T03:04:05.678901Z';
     case 'integer':

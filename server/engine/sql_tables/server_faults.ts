@@ -41,8 +41,14 @@ export const server_faults = {
   ),
   constraint: lasting(
     'constraint_violated',
-    'A constraint of the table refuses rows (%). Remove it, or export to a table of its own.',
+    'A constraint or the partitions of the table refuse rows (%). Change that, or export to a ' +
+      'table of its own.',
   ),
+  trigger: lasting(
+    'constraint_violated',
+    'A trigger of the table refuses rows (%). Change it, or export to a table of its own.',
+  ),
+  other: passing('server_fault', 'The server reported a fault (%).'),
   statement: lasting(
     'statement_refused',
     'The server refused the statement (%). The table may not fit the export: compare its ' +

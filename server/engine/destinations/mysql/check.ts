@@ -155,6 +155,7 @@ async function writeUnseen(connection: Connection, write: () => Promise<void>): 
   const { receipts, name } = connection.target;
   const hasReceipts = await tableExists(connection, 'sluice_receipts');
   await connection.run('START TRANSACTION');
+  await connection.rows(`SELECT 1 FROM ${connection.target.quoted} LIMIT 0`);
   await write();
   if (hasReceipts)
     await connection.run(

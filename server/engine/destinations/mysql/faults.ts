@@ -3,7 +3,7 @@ import { explain, lasting, passing } from '../../destination/faults.ts';
 import type { Fault } from '../../destination/faults.ts';
 import { server_faults } from '../../sql_tables/server_faults.ts';
 
-const { broken, cancelled, constraint, crowded, unreachable, unverified, value } = server_faults;
+const { broken, cancelled, constraint, trigger, unreachable, unverified, value } = server_faults;
 const credentials = lasting(
   'authentication_failed',
   'The server refused user or password (%). Check the keys user and password, and from where ' +
@@ -21,7 +21,22 @@ const full = passing(
 );
 const read_only = passing(
   'read_only',
-  'The server takes no writes just now; it is a replica or in maintenance.',
+  'The server takes no writes just now (%); it is a replica, in maintenance or set to read-only.',
+);
+const limited = passing(
+  'too_many_connections',
+  'The server lets this user do no more just now (%). Raise the limit of the user if it comes ' +
+    'again.',
+);
+const not_given = lasting(
+  'table_unsuitable',
+  'The table has a column that the export does not bring (%). Give it a default, let it be null, ' +
+    'or export to another table.',
+);
+const characters = lasting(
+  'value_refused',
+  'The table does not take a character (%). Convert it to the character set utf8mb4, or leave it ' +
+    'to be created by the export.',
 );
 const not_mysql = lasting(
   'not_mysql',
@@ -99,13 +114,14 @@ const faults: Record<string, Fault> = {
   ER_NO_REFERENCED_ROW_2: constraint,
   ER_CHECK_CONSTRAINT_VIOLATED: constraint,
   ER_CONSTRAINT_FAILED: constraint,
+  ER_BAD_NULL_ERROR: constraint,
+  ER_NO_PARTITION_FOR_GIVEN_VALUE: constraint,
+  ER_NO_DEFAULT_FOR_FIELD: not_given,
   ER_DATA_TOO_LONG: value,
   ER_WARN_DATA_OUT_OF_RANGE: value,
   ER_TRUNCATED_WRONG_VALUE: value,
   ER_TRUNCATED_WRONG_VALUE_FOR_FIELD: value,
   WARN_DATA_TRUNCATED: value,
-  ER_BAD_NULL_ERROR: value,
-  ER_NO_DEFAULT_FOR_FIELD: value,
   ER_INVALID_JSON_TEXT: value,
   ER_INVALID_JSON_VALUE_FOR_CAST: value,
   ER_JSON_DOCUMENT_TOO_DEEP: value,
@@ -117,9 +133,9 @@ const faults: Record<string, Fault> = {
   ER_DISK_FULL: full,
   ER_RECORD_FILE_FULL: full,
   ER_ENGINE_OUT_OF_MEMORY: full,
-  ER_CON_COUNT_ERROR: crowded,
-  ER_TOO_MANY_USER_CONNECTIONS: crowded,
-  ER_USER_LIMIT_REACHED: crowded,
+  ER_CON_COUNT_ERROR: server_faults.crowded,
+  ER_TOO_MANY_USER_CONNECTIONS: limited,
+  ER_USER_LIMIT_REACHED: limited,
   ER_OPTION_PREVENTS_STATEMENT: read_only,
   ER_READ_ONLY_MODE: read_only,
   ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: read_only,
@@ -144,12 +160,18 @@ export function mySqlError(error: unknown): unknown {
 function faultOf(code: string, sqlState: string | undefined, message: string): Fault | undefined {
   // mysql2 puts its own code over that of TLS.
   if (code === 'HANDSHAKE_SSL_ERROR' && /certificate|altnames/i.test(message)) return unverified;
+  if (code === 'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD' && message.startsWith('Incorrect string'))
+    return characters;
+  // MariaDB has a number for it that is another error of MySQL's.
+  if (/account is locked/i.test(message)) return credentials;
   if (faults[code] !== undefined) return faults[code];
   if (sqlState === undefined) return undefined;
   if (sqlState.startsWith('22')) return value;
   if (sqlState.startsWith('23')) return constraint;
+  if (sqlState === '45000') return trigger;
+  if (sqlState.startsWith('70')) return cancelled;
   if (sqlState.startsWith('28')) return credentials;
   if (sqlState.startsWith('42')) return server_faults.statement;
   if (sqlState.startsWith('08')) return broken;
-  return passing('server_fault', 'The server reported a fault (%).');
+  return server_faults.other;
 }

@@ -94,26 +94,38 @@ onMariaDb(() => {
     );
   });
 
-  test('persons refuse a table without a unique index on their key', async () => {
+  test('persons refuse a table that cannot tell two of them apart by their key alone', async () => {
     const config = { ...(await freshConfig()), table_name: 'persons' };
-    const columns = personsModel.columns.tables.slice(0, 2);
-    for (const [index, isRight] of [
-      ['UNIQUE (team_id, distinct_id, x)', false],
-      ['UNIQUE (team_id, distinct_id(10))', false],
-      ['KEY (team_id, distinct_id)', false],
-      ['UNIQUE (distinct_id, team_id)', true],
+    const columns = personsModel.columns.tables.slice(0, 3);
+    const text = (collation: string) => `varchar(100) CHARACTER SET utf8mb4 COLLATE ${collation}`;
+    const exact = text('utf8mb4_bin');
+    const key = 'UNIQUE (distinct_id, team_id)';
+    const [index, table] = ['unique_index_missing', 'table_unsuitable'];
+    for (const [distinct_id, indexes, code] of [
+      [exact, 'UNIQUE (team_id, distinct_id, x)', index],
+      [exact, 'UNIQUE (team_id, distinct_id(10))', index],
+      [exact, 'KEY (team_id, distinct_id)', index],
+      [text('utf8mb4_general_ci'), key, table],
+      [text('utf8mb4_unicode_520_ci'), key, table],
+      [exact, `${key}, UNIQUE (person_id)`, table],
+      [exact, `${key}, UNIQUE (person_id, source)`, table],
+      [exact, key, undefined],
+      ['varbinary(100)', key, undefined],
+      [exact, `${key}, UNIQUE (person_id, x), UNIQUE (team_id, distinct_id, person_id)`, undefined],
+      [exact, `${key}, id int AUTO_INCREMENT PRIMARY KEY`, undefined],
     ] as const) {
       await run(
         `CREATE OR REPLACE TABLE ${inDatabase(config, 'persons')} (team_id bigint,
-        distinct_id varchar(100), x int, ${index})`,
+        distinct_id ${distinct_id}, person_id char(36), x int, source char(1) NOT NULL DEFAULT 's',
+        ${indexes})`,
       );
-      const done = deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n');
-      if (isRight) await done;
+      const done = deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\tp\n');
+      if (code === undefined) await done;
       else
         await assert.rejects(
           done,
-          (error) => error instanceof NonRetryableError && error.code === 'unique_index_missing',
-          index,
+          (error) => error instanceof NonRetryableError && error.code === code,
+          `${distinct_id}, ${indexes}`,
         );
     }
   });
@@ -150,15 +162,18 @@ onMariaDb(() => {
         /too long for column 'uuid'|constraint/,
       ],
       ["note text AS ('x'), uuid text", /column note is generated/],
-      ['id int AUTO_INCREMENT PRIMARY KEY, note text, uuid char(36)', /^passed$/],
+      ['note text, uuid text, data text CHARACTER SET latin1', /`data`.*utf8mb4/],
+      ['id int AUTO_INCREMENT PRIMARY KEY, note text, uuid char(36), data json', /^passed$/],
     ];
     const columns: Column[] = [
       ...noteOnly,
       { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' },
+      { name: 'data', type: 'json', nullable: false, expression: 'data' },
     ];
     for (const [table, pattern] of cases) {
       const config = await freshConfig();
-      await run(`CREATE TABLE ${inDatabase(config)} (${table})`);
+      const more = table.includes('data') ? '' : ', data text';
+      await run(`CREATE TABLE ${inDatabase(config)} (${table}${more})`);
       const steps = await mysql.check(config, columns, deps);
       assert.match(
         steps.find(({ status }) => status === 'failed')?.detail ?? 'passed',

@@ -1,7 +1,7 @@
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
-import { requireFitting, requireUniqueIndex } from '../../sql_tables/fitting.ts';
+import { foldedKeyError, requireFitting, requireUniqueIndex } from '../../sql_tables/fitting.ts';
 import type { FoundColumn } from '../../sql_tables/fitting.ts';
 import {
   hasOwn,
@@ -92,7 +92,8 @@ export async function tableStatement(
 
 /**
  * Creates the table and the table of receipts where they are missing, and refuses a table that
- * cannot take the export: missing columns are all named, persons need a unique index on their key.
+ * cannot take the export: missing columns are all named, persons need a unique index on their key
+ * and no other one.
  * To be called outside a transaction, which the creation of a table would end.
  */
 export async function prepareTables(connection: Connection, layout: Layout): Promise<void> {
@@ -165,19 +166,70 @@ export async function checkTable(connection: Connection, layout: Layout): Promis
     folds_case: true,
     has_number_booleans: true,
   });
-  if (isMerged(layout)) await checkUniqueIndex(connection);
+  if (isMerged(layout)) await checkPersonKey(connection, layout);
 }
 
-async function checkUniqueIndex(connection: Connection): Promise<void> {
+type UniqueColumn = {
+  index_name: string;
+  name: string | null;
+  collation: string | null;
+  is_whole: number;
+  never_repeats: number;
+};
+
+/**
+ * ON DUPLICATE KEY goes by all unique indexes: by one that is not the persons' key, or that holds
+ * different texts for equal, a person would take the row of another.
+ */
+async function checkPersonKey(connection: Connection, layout: Layout): Promise<void> {
   const { table, name } = connection.target;
-  const found = await connection.rows(
-    `SELECT 1 FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?
-      AND NON_UNIQUE = 0 GROUP BY INDEX_NAME
-     HAVING COUNT(*) = 2 AND COUNT(SUB_PART) = 0
-       AND SUM(LOWER(COLUMN_NAME) IN ('team_id', 'distinct_id')) = 2`,
+  const columns = await connection.rows<UniqueColumn>(
+    `SELECT s.INDEX_NAME AS index_name, s.COLUMN_NAME AS name, c.COLLATION_NAME AS collation,
+            s.SUB_PART IS NULL AS is_whole,
+            COALESCE(c.EXTRA LIKE '%auto_increment%' OR c.IS_NULLABLE = 'YES'
+              AND COALESCE(c.COLUMN_DEFAULT, 'NULL') = 'NULL'
+              AND COALESCE(c.GENERATION_EXPRESSION, '') = '', 0) AS never_repeats
+       FROM information_schema.STATISTICS AS s LEFT JOIN information_schema.COLUMNS AS c
+         ON c.TABLE_SCHEMA = s.TABLE_SCHEMA AND c.TABLE_NAME = s.TABLE_NAME
+           AND c.COLUMN_NAME = s.COLUMN_NAME
+             WHERE s.TABLE_SCHEMA = ? AND s.TABLE_NAME = ? AND s.NON_UNIQUE = 0`,
     [connection.config.database, table],
   );
-  requireUniqueIndex(name, found);
+  const indexes = Object.values(Object.groupBy(columns, ({ index_name }) => index_name)).map(
+    (found) => found!,
+  );
+  const hasKey = (found: UniqueColumn[]) =>
+    person_key.every((key) =>
+      found.some((column) => column.name?.toLowerCase() === key && column.is_whole === 1),
+    );
+  requireUniqueIndex(
+    name,
+    indexes.filter((found) => found.length === 2 && hasKey(found)),
+  );
+  const given = new Set(layout.columns.map((column) => column.name.toLowerCase()));
+  const other = indexes.find(
+    (found) =>
+      !hasKey(found) &&
+      !found.some(
+        (column) =>
+          column.never_repeats === 1 &&
+          column.name !== null &&
+          !given.has(column.name.toLowerCase()),
+      ),
+  );
+  if (other !== undefined)
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `Persons are merged by (team_id, distinct_id), but the table ${name} has another unique ` +
+        `index, ${other[0]!.index_name}, by which MySQL would merge persons who are not the ` +
+        'same; drop it, or export to another table.',
+    );
+  const folded = columns.find(
+    (column) =>
+      column.name?.toLowerCase() === 'distinct_id' && /_[ac]i(_|$)/.test(column.collation ?? ''),
+  );
+  if (folded !== undefined)
+    throw foldedKeyError(name, folded.collation!, `${key_text_type} COLLATE utf8mb4_bin`);
 }
 
 /**

@@ -17,6 +17,7 @@ import type { PostgresConfig } from './config.ts';
 import { writeReceipt } from './receipts.ts';
 import { canStage, columnList, copyRows } from './stage.ts';
 import { prepareTables } from './table.ts';
+import { beginTransaction } from './transaction.ts';
 
 /**
  * Does what a delivery of one row does, with the real tables, in a transaction that is rolled back:
@@ -52,9 +53,10 @@ function stepsOf(
     {
       name: 'Connect',
       run: async () => {
+        await beginTransaction(await connected());
         await (
           await connected()
-        ).rows("BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = '30s'");
+        ).rows("SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = '30s'");
         return 'The server let the user in.';
       },
     },

@@ -39,11 +39,11 @@ export function targetOf(config: PostgresConfig): SchemaTarget {
   return schemaTarget(config);
 }
 
-/** How the server is reached; its sessions speak UTC and UTF-8. */
+/** How the server is reached; its sessions speak UTC and UTF-8, and write instants as ISO does. */
 export function accessOf(config: PostgresConfig): ServerAccess {
   return {
     ...config,
     port: config.port ?? 5432,
-    session: "SET TIME ZONE 'UTC'; SET client_encoding = 'UTF8'",
+    session: "SET TIME ZONE 'UTC'; SET client_encoding = 'UTF8'; SET DateStyle = 'ISO'",
   };
 }

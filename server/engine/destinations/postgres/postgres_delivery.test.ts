@@ -160,6 +160,17 @@ test('persons refuse a table without a unique index on their key', async () => {
     deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n'),
     (error) => error instanceof NonRetryableError && error.code === 'unique_index_missing',
   );
+  await pool.query(
+    `CREATE COLLATION ${inSchema(config, 'folded')} (provider = icu, locale = 'und-u-ks-level2',
+      deterministic = false);
+     DROP TABLE ${inSchema(config, 'persons')};
+     CREATE TABLE ${inSchema(config, 'persons')} (team_id bigint,
+      distinct_id text COLLATE ${inSchema(config, 'folded')}, PRIMARY KEY (team_id, distinct_id))`,
+  );
+  await assert.rejects(
+    deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n7\tA\n'),
+    (error) => error instanceof NonRetryableError && error.code === 'table_unsuitable',
+  );
 });
 
 test("a column of the user's own keeps its default, what does not fit is final", async () => {
@@ -263,6 +274,7 @@ test('faults are told apart by SQLSTATE', () => {
     ['22001', false, 'value_refused'],
     ['23505', false, 'constraint_violated'],
     ['23502', false, 'constraint_violated'],
+    ['P0001', false, 'constraint_violated'],
     ['ECONNREFUSED', true, 'connection_failed'],
     ['ENOTFOUND', false, 'host_not_found'],
     ['ECONNRESET', true, 'connection_lost'],
@@ -271,6 +283,8 @@ test('faults are told apart by SQLSTATE', () => {
     const error = postgresError(Object.assign(new Error('said the server'), { code }));
     assertFault(error, isRetryable, name, code);
   }
+  const unknown = Object.assign(new Error('said'), { code: '2F005', severity: 'ERROR' });
+  assertFault(postgresError(unknown), true, 'server_fault', 'a SQLSTATE without a line of its own');
   const source = new Error('the query failed');
   assert.equal(postgresError(source), source);
   const late = new DOMException('took too long', 'TimeoutError');

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import { uuidDelivery } from '../../../../test/servers/databases/postgres_destination.ts';
@@ -228,4 +230,26 @@ test('a table that another delivery is creating is waited for, and taken as it i
   await second.commit([await writing], manifest);
   await Promise.all([first.close(), second.close()]);
   assert.deepEqual(await rowsOf(place), ['a', 'b']);
+});
+
+test('what a database or its owner has set for sessions changes nothing', async () => {
+  const place = await freshPlace();
+  const { schema } = place.config;
+  await server.pool.query(`CREATE ROLE postgres_hurried LOGIN PASSWORD 'of the hurried';
+    ALTER ROLE postgres_hurried SET transaction_timeout = '100ms';
+    ALTER ROLE postgres_hurried SET DateStyle = 'German';
+    GRANT ALL ON SCHEMA ${schema} TO postgres_hurried`);
+  place.config = { ...place.config, user: 'postgres_hurried', password: 'of the hurried' };
+  const steps = await postgres.check(place.config, contractColumns, server.deps);
+  assert.deepEqual(
+    steps.filter(({ status }) => status !== 'passed'),
+    [],
+  );
+  const sink = await openSink(place);
+  const outcomes = [await writeSlice(sink, 0)];
+  await pause(150);
+  outcomes.push(await writeSlice(sink, 1));
+  await sink.commit(outcomes, manifest);
+  await sink.close();
+  assert.deepEqual(await rowsOf(place), ['a', 'b', 'c']);
 });

@@ -1,7 +1,7 @@
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
-import { requireFitting, requireUniqueIndex } from '../../sql_tables/fitting.ts';
+import { foldedKeyError, requireFitting, requireUniqueIndex } from '../../sql_tables/fitting.ts';
 import type { FoundColumn } from '../../sql_tables/fitting.ts';
 import {
   hasOwn,
@@ -162,6 +162,15 @@ async function checkUniqueIndex(
     [target],
   );
   requireUniqueIndex(name, found);
+  const [folded] = await connection.rows<{ by: string }>(
+    `SELECT CASE WHEN t.typname = 'citext' THEN 'citext' ELSE c.collname END AS by
+       FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
+         LEFT JOIN pg_collation AS c ON c.oid = a.attcollation AND NOT c.collisdeterministic
+           WHERE a.attrelid = to_regclass($1) AND a.attname = 'distinct_id'
+             AND (t.typname = 'citext' OR c.oid IS NOT NULL)`,
+    [target],
+  );
+  if (folded !== undefined) throw foldedKeyError(name, folded.by, 'text');
 }
 
 /**

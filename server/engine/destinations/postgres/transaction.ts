@@ -11,8 +11,10 @@ const lock_timeout_seconds = 60;
 export async function beginTransaction(connection: Connection): Promise<void> {
   await connection.rows(
     'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ' +
-      `'${lock_timeout_seconds}s'; SET LOCAL statement_timeout = 0; SET LOCAL ` +
-      'idle_in_transaction_session_timeout = 0',
+      `'${lock_timeout_seconds}s'; ` +
+      // Not every version has all of them.
+      "SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN ('statement_timeout', " +
+      "'transaction_timeout', 'idle_in_transaction_session_timeout')",
   );
 }
 
