@@ -98,3 +98,11 @@ export class PluginError extends Error {
     this.column = at.column;
   }
 }
+
+/** The fault of a package that is not what one has to be, or of what names it. */
+export function invalidPackage(
+  message: string,
+  at?: { file?: string; line?: number; column?: number; cause?: unknown },
+): PluginError {
+  return new PluginError('invalid', message, at);
+}

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { PluginError } from '../plugin.ts';
+import { invalidPackage } from '../plugin.ts';
 import type { PluginCollection, PluginFiles, PluginPackage } from '../plugin.ts';
 import { openCollector } from './archives/collector.ts';
 import { package_limits } from './limits.ts';
@@ -41,8 +41,7 @@ export function findEntryFiles(files: PluginFiles, main: string | null): EntryFi
   const server =
     named === undefined ? first(default_main) : first([named, `${named}.js`, `${named}.ts`]);
   if (named !== undefined && server === null)
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       `plugin.json names "${main}" as its main file, which the package does not have. Build ` +
         'it before packing, or correct main.',
       {
@@ -64,8 +63,7 @@ export function checkPackage(files: PluginFiles, collection: PluginCollection): 
     collector.add('file', name);
     collector.count(Buffer.byteLength(text));
     if (!text.isWellFormed() || text.includes('\0'))
-      throw new PluginError(
-        'invalid',
+      throw invalidPackage(
         `${name} is not text: it has half a character or U+0000. Write these as escapes.`,
         { file: name },
       );
@@ -75,14 +73,12 @@ export function checkPackage(files: PluginFiles, collection: PluginCollection): 
   const entries = findEntryFiles(files, main);
   if (collection === 'pipeline_frontend_apps') {
     if (entries.site === null && entries.frontend === null)
-      throw new PluginError(
-        'invalid',
+      throw invalidPackage(
         'A frontend app needs a site.ts (runs on web pages) or a frontend.tsx; the package ' +
           'has neither.',
       );
   } else if (entries.server === null) {
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       'The package has no code: it needs an index.js or index.ts, or the file that ' +
         'plugin.json names as main.',
     );

@@ -1,4 +1,4 @@
-import { PluginError } from '../plugin.ts';
+import { invalidPackage } from '../plugin.ts';
 
 // In texts anything may stand from the space on, but for the quotation mark and the backslash.
 const token =
@@ -23,11 +23,11 @@ export function parseJson(text: string, file: string): unknown {
       offset >= json.trimEnd().length
         ? 'it ends too early'
         : `${JSON.stringify(json.slice(offset, offset + 1))} cannot stand here`;
-    throw new PluginError(
-      'invalid',
-      `${file} is not JSON: line ${at.line}, column ${at.column}: ${what}.`,
-      { file, ...at, cause: error },
-    );
+    throw invalidPackage(`${file} is not JSON: line ${at.line}, column ${at.column}: ${what}.`, {
+      file,
+      ...at,
+      cause: error,
+    });
   }
 }
 

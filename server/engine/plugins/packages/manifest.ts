@@ -1,4 +1,4 @@
-import { PluginError } from '../plugin.ts';
+import { PluginError, invalidPackage } from '../plugin.ts';
 import type { ConfigField, PluginFiles, PluginManifest } from '../plugin.ts';
 import { readFields } from './config_fields.ts';
 import { isGiven, valueFault } from './config_value.ts';
@@ -32,8 +32,7 @@ const lengths_max = {
 export function readManifest(files: PluginFiles): PluginManifest {
   const text = Object.hasOwn(files, manifest_file) ? files[manifest_file]! : undefined;
   if (text === undefined)
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       'The package has no plugin.json at its top level. Add one with at least a name, or give ' +
         'the folder that has it.',
       {
@@ -46,11 +45,11 @@ export function readManifest(files: PluginFiles): PluginManifest {
     });
   const json = parseJson(text, manifest_file);
   if (!isObject(json))
-    throw new PluginError(
-      'invalid',
-      'plugin.json must be an object, as in {"name": "My plugin"}.',
-      { file: manifest_file, line: 1, column: 1 },
-    );
+    throw invalidPackage('plugin.json must be an object, as in {"name": "My plugin"}.', {
+      file: manifest_file,
+      line: 1,
+      column: 1,
+    });
   const faults = openFaults();
   checkStorable(json, faults);
   refuseFaults(faults);
@@ -73,7 +72,7 @@ export function readManifest(files: PluginFiles): PluginManifest {
 
 function refuseFaults({ list }: Faults): void {
   if (list.length > 0)
-    throw new PluginError('invalid', `plugin.json is wrong: ${list.join('; ')}.`, {
+    throw invalidPackage(`plugin.json is wrong: ${list.join('; ')}.`, {
       file: manifest_file,
     });
 }

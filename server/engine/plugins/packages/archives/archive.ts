@@ -1,4 +1,4 @@
-import { PluginError } from '../../plugin.ts';
+import { PluginError, invalidPackage } from '../../plugin.ts';
 import type { PluginFiles } from '../../plugin.ts';
 import { openCollector } from './collector.ts';
 import { package_limits, showBytes } from '../limits.ts';
@@ -28,8 +28,7 @@ export async function readArchive(
   if (isZip(archive)) await readZip(archive, collector);
   else if (isGzip(archive) || isTar(archive)) await readTar(archive, isGzip(archive), collector);
   else
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       'This is neither a zip archive nor a tar archive. Give the address of one of these.',
     );
   return collector.finish();

@@ -1,4 +1,4 @@
-import { PluginError } from '../../plugin.ts';
+import { PluginError, invalidPackage } from '../../plugin.ts';
 import type { PluginFiles } from '../../plugin.ts';
 import { foldName, nameFault, showName } from './file_names.ts';
 import { showBytes } from '../limits.ts';
@@ -60,10 +60,7 @@ export function openCollector(limits: PackageLimits, packed_bytes: number | unde
     },
     finish: () => {
       if (names.length === 0)
-        throw new PluginError(
-          'invalid',
-          'The package is empty; it must have a plugin.json and code.',
-        );
+        throw invalidPackage('The package is empty; it must have a plugin.json and code.');
       const root = commonRoot(names);
       return Object.fromEntries(kept.map(([name, text]) => [name.slice(root.length), text]));
     },
@@ -75,8 +72,7 @@ function checkName(given: string): string {
   const name = given.replace(/^(\.\/)+/, '');
   const fault = nameFault(name);
   if (fault !== undefined)
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       `The package has a file whose name ${showName(given)} ${fault}. Pack it again without ` +
         'this file.',
     );
@@ -101,8 +97,7 @@ function enter(kinds: Map<string, 'file' | 'folder'>, name: string, kind: 'file'
 }
 
 function duplicate(name: string): PluginError {
-  return new PluginError(
-    'invalid',
+  return invalidPackage(
     `The package has two entries named ${showName(name)} (in some spelling of upper and lower ` +
       'case). Keep one of them.',
   );

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { Parser } from 'tar';
 import type { ReadEntry } from 'tar';
-import { PluginError } from '../../plugin.ts';
+import { PluginError, invalidPackage } from '../../plugin.ts';
 import type { Collector } from './collector.ts';
 import { showName } from './file_names.ts';
 
@@ -37,14 +37,10 @@ export async function readTar(
       if (!state.is_ended) parser.write(chunk);
     }
     if (!state.is_ended)
-      throw new PluginError(
-        'invalid',
-        'The tar archive is cut short: its end is missing. Create it anew.',
-      );
+      throw invalidPackage('The tar archive is cut short: its end is missing. Create it anew.');
   } catch (error) {
     if (error instanceof PluginError) throw error;
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       `The tar archive is damaged (${(error as Error).message.replace(/\.$/, '')}). ` +
         'Create it anew.',
       { cause: error },
@@ -71,8 +67,7 @@ async function* unpack(
     }
     head = Buffer.concat([head, chunk as Buffer]);
     if (head.length < block_bytes) continue;
-    if (isPacked(head))
-      throw new PluginError('invalid', 'The archive is packed twice. Pack it once.');
+    if (isPacked(head)) throw invalidPackage('The archive is packed twice. Pack it once.');
     yield head;
     head = undefined;
   }
@@ -98,17 +93,14 @@ function collect(entry: ReadEntry, collector: Collector): void {
 
 function refuse(entry: ReadEntry): never {
   if (link_types.has(entry.type))
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       `The tar archive has a link, ${showName(entry.path)}. Put a copy of the file in its place.`,
     );
   if (entry.meta)
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       'The tar archive has an extended header that is larger than 64 KiB. Create it anew.',
     );
-  throw new PluginError(
-    'invalid',
+  throw invalidPackage(
     `The tar archive has an entry that is neither file nor folder, ${showName(entry.path)} ` +
       `(${entry.type}). Leave it out.`,
   );

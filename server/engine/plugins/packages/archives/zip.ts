@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import yauzl from 'yauzl';
 import type { Entry, ZipFile } from 'yauzl';
-import { PluginError } from '../../plugin.ts';
+import { PluginError, invalidPackage } from '../../plugin.ts';
 import type { Collector } from './collector.ts';
 import { showName } from './file_names.ts';
 
@@ -28,8 +28,7 @@ export async function readZip(archive: Buffer, collector: Collector): Promise<vo
     for (const file of files) collector.keep(file.name, await read(zip, file, collector));
   } catch (error) {
     if (error instanceof PluginError) throw error;
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       `The zip archive is damaged (${(error as Error).message.replace(/\.$/, '')}). ` +
         'Create it anew.',
       { cause: error },
@@ -52,8 +51,7 @@ async function list(zip: ZipFile, collector: Collector): Promise<Listed[]> {
     const name = collector.add(given.endsWith('/') ? 'folder' : 'file', given);
     const local = await zip.readLocalFileHeaderPromise(entry);
     if (!local.fileName.equals(entry.fileNameRaw))
-      throw new PluginError(
-        'invalid',
+      throw invalidPackage(
         `The zip archive has two names for the entry ${showName(given)}. Create it anew.`,
       );
     if (given.endsWith('/')) continue;
@@ -72,25 +70,21 @@ function checkEntry(entry: Entry, name: string): void {
     ? (entry.externalFileAttributes >>> 16) & file_kind_mask
     : 0;
   if (kind === link_kind)
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       `The zip archive has a link, ${showName(name)}. Put a copy of the file in its place.`,
     );
   if (!file_kinds.has(kind))
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       `The zip archive has an entry that is neither file nor folder, ${showName(name)}. Leave ` +
         'it out.',
     );
   if (entry.isEncrypted())
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       `The file ${showName(name)} of the zip archive is encrypted. Create the archive without a ` +
         'password.',
     );
   if (!entry.canDecodeFileData())
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       `The file ${showName(name)} of the zip archive is packed by method ` +
         `${entry.compressionMethod}. Pack it with Deflate or store it.`,
     );
@@ -102,8 +96,7 @@ function checkOverlaps(files: Listed[]): void {
   for (const [index, file] of inOrder.entries()) {
     const before = inOrder[index - 1];
     if (before !== undefined && file.start < before.end)
-      throw new PluginError(
-        'invalid',
+      throw invalidPackage(
         `The entries ${showName(before.name)} and ${showName(file.name)} of the zip archive ` +
           'overlap. Create it anew.',
       );
@@ -118,8 +111,7 @@ async function read(zip: ZipFile, { entry, name }: Listed, collector: Collector)
   }
   const content = Buffer.concat(chunks);
   if (crc32(content) !== entry.crc32)
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       `The checksum of the file ${showName(name)} in the zip archive is wrong. Create it anew.`,
     );
   return content;

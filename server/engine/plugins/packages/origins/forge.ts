@@ -1,4 +1,4 @@
-import { PluginError } from '../../plugin.ts';
+import { PluginError, invalidPackage } from '../../plugin.ts';
 import type { PluginFiles } from '../../plugin.ts';
 import { readArchive } from '../archives/archive.ts';
 import { assemblePackage } from '../content.ts';
@@ -74,8 +74,7 @@ export function openForgeOrigin(
             'address.',
         );
       if (!ref_form.test(tag))
-        throw new PluginError(
-          'invalid',
+        throw invalidPackage(
           'This tag is no name of a git tag, branch or commit. Take one that the repository has.',
         );
       const files = await readArchive(await api.downloadArchive(tag, signal));
@@ -159,14 +158,12 @@ function takeFolder(files: PluginFiles, folder: string, title: string): PluginFi
 export function checkPlace(repository: string[], wanted: Wanted): void {
   const isName = (part: string) => /^[\w.-]+$/.test(part) && part !== '.' && part !== '..';
   if (repository.length < 2 || !repository.every(isName))
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       'The address names no repository. It must be followed by the owner and the name, as in ' +
         '/acme/plugin.',
     );
   if (!isSafe(wanted))
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       'What follows the repository in the address is no branch, tag, commit or folder. Copy ' +
         'the address from the page of the one you mean.',
     );

@@ -1,4 +1,4 @@
-import { PluginError } from '../../plugin.ts';
+import { invalidPackage } from '../../plugin.ts';
 import { checkPlace } from './forge.ts';
 import type { ForgeApi, Wanted } from './forge.ts';
 import { textsOf, undefinedWhenMissing } from './forge_answers.ts';
@@ -31,8 +31,7 @@ function readTail([page, ...rest]: string[]): Wanted {
   const archived =
     page === 'archive' ? /^(refs\/tags\/|refs\/heads\/)?(.+)\.(?:zip|tar\.gz)$/.exec(path) : null;
   if (archived?.[2] === undefined)
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       'This page of GitHub is no package. Give the address of the repository, of a branch, ' +
         'tag, commit or release, or of a folder.',
     );

@@ -1,4 +1,4 @@
-import { PluginError } from '../../plugin.ts';
+import { invalidPackage } from '../../plugin.ts';
 import { checkPlace } from './forge.ts';
 import type { ForgeApi, Wanted } from './forge.ts';
 import { textsOf, undefinedWhenMissing } from './forge_answers.ts';
@@ -34,8 +34,7 @@ function readTail([page, ...rest]: string[]): Wanted {
     return { kind: 'release' };
   if (page === 'releases' || page === 'tags') return { kind: 'tag', name: path };
   if (page === 'archive' && rest.length >= 2) return { kind: 'path', parts: rest.slice(0, -1) };
-  throw new PluginError(
-    'invalid',
+  throw invalidPackage(
     'This page of GitLab is no package. Give the address of the project, of a branch, tag, ' +
       'commit or release, or of a folder.',
   );

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { PluginError } from '../../plugin.ts';
+import { PluginError, invalidPackage } from '../../plugin.ts';
 import type { PluginFiles } from '../../plugin.ts';
 import { openCollector } from '../archives/collector.ts';
 import type { Collector } from '../archives/collector.ts';
@@ -21,8 +21,7 @@ const left_out = new Set(['node_modules', '.git']);
 export function openLocalOrigin(folder: string, plugin_dir: string): Origin {
   const fault = nameFault(folder);
   if (fault !== undefined)
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       `The name ${showName(folder)} ${fault}. Give the name of a folder in the server's ` +
         'plugin folder.',
     );
@@ -66,8 +65,7 @@ async function readFolder(root: string, signal: AbortSignal): Promise<PluginFile
         await walk(name);
       } else if (entry.isFile()) await readFile(root, collector.add('file', name), collector);
       else
-        throw new PluginError(
-          'invalid',
+        throw invalidPackage(
           `The folder has ${showName(name)}, which is a link or no file. Put a copy of the ` +
             'file in its place.',
         );

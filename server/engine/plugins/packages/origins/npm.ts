@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import semver from 'semver';
-import { PluginError } from '../../plugin.ts';
+import { PluginError, invalidPackage } from '../../plugin.ts';
 import type { PluginPackage } from '../../plugin.ts';
 import { readArchive } from '../archives/archive.ts';
 import { assemblePackage } from '../content.ts';
@@ -27,14 +27,12 @@ export function readNpmAddress(address: string): NpmAddress {
   const name = at === -1 ? address : address.slice(0, at);
   const wanted = at === -1 ? 'latest' : address.slice(at + 1).trim();
   if (!name_form.test(name) || name.length > name_characters_max)
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       'This is no name of an npm package, nor an address. Names have small letters, digits, ' +
         '"-", "_" and ".", and may begin with @scope/.',
     );
   if (wanted === '' || (semver.validRange(wanted) === null && !/^[A-Za-z][\w.-]*$/.test(wanted)))
-    throw new PluginError(
-      'invalid',
+    throw invalidPackage(
       'What follows the @ is neither a version, nor a range of versions, nor a distribution ' +
         'tag. Write for example name@1.2.3, name@^1.2 or name@latest.',
     );

@@ -1,4 +1,5 @@
-import { PluginError } from '../../plugin.ts';
+import { invalidPackage } from '../../plugin.ts';
+import type { PluginError } from '../../plugin.ts';
 import { openArchiveOrigin } from './archive_origin.ts';
 import { openForgeOrigin } from './forge.ts';
 import { githubApi, readGithubPlace } from './github.ts';
@@ -108,8 +109,7 @@ function readNpmPage(parts: string[]) {
 }
 
 function invalid(what: string): PluginError {
-  return new PluginError(
-    'invalid',
+  return invalidPackage(
     `${what} Give the name of an npm package, the address of a GitHub or GitLab repository, ` +
       'or the https address of a zip or tar.gz archive.',
   );
