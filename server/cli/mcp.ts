@@ -10,6 +10,7 @@ import type { CommandContext } from './command_context.ts';
 import { stopSignal } from './process/stop_signal.ts';
 import { WrongUsageError } from './user_error.ts';
 import { readBounded } from '../platform/read_bounded.ts';
+import { parseJson } from '../platform/parse_json.ts';
 
 const headers_timeout_ms = 60_000;
 /** What a tool asks for is far smaller; more is not read. */
@@ -81,7 +82,7 @@ function callsTo(url: string, key: string): ApiCall {
         ...(asked.body === undefined ? {} : { body: JSON.stringify(asked.body) }),
       });
       const bytes = await readBounded(answer.body, answer_size_bytes_max, tooLarge);
-      const body = parsed(bytes.toString());
+      const body = parseJson(bytes.toString());
       if (body === undefined)
         throw new UnreachableError(
           `${url} answered ${answer.statusCode} without the words of Sluice: is it its address?`,
@@ -94,12 +95,4 @@ function callsTo(url: string, key: string): ApiCall {
       );
     }
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -10,6 +10,7 @@ import { listOperations, openPathFinder } from './operations.ts';
 import type { FuzzedDocument, Schema } from './operations.ts';
 import { createRequest } from './requests.ts';
 import type { FuzzedRequest } from './requests.ts';
+import { parseJson } from '../../server/platform/parse_json.ts';
 
 /**
  * Requests that share an organization. A request is repeated by repeating its era from the
@@ -139,7 +140,7 @@ async function ask(asking: Asking, number: number, request: FuzzedRequest): Prom
       }),
     );
     if (status < 300 && /json$|json;/.test(content_type ?? '') && text !== '')
-      era.learn(template, readJson(text), answer.headers['etag']?.toString());
+      era.learn(template, parseJson(text), answer.headers['etag']?.toString());
   } catch (error) {
     what.push(`was not answered: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -149,12 +150,4 @@ async function ask(asking: Asking, number: number, request: FuzzedRequest): Prom
 
 function nameOf({ method, path }: { method: string; path: string }): string {
   return `${method} ${path}`;
-}
-
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { UserError } from '../user_error.ts';
+import { parseJson } from '../../platform/parse_json.ts';
 
 /** A line that the server refused; `index` counts the lines of the request from 0. */
 export type Refused = { index: number; detail: string };
@@ -126,12 +127,8 @@ async function ask(
 }
 
 function readAnswer(text: string): Answer {
-  try {
-    const answer: unknown = JSON.parse(text);
-    return typeof answer === 'object' && answer !== null ? answer : {};
-  } catch {
-    return {};
-  }
+  const answer = parseJson(text);
+  return typeof answer === 'object' && answer !== null ? answer : {};
 }
 
 const refusedOf = ({ rejected = 0, refused = 0 }: Answer) => rejected + refused;

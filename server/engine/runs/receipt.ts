@@ -5,6 +5,7 @@ import type { EventFilter } from '../models/event_filter.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import type { ReplacedReceipt } from '../run.ts';
 import type { StoredRectangle } from '../ledger/rectangles.ts';
+import { parseJson } from '../../platform/parse_json.ts';
 
 /** What was delivered, as it is signed and left at the destination. */
 export type Receipt = {
@@ -103,12 +104,8 @@ export function signReceipt(receipt: Receipt, secrets: Secrets): string {
  * the given public key, or was changed since.
  */
 export function readReceipt(text: string, publicKey: string): Receipt | undefined {
-  let parsed: Partial<SignedReceipt>;
-  try {
-    parsed = JSON.parse(text) as Partial<SignedReceipt>;
-  } catch {
-    return undefined;
-  }
+  const parsed = parseJson(text) as Partial<SignedReceipt> | undefined;
+  if (parsed === undefined) return undefined;
   const { signature, ...receipt } = parsed;
   if (signature === undefined || !isSigned(JSON.stringify(receipt), signature.value, publicKey))
     return undefined;

@@ -3,6 +3,7 @@ import type { Fault } from '../../destination/faults.ts';
 import { explainFault, throttled } from '../../object_store/faults.ts';
 import { secret_keys, stage_prefix } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
+import { parseJson } from '../../../platform/parse_json.ts';
 
 /** The end of a job that failed, with Google's reason and message. */
 export class JobError extends Error {
@@ -188,12 +189,8 @@ function readError(
   data: unknown,
 ): { message?: string; errors?: { reason?: string }[] } | undefined {
   if (typeof data === 'string') {
-    try {
-      const parsed: unknown = JSON.parse(data);
-      return typeof parsed === 'object' ? readError(parsed) : undefined;
-    } catch {
-      return undefined;
-    }
+    const parsed = parseJson(data);
+    return typeof parsed === 'object' ? readError(parsed) : undefined;
   }
   const { error } = (data ?? {}) as {
     error?: string | { message?: string; errors?: { reason?: string }[] };

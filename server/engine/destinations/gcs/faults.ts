@@ -2,6 +2,7 @@ import { causesOf, codeOf, lasting, passing } from '../../destination/faults.ts'
 import type { Fault } from '../../destination/faults.ts';
 import { explainFault, throttled } from '../../object_store/faults.ts';
 import type { StoreFaults } from '../../object_store/object_store.ts';
+import { parseJson } from '../../../platform/parse_json.ts';
 
 const credentials = lasting(
   'authentication_failed',
@@ -104,12 +105,8 @@ function saidBy(data: unknown): string[] {
 }
 
 function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return typeof value === 'object' ? value : undefined;
 }
 
 /** How errors of the library are read. */

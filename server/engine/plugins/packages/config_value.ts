@@ -1,5 +1,6 @@
 import type { ConfigField } from '../plugin.ts';
 import { isObject } from './faults.ts';
+import { parseJson } from '../../../platform/parse_json.ts';
 
 type ValueFault = { code: 'invalid_choice' | 'invalid_input'; detail: string };
 
@@ -32,18 +33,9 @@ export function valueFault(field: ConfigField, value: unknown): ValueFault | und
       code: 'invalid_choice',
       detail: `Must be one of ${(field.choices ?? []).map((choice) => `"${choice}"`).join(', ')}.`,
     };
-  if (field.type === 'json' && !isJson(value))
+  if (field.type === 'json' && parseJson(value) === undefined)
     return { code: 'invalid_input', detail: 'Must be text that is JSON.' };
   return undefined;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function isAttachment(value: unknown): boolean {

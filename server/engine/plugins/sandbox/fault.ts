@@ -3,6 +3,7 @@ import type { SourceMapPayload } from 'node:module';
 import { shapeOf } from '../../../platform/shape.ts';
 import { PluginError } from '../plugin.ts';
 import { ThrownError } from './protocol.ts';
+import { parseJson } from '../../../platform/parse_json.ts';
 
 /**
  * A fault of a call. `is_retry`: the same call can succeed later, because the plugin said so
@@ -89,7 +90,7 @@ function placeIn(sections: Section[], line: number, column: number): Place | und
 
 /** The error for what a plugin threw, as the sandbox reported it. */
 export function thrownError(text: string, code: MappedCode): PluginCallError {
-  const error: unknown = parse(text);
+  const error: unknown = parseJson(text);
   if (!thrown.is(error))
     return new PluginCallError('runtime', 'The plugin threw something that cannot be read.', false);
   const place = code.locate(error.stack);
@@ -105,13 +106,4 @@ export function thrownError(text: string, code: MappedCode): PluginCallError {
     error.is_retry,
     place,
   );
-}
-
-/** JSON from the sandbox; undefined for what is none. */
-export function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -5,8 +5,8 @@ import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { shapeOf } from '../../../platform/shape.ts';
 import type { Shape } from '../../../platform/shape.ts';
 import { PluginError } from '../plugin.ts';
-import { parse } from './fault.ts';
 import { HostNotAllowed, HostNotFound, PluginRequest, fetchForPlugin } from './plugin_fetch.ts';
+import { parseJson } from '../../../platform/parse_json.ts';
 
 /**
  * An event that a plugin adds to its project; without `distinct_id` and `timestamp` the platform's
@@ -157,7 +157,7 @@ export async function serveRequest(
   if (known === undefined) return refusal('Error', `The platform has no service ${name}.`);
   if (name !== 'fetch' && text.length > value_length_max)
     return refusal('RangeError', `${name} takes at most ${value_length_max} characters of JSON.`);
-  const parameters = parse(text);
+  const parameters = parseJson(text);
   if (!known.shape.is(parameters))
     return refusal(
       'TypeError',

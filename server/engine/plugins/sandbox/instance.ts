@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { shapeOf } from '../../../platform/shape.ts';
-import { PluginCallError, parse, readCode, thrownError } from './fault.ts';
+import { PluginCallError, readCode, thrownError } from './fault.ts';
 import type { MappedCode } from './fault.ts';
 import { serveRequest } from './host_services.ts';
 import type { HostApi } from './host_services.ts';
@@ -12,6 +12,7 @@ import type { InstanceReport, ProcessHolder, PluginSlot } from './process_holder
 import { CountedMetrics, Inspection } from './protocol.ts';
 import type { OrderMessage } from './protocol.ts';
 import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
+import { parseJson } from '../../../platform/parse_json.ts';
 
 /**
  * What an instance is made of. `setup` is the JSON text that the code is set up with; without a
@@ -125,7 +126,7 @@ function requireCallable(payload: string, isGone: boolean): void {
 }
 
 function readInspection(text: string): Static<typeof Inspection> {
-  const found = parse(text);
+  const found = parseJson(text);
   if (!inspection.is(found))
     throw new PluginCallError(
       'runtime',
@@ -229,7 +230,7 @@ function receiver({
     else reply(is_ok, result);
   };
   const count = (text: string): void => {
-    const values = parse(text);
+    const values = parseJson(text);
     if (counted.is(values)) host_api?.host.count(values);
     else
       host_api?.host.log(

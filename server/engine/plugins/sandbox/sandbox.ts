@@ -2,7 +2,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import type { Capabilities } from '../plugin.ts';
-import { PluginCallError, parse } from './fault.ts';
+import { PluginCallError } from './fault.ts';
 import type { HostServices } from './host_services.ts';
 import { openInstance } from './instance.ts';
 import type { Instance, InstanceOptions } from './instance.ts';
@@ -11,6 +11,7 @@ import type { SandboxLimits } from './limits.ts';
 import { openProcessHolder } from './process_holder.ts';
 import type { ProcessHolder } from './process_holder.ts';
 import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
+import { parseJson } from '../../../platform/parse_json.ts';
 
 // The four borders of decision 0019: the isolate (`child/isolate.ts`), its process
 // (`process_holder.ts`), the server, which believes nothing of it (`instance.ts`), and the network,
@@ -184,7 +185,7 @@ async function openLoaded(
     capabilities: { methods, jobs, scheduled_tasks },
     call: async (method, payload, signal) => {
       if (closing.signal.aborted) throw new Error('The plugin was closed.');
-      const result = parse(
+      const result = parseJson(
         await (await current()).call(method, JSON.stringify(payload ?? null), signal),
       );
       if (result === undefined)

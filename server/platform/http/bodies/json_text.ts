@@ -1,6 +1,7 @@
 import { unparsable } from '../errors.ts';
 import type { Violation } from '../errors.ts';
 import { attrOf } from './violations.ts';
+import { parseJson } from '../../parse_json.ts';
 
 const depth_max = 64;
 /**
@@ -31,12 +32,8 @@ export function readJson(bytes: Uint8Array, values_max = usual_values_max): Read
   } catch {
     throw unparsable('The body is not UTF-8 text.');
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw unparsable('The body is not valid JSON.');
-  }
+  const value = parseJson(text);
+  if (value === undefined) throw unparsable('The body is not valid JSON.');
   return { value, unstorable: suspicious.test(text) ? unstorableIn(value) : [] };
 }
 

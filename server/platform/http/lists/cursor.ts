@@ -9,6 +9,7 @@ import { nullable } from '../../nullable.ts';
 import { Limit, limitOf, linkTo } from './pagination.ts';
 import { query } from './query.ts';
 import { isInstant } from '../../instant.ts';
+import { parseJson } from '../../parse_json.ts';
 
 /** One page of a keyset: the order, where it begins and in which direction it is read. */
 export type Keyset = {
@@ -138,14 +139,9 @@ function readCursor(
     'invalid_input',
     'This cursor is broken or belongs to another order: start again without it.',
   );
-  let parts: unknown;
   // What decodes but was not written like this has been tampered with or cut.
   if (Buffer.from(text, 'base64url').toString('base64url') !== text) throw broken;
-  try {
-    parts = JSON.parse(Buffer.from(text, 'base64url').toString());
-  } catch {
-    throw broken;
-  }
+  const parts = parseJson(Buffer.from(text, 'base64url').toString());
   if (!Array.isArray(parts) || parts.length !== 4) throw broken;
   const [order, value, id, backwards] = parts as unknown[];
   if (
