@@ -6,7 +6,7 @@ import type { InviteRow, InviteWithLink } from '../../server/api/invites/schema.
 import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 import { Form } from '../form/form.tsx';
 import { levelWord } from '../members/level_names.ts';
-import { useHasLevel } from '../members/only_for.tsx';
+import { useIsAdministrator } from '../members/only_for.tsx';
 import { nameOf } from '../members/members.ts';
 import { CopyButton } from '../page/copy_button.tsx';
 import { Pages } from '../page/pages.tsx';
@@ -36,7 +36,7 @@ export function InviteSection({
 }) {
   const query = useQuery(invites(organization.id, page));
   const { data: own } = useQuery(account);
-  const is_administrator = useHasLevel(organization.id);
+  const is_administrator = useIsAdministrator(organization.id);
   const [created, setCreated] = useState<InviteWithLink[]>([]);
   return (
     <Section title="Invites" is_wide>

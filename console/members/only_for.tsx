@@ -12,10 +12,10 @@ function useLevel(organization_id: string): { is_pending: boolean; own: Level | 
   return { is_pending: isPending, own };
 }
 
-/** Whether who is signed in may do in the organization what needs the level. */
-export function useHasLevel(organization_id: string, level: Exclude<Level, 1> = 8): boolean {
-  const { own = level } = useLevel(organization_id);
-  return own >= level;
+/** Whether who is signed in may do in the organization what administrators may. */
+export function useIsAdministrator(organization_id: string): boolean {
+  const { own = 8 } = useLevel(organization_id);
+  return own >= 8;
 }
 
 /**

@@ -12,7 +12,7 @@ import { readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
-import { OnlyFor, useHasLevel } from '../members/only_for.tsx';
+import { OnlyFor, useIsAdministrator } from '../members/only_for.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { AttachmentInput } from './attachment_input.tsx';
@@ -40,7 +40,7 @@ export function ConfigSection({ config_id, ...given }: Given & { config_id: numb
 
 function Stored({ config_id, ...given }: Given & { config_id: number }) {
   const query = useQuery(pluginConfigOf(given.place.project_id, config_id));
-  const may_change = useHasLevel(given.place.organization_id);
+  const may_change = useIsAdministrator(given.place.organization_id);
   return (
     <Shown query={query}>
       {(config) => (

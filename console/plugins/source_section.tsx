@@ -5,7 +5,7 @@ import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { useFault } from '../form/context.ts';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
-import { OnlyFor, useHasLevel } from '../members/only_for.tsx';
+import { OnlyFor, useIsAdministrator } from '../members/only_for.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { pluginPath, readsOfPlugin, sourceOf } from './plugins.ts';
@@ -19,7 +19,7 @@ export function SourceSection({ plugin, place, config_id }: Given) {
   const id = String(plugin.id);
   const read = sourceOf(organization_id, collection, id);
   const query = useQuery(read);
-  const may_change = useHasLevel(organization_id);
+  const may_change = useIsAdministrator(organization_id);
   const isOwn = plugin.plugin_type === 'source' || plugin.plugin_type === 'inline';
   const given = {
     path: `${pluginPath(organization_id, collection, id)}update_source/`,

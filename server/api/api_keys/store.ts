@@ -7,7 +7,7 @@ import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
-import { userJson } from '../users/store.ts';
+import { user_json } from '../users/store.ts';
 import type { ApiKeyChanges, ApiKeyRow, CurrentApiKey } from './schema.ts';
 
 /** What is set when a key is created; limits that are left out or empty do not limit. */
@@ -53,7 +53,7 @@ export function findCurrentApiKey(
   id: string,
 ): Promise<Static<typeof CurrentApiKey> | undefined> {
   return db.row(
-    sql`SELECT ${columns}, ${userJson('u')} AS user FROM personal_api_keys k JOIN users u
+    sql`SELECT ${columns}, ${user_json} AS user FROM personal_api_keys k JOIN users u
       ON u.id = k.user_id WHERE k.id = ${id}::uuid`,
   );
 }

@@ -7,7 +7,7 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
 import { isBarred } from '../scim/store.ts';
-import { userJson } from '../users/store.ts';
+import { user_json } from '../users/store.ts';
 import { open_for_ms } from './schema.ts';
 import type { InviteRow } from './schema.ts';
 
@@ -32,7 +32,7 @@ export const isExpired = (
 const columns = (now_ms: number) => sql`
   i.id, i.target_email, i.first_name, i.emailing_attempt_made, i.level,
     ${isExpired(now_ms)} AS is_expired,
-  CASE WHEN u.id IS NULL THEN NULL ELSE ${userJson('u')} END AS created_by, i.created_at,
+  CASE WHEN u.id IS NULL THEN NULL ELSE ${user_json} END AS created_by, i.created_at,
     i.updated_at, i.message, ${managedBy('invite', sql`i.id`)} AS managed_by`;
 const inviter = sql`LEFT JOIN users u ON u.id = i.created_by`;
 const with_inviter = sql`invites i ${inviter}`;

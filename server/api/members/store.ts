@@ -8,12 +8,12 @@ import type { Outbox } from '../../platform/mail/outbox.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { managedBy } from '../configuration/store.ts';
 import { endSessions } from '../sessions/store.ts';
-import { userJson } from '../users/store.ts';
+import { user_json } from '../users/store.ts';
 import { joinedMail } from './joined_mail.ts';
 import type { Level, MemberRow } from './schema.ts';
 
 const columns = sql`
-  m.id, ${userJson('u')} AS user, m.level, m.joined_at, m.updated_at,
+  m.id, ${user_json} AS user, m.level, m.joined_at, m.updated_at,
     u.totp_confirmed_at IS NOT NULL AS is_2fa_enabled,
   EXISTS (SELECT 1 FROM social_identities s WHERE s.user_id = u.id) AS has_social_auth,
   m.last_seen_at, ${managedBy('member', sql`u.uuid`, sql`m.organization_id`)} AS managed_by`;

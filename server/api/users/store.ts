@@ -1,5 +1,4 @@
-import sql, { raw } from 'sql-template-tag';
-import type { Sql } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
@@ -39,22 +38,11 @@ const identity = sql`
     u.is_email_verified, comparable_address(u.email) AS address, u.totp_secret,
   u.totp_confirmed_at IS NOT NULL AS has_second_factor`;
 
-/** The user of alias `alias` as the JSON of the schema `User`, for nesting in other records. */
-export function userJson(alias: 'u'): Sql {
-  const fields = [
-    'id',
-    'uuid',
-    'distinct_id',
-    'first_name',
-    'last_name',
-    'email',
-    'is_email_verified',
-    'mascot_config',
-  ];
-  return raw(
-    `json_build_object(${fields.map((field) => `'${field}', ${alias}.${field}`).join(', ')})`,
-  );
-}
+/** The user `u` as the JSON of the schema `User`, for nesting in other records. */
+export const user_json = sql`
+  json_build_object('id', u.id, 'uuid', u.uuid, 'distinct_id', u.distinct_id, 'first_name',
+    u.first_name, 'last_name', u.last_name, 'email', u.email, 'is_email_verified',
+    u.is_email_verified, 'mascot_config', u.mascot_config)`;
 
 /**
  * Creates an active user. The address is kept as `withPlainDomain` gives it; another user with the
@@ -124,7 +112,7 @@ export function findIdentityById(
 /** The user as the schema `User` shows them. */
 export async function getUser(db: Queryable, id: number): Promise<Record<string, unknown>> {
   const row = await db.row<{ user: Record<string, unknown> }>(
-    sql`SELECT ${userJson('u')} AS user FROM users u WHERE u.id = ${id}`,
+    sql`SELECT ${user_json} AS user FROM users u WHERE u.id = ${id}`,
   );
   if (row === undefined) throw new Error('A user was gone in the transaction that signs them in.');
   return row.user;

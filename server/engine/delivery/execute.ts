@@ -205,7 +205,7 @@ async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
 }
 
 function sizeBoundOf({ definition, config, delivery }: Attempt): SizeBound | undefined {
-  const bytes_max = definition.sliceBytes(config);
+  const bytes_max = definition.sliceBytes?.(config);
   if (bytes_max === undefined) return undefined;
   return {
     bytes_max,

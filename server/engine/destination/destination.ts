@@ -269,10 +269,10 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    */
   showRequest?(config: Static<Schema>, encoded: Buffer): Promise<ShownRequest>;
   /**
-   * Most bytes of uncompressed data that one slice should hold, or undefined for the engine's own
-   * bound.
+   * Most bytes of uncompressed data that one slice should hold. Undefined, or left out: the
+   * engine's own bound.
    */
-  sliceBytes(config: Static<Schema>): number | undefined;
+  sliceBytes?(config: Static<Schema>): number | undefined;
   /** True where that bounds a repeat and no file: the lengths of the values are enough. */
   slices_are_rough?: true;
   open(config: Static<Schema>, delivery: Delivery, deps: DestinationDeps): Promise<Sink>;

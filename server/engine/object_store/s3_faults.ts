@@ -23,6 +23,10 @@ const key = lasting(
   'kms_key_unusable',
   'The key of the encryption cannot be used; check kms_key_id, its region and its policy.',
 );
+const wrong_request = lasting(
+  'request_refused',
+  'The store refused the request; check encryption, kms_key_id and prefix.',
+);
 const slow = passing('connection_lost', 'The store waited too long for the rest of a request.');
 
 /** By the name or code of the error, as the store gives it. */
@@ -55,14 +59,8 @@ const faults: Record<string, Fault> = {
   KMSNotFoundException: key,
   'KMS.NotFoundException': key,
   'KMS.DisabledException': key,
-  InvalidArgument: lasting(
-    'request_refused',
-    'The store refused the request; check encryption, kms_key_id and prefix.',
-  ),
-  InvalidRequest: lasting(
-    'request_refused',
-    'The store refused the request; check encryption, kms_key_id and prefix.',
-  ),
+  InvalidArgument: wrong_request,
+  InvalidRequest: wrong_request,
   KeyTooLongError: lasting(
     'request_refused',
     'The keys are too long for the store; choose a shorter prefix.',

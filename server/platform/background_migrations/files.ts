@@ -47,15 +47,11 @@ function readOne(name: string, text: string): BackgroundMigration {
  * Notes the files that the database does not know yet: from then on processes carry them out. A
  * file that was changed since it was noted is refused, as with every migration.
  */
-export async function noteBackgroundMigrations(
-  db: Database,
-  folder: string,
-  release = version,
-): Promise<void> {
+export async function noteBackgroundMigrations(db: Database, folder: string): Promise<void> {
   for (const { name, sha256, purpose, table_name, statement } of readBackgroundMigrations(folder)) {
     await db.run(sql`
       INSERT INTO background_migrations (name, sha256, release, purpose, table_name, statement)
-      VALUES (${name}, ${sha256}, ${release}, ${purpose}, ${table_name}, ${statement})
+      VALUES (${name}, ${sha256}, ${version}, ${purpose}, ${table_name}, ${statement})
       ON CONFLICT DO NOTHING`);
     const known = await db.row<{ sha256: string }>(
       sql`SELECT sha256 FROM background_migrations WHERE name = ${name}`,

@@ -18,7 +18,7 @@ export function nodeSaml(): typeof NodeSaml {
 export function openLibrary(
   provider: Pick<Provider, 'certificates' | 'sso_url'>,
   service: Service,
-  options: Partial<NodeSaml.SamlConfig> = {},
+  options: Partial<NodeSaml.SamlConfig>,
 ): NodeSaml.SAML {
   return new (nodeSaml().SAML)({
     entryPoint: provider.sso_url,

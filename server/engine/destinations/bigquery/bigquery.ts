@@ -24,8 +24,7 @@ export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   validate: bigQueryViolations,
   columnFaults: bigQueryColumnFaults,
   encoding: () => slice_encoding,
-  sliceBytes: () => undefined,
-  open: (config, delivery, deps) => openBigQuerySink(config, delivery, deps),
+  open: openBigQuerySink,
   check: checkBigQuery,
   ...tableReaders(openBigQueryTable, (config, { signal }) => bigQueryErrors(config, signal)),
 };

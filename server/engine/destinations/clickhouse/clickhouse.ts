@@ -33,8 +33,7 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
     has_names: true,
     is_unpacked: true,
   }),
-  sliceBytes: () => undefined,
-  open: (config, delivery, deps) => openClickHouseSink(config, delivery, deps),
+  open: openClickHouseSink,
   check: checkClickHouse,
   ...tableReaders(openClickHouseTable, () => clickHouseError),
 };

@@ -21,8 +21,7 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   validate: mySqlViolations,
   columnFaults: mySqlColumnFaults,
   encoding: () => ({ format: 'TabSeparated', compression: null, is_exact: true }),
-  sliceBytes: () => undefined,
-  open: (config, delivery, deps) => openMySqlSink(config, delivery, deps),
+  open: openMySqlSink,
   check: checkMySql,
   ...tableReaders(openMySqlTable, () => mySqlError),
 };

@@ -18,7 +18,6 @@ export const noop: DestinationDefinition<typeof config> = {
   column_set: 'files',
   validate: () => [],
   encoding: () => ({ format: 'JSONLines', compression: null }),
-  sliceBytes: () => undefined,
   open: async () => sink,
   check: async () => [
     {

@@ -24,8 +24,7 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   validate: violations,
   columnFaults,
   encoding: () => ({ format: 'TabSeparated', compression: null }),
-  sliceBytes: () => undefined,
-  open: (config, delivery, deps) => openPostgresSink(config, delivery, deps),
+  open: openPostgresSink,
   check: checkPostgres,
   ...tableReaders(openPostgresTable, () => postgresError),
 };

@@ -47,8 +47,7 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
   validate: redshiftViolations,
   columnFaults: redshiftColumnFaults,
   encoding: () => ({ format: 'TabSeparated', compression: null }),
-  sliceBytes: () => undefined,
-  open: (config, delivery, deps) => openRedshiftSink(config, delivery, deps),
+  open: openRedshiftSink,
   check: checkRedshift,
   ...tableReaders(openRedshiftTable, () => redshiftError),
 };

@@ -44,8 +44,7 @@ const two = [column('uuid', 'uuid'), column('say "x"', 'json')];
 const none: ReadonlySet<string> = new Set();
 
 test('the statements are those of the manual', () => {
-  const create = (given: RedshiftConfig) =>
-    tableStatement('CREATE TABLE IF NOT EXISTS', '"s"."t"', given, contractColumns);
+  const create = (given: RedshiftConfig) => tableStatement('"s"."t"', given, contractColumns);
   const cases: [string, string][] = [
     [
       create(config),

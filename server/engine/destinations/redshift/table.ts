@@ -58,17 +58,12 @@ export function redshiftColumnFaults(columns: Column[]): string[] {
 }
 
 /**
- * The statement that creates the table of an export, or a temporary one like it. Redshift does not
- * enforce keys, so it gets none.
+ * The statement that creates the table of an export where it is missing. Redshift does not enforce
+ * keys, so it gets none.
  */
-export function tableStatement(
-  create: 'CREATE TABLE IF NOT EXISTS' | 'CREATE TEMPORARY TABLE',
-  name: string,
-  config: RedshiftConfig,
-  columns: Column[],
-): string {
+export function tableStatement(name: string, config: RedshiftConfig, columns: Column[]): string {
   return (
-    `${create} ${name} ` +
+    `CREATE TABLE IF NOT EXISTS ${name} ` +
     `(${columns.map((column) => `${quoted(column.name)} ${typeOf(config, column)}`).join(', ')})`
   );
 }
@@ -138,7 +133,7 @@ export async function prepareTables(
     await createTable(connection, receiptsStatement(target.receipts));
   let found = await find(target.table);
   if (found === undefined) {
-    const statement = tableStatement('CREATE TABLE IF NOT EXISTS', target.quoted, config, columns);
+    const statement = tableStatement(target.quoted, config, columns);
     if (!(await createTable(connection, statement))) found = await find(target.table);
   }
   const there =

@@ -30,8 +30,7 @@ export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   validate: snowflakeViolations,
   columnFaults: snowflakeColumnFaults,
   encoding: () => ({ format: 'TabSeparated', compression: null }),
-  sliceBytes: () => undefined,
-  open: (config, delivery, deps) => openSnowflakeSink(config, delivery, deps),
+  open: openSnowflakeSink,
   check: checkSnowflake,
   ...tableReaders(openSnowflakeTable, () => snowflakeError),
 };

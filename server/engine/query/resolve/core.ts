@@ -10,14 +10,7 @@ import { nullValue } from '../values/value.ts';
 import type { Item, Order, Clauses } from './clauses.ts';
 import { print } from './print_core.ts';
 import { findSource, openScope, valueOf } from './scope.ts';
-import type {
-  Context,
-  Preference,
-  ResolvedSelect,
-  Scope,
-  SelectUse,
-  WithEntries,
-} from './scope.ts';
+import type { Context, ResolvedSelect, Scope, SelectUse, WithEntries } from './scope.ts';
 
 /** Most faults that one answer names. */
 const faults_max = 20;
@@ -83,7 +76,7 @@ const before = (scope: Scope, where: string): Scope => ({
   aggregates_refused: where,
   windows_refused: where,
 });
-const behind = (scope: Scope, prefers: Preference): Scope => ({ ...scope, prefers });
+const behind = (scope: Scope): Scope => ({ ...scope, prefers: 'alias' });
 
 /** Notes a fault and goes on with NULL, so that one answer names the faults of every clause. */
 function attempt(context: Context, span: Span, read: () => Value): Value {
@@ -149,7 +142,7 @@ function resolveKeys(scope: Scope, core: SelectCore, items: Item[]): Value[] {
       const position = positionOf(node, items);
       const value =
         position === undefined
-          ? valueOf(before(behind(scope, 'alias'), 'in GROUP BY'), node)
+          ? valueOf(before(behind(scope), 'in GROUP BY'), node)
           : items[position]!.value;
       if (value.traits.aggregates || value.traits.windows)
         throw new Fault(
@@ -168,7 +161,7 @@ function resolveRest(
   core: SelectCore,
   items: Item[],
 ): Omit<Clauses, 'where' | 'keys'> {
-  const last = behind(scope, 'alias');
+  const last = behind(scope);
   const order = core.order_by.map((item): Order => {
     let output = -1;
     const value = attempt(scope.context, item.expression, () => {
