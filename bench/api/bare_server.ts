@@ -11,17 +11,12 @@ import { listBatchExports } from '../../server/api/batch_exports/store.ts';
 import type { ListedExport } from '../../server/api/batch_exports/store.ts';
 import { findOrganization } from '../../server/api/organizations/store.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
+import { json } from 'node:stream/consumers';
 
 const [url = '', team_id = '', organization_id = '', export_id = ''] = process.argv.slice(2);
 const db = openDatabase(url, { connections_max: 16, application_name: 'bench' });
 const page = { limit: 100, offset: 0 };
 const place = { organization_id, team_id: Number(team_id) };
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
-}
 
 /** A copy of the export under another name, and the row as it is. */
 function insert(name: string): Promise<unknown> {
@@ -49,7 +44,7 @@ async function answerTo(request: IncomingMessage): Promise<unknown> {
     return request.url!.includes('/batch_exports/')
       ? { results: (await db.rows<ListedExport>(listBatchExports(place, page))).map(withRuns) }
       : findOrganization(db, organization_id, 15);
-  const { name } = JSON.parse(await textOf(request)) as { name: string };
+  const { name } = (await json(request)) as { name: string };
   return request.method === 'POST' ? insert(name) : rename(name);
 }
 

@@ -9,6 +9,7 @@ import { openTestStores } from '../../test/harness_stores.ts';
 import { Readable } from 'node:stream';
 import { eventOf, stream_events } from './events.ts';
 import type { Used } from '../ingestion/server.ts';
+import { json } from 'node:stream/consumers';
 
 const stores = await openTestStores({ clickhouse: true });
 const clickhouse = openClickHouse(stores.clickhouse_url, { application: 'bench' });
@@ -46,9 +47,7 @@ const server = http.createServer(async (request, response) => {
   if (request.headers['content-type'] === 'application/x-ndjson')
     for await (const line of createInterface({ input: request })) await add(JSON.parse(line));
   else {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { batch } = JSON.parse(Buffer.concat(chunks).toString()) as { batch: Sent[] };
+    const { batch } = (await json(request)) as { batch: Sent[] };
     for (const one of batch) void add(one);
   }
   waiting.push(() => response.end('{"status":1}'));

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { openHarness } from '../../test/harness.ts';
@@ -12,6 +11,7 @@ import { firstStart } from './first_start.ts';
 import { UserError } from './user_error.ts';
 import { waitForStores } from './stores/wait_for_stores.ts';
 import { aroundTests } from '../../test/around_tests.ts';
+import { listen, urlOf } from '../../test/servers/loopback.ts';
 
 const harness = aroundTests(() => openHarness({ clickhouse: false }));
 
@@ -48,9 +48,8 @@ test('of three processes that start at once one creates the owner, who gets in',
 test('a store that falls silent does not keep a process starting for ever', async () => {
   const sockets: Socket[] = [];
   const silent = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
-  silent.listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  const clickhouse = openClickHouse(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`, {
+  await listen(silent);
+  const clickhouse = openClickHouse(urlOf(silent), {
     application: 'test',
   });
   try {

@@ -8,6 +8,7 @@ import {
   signedIn,
   trySignIn,
   userNow,
+  newSignedIn,
 } from '../../test/factories/people/people.ts';
 import { UserError } from './user_error.ts';
 import { createUser, resetUser, setUserActive } from './user.ts';
@@ -89,8 +90,7 @@ test('what cannot be is told in a sentence and leaves nothing', async () => {
 });
 
 test('a reset gives a link; only when it is asked for, the second factor goes', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   await setUpSecondFactor(harness, browser);
   await choose(await resetUser(harness.deps, { email: user.email, secondFactor: false }));
   assert.equal(
@@ -108,8 +108,7 @@ test('a reset gives a link; only when it is asked for, the second factor goes', 
 });
 
 test('who is deactivated is out at once, with keys, sessions and links, until undone', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   const key = await harness.newKey(user);
   const link = await resetUser(harness.deps, { email: user.email, secondFactor: false });
   assert.match(await setUserActive(harness.deps, user.email, false), /no longer active/);

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,6 +11,7 @@ import { joinCluster, replicate } from './replication.ts';
 import type { Cluster } from './replication.ts';
 import { no_trouble } from './settings.ts';
 import type { ClusterSettings } from './settings.ts';
+import { listen } from '../servers/loopback.ts';
 
 /** A cluster of embedded engines, which behaves as told and worse. */
 export type StandIn = {
@@ -98,8 +98,7 @@ async function openFronts(cluster: Cluster): Promise<{ own: Server[]; balancer: 
   );
   const balancer = openFront(cluster, any, ({ name }) => name);
   for (const server of [...own, balancer]) {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    await listen(server);
   }
   return { own, balancer };
 }

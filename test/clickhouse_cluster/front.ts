@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readRequest } from '../../server/platform/embedded/clickhouse/request.ts';
 import type { ClickHouseRequest } from '../../server/platform/embedded/clickhouse/request.ts';
@@ -58,7 +59,7 @@ async function serve(
   const [late_ms, cut_at] = [random.between(1, Math.max(1, trouble.late_ms_max)), random.next()];
   const read = await readRequest(request);
   if ('fault' in read) throw new Failure(read.fault.code, 'BAD_ARGUMENTS', read.fault.text, 400);
-  const body = read.data === undefined ? undefined : await readAll(read.data);
+  const body = read.data === undefined ? undefined : await buffer(read.data);
   const replica = choose(read.text) ?? first;
   const is_cut = cut < trouble.cut;
   // A third of those that are cut off never arrive.
@@ -158,10 +159,4 @@ async function send(
 
 function drained(response: ServerResponse): Promise<unknown> {
   return new Promise((resolve) => response.once('drain', resolve));
-}
-
-async function readAll(data: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of data) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }

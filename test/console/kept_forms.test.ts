@@ -9,6 +9,7 @@ import type { TestOrganization } from '../harness.ts';
 import { goTo } from './go_to.ts';
 import { openConsole } from './open_console.ts';
 import { checkEverywhere, untilInPage } from './visitor.ts';
+import { addMember } from '../factories/people/members.ts';
 
 const world = openConsole();
 const { skip } = world;
@@ -20,8 +21,7 @@ async function openHome(): Promise<{
 }> {
   const home = await world.harness.newOrganization({ name: 'Home' });
   const person = await newPerson(world.harness);
-  await world.harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level)
-    VALUES (gen_random_uuid(), ${home.organization.id}::uuid, ${person.id}, 15)`);
+  await addMember(world.harness.deps, home.organization.id, person, 15);
   return { home, person };
 }
 

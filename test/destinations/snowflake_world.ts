@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import http from 'node:http';
 import tls from 'node:tls';
 import pg from 'pg';
@@ -15,6 +14,7 @@ import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { DestinationDeps } from '../../server/engine/destination/destination.ts';
 import { quoted } from '../../server/engine/sql_tables/layout.ts';
 import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake/config.ts';
+import { listen } from '../servers/loopback.ts';
 
 let stores: TestStores;
 
@@ -84,8 +84,7 @@ export const openAroundTests = betweenFiles(
     pool.on('error', () => undefined);
     server = await openSnowflakeServer(stores.database_url);
     plain = http.createServer((_request, response) => void response.end());
-    plain.listen(0, '127.0.0.1');
-    await once(plain, 'listening');
+    await listen(plain);
   },
   async () => {
     await server.close();

@@ -116,6 +116,17 @@ async function everyCall(call: (done: () => () => void) => unknown): Promise<voi
   await Promise.all(calls);
 }
 
+function useOneByOne(client: RudderAnalytics): Promise<void> {
+  return everyCall((done) => {
+    client.track({ userId: 'ada', event: 'bought', properties: text }, done());
+    client.identify({ userId: 'ada', anonymousId: 'visitor', traits: { name: 'Ada' } }, done());
+    client.page({ userId: 'ada', name: 'Home', properties: { sent: 3 } }, done());
+    client.group({ userId: 'ada', groupId: 'acme', traits: { size: 3 } }, done());
+    client.alias({ userId: 'ada', previousId: 'visitor' }, done());
+    return client.flush();
+  });
+}
+
 const segment: NodeClient[] = [
   {
     name: '@segment/analytics-node',
@@ -136,14 +147,7 @@ const segment: NodeClient[] = [
     path: '/v1/batch',
     send: async (host, writeKey) => {
       const client = new OldSegmentAnalytics(writeKey, { host, errorHandler: ignored });
-      await everyCall((done) => {
-        client.track({ userId: 'ada', event: 'bought', properties: text }, done());
-        client.identify({ userId: 'ada', anonymousId: 'visitor', traits: { name: 'Ada' } }, done());
-        client.page({ userId: 'ada', name: 'Home', properties: { sent: 3 } }, done());
-        client.group({ userId: 'ada', groupId: 'acme', traits: { size: 3 } }, done());
-        client.alias({ userId: 'ada', previousId: 'visitor' }, done());
-        return client.flush();
-      });
+      await useOneByOne(client);
     },
     wanted: segment_events,
   },
@@ -153,14 +157,7 @@ const segment: NodeClient[] = [
     send: async (dataPlaneUrl, writeKey) => {
       const options = { dataPlaneUrl, errorHandler: ignored };
       const client = new RudderAnalytics(writeKey, options);
-      await everyCall((done) => {
-        client.track({ userId: 'ada', event: 'bought', properties: text }, done());
-        client.identify({ userId: 'ada', anonymousId: 'visitor', traits: { name: 'Ada' } }, done());
-        client.page({ userId: 'ada', name: 'Home', properties: { sent: 3 } }, done());
-        client.group({ userId: 'ada', groupId: 'acme', traits: { size: 3 } }, done());
-        client.alias({ userId: 'ada', previousId: 'visitor' }, done());
-        return client.flush();
-      });
+      await useOneByOne(client);
     },
     wanted: segment_events,
   },

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { clearBrowser } from '../console/visitor.ts';
 import { browser_clients, bundled } from './browser_clients.ts';
 import type { BrowserClient } from './browser_clients.ts';
+import { listen, urlOf } from '../servers/loopback.ts';
 
 /** A visit of a page whose program sends events. */
 export type Visit = {
@@ -33,8 +33,8 @@ export async function openShop(browser: Browser): Promise<Shop> {
           `<script src="/${encodeURIComponent(name ?? '')}"></script>`,
     );
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await listen(server);
+  const site = urlOf(server);
   const left: BrowserContext[] = [];
   const enter = async (context: BrowserContext, name: string, address: string) => {
     const page = await context.newPage();

@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
 import http from 'node:http';
 import { listenLocally } from './loopback.ts';
+import { eventually } from '../eventually.ts';
 
 /** A server on 127.0.0.1 whose answers can be taken over, one request at a time. */
 export type FaultyServer = {
@@ -57,4 +59,21 @@ export async function openFaultyServer(handle: Handler, refuse: Refusal): Promis
       next(pattern, (request) => void request.once('readable', () => request.destroy())),
     close,
   };
+}
+
+/** Has `wait` begin, and stops it once its request has come and is held; it must reject. */
+export async function stopWhileHeld(
+  server: Pick<FaultyServer, 'holdNext' | 'requests'>,
+  pattern: RegExp,
+  stop: AbortController,
+  wait: () => Promise<unknown>,
+): Promise<void> {
+  server.holdNext(pattern);
+  const seen = server.requests.length;
+  const waiting = assert.rejects(wait());
+  await eventually('the request has not come', () =>
+    server.requests.slice(seen).some((request) => pattern.test(request)),
+  );
+  stop.abort('cancelled');
+  await waiting;
 }

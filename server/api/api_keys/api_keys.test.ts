@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { aroundTests } from '../../../test/around_tests.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Answer } from '../../../test/harness.ts';
 import {
   createKey,
   newPerson,
   list_of_keys as list,
 } from '../../../test/factories/people/signed_in.ts';
 import { isWellFormedApiKey } from '../../platform/http/caller/api_key.ts';
+import { faultsOf } from '../../../test/watchers/faults_of.ts';
 
 const day_ms = 86_400_000;
 
@@ -21,8 +21,6 @@ const harness = aroundTests(() =>
 const at = (ms: number) => new Date(ms).toISOString();
 const statusOf = async (key: string, path = '/api/projects/') =>
   (await harness.request('GET', path, { key })).status;
-const faultsOf = ({ body }: Answer) =>
-  body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
 
 test('a key is created, shown once, and works with its scopes', async () => {
   const person = await newPerson(harness);

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import sql from 'sql-template-tag';
-import { v7 as uuidv7 } from 'uuid';
 import { shareHarness } from '../../../test/harness.ts';
 import {
   list_of_keys as list,
   createKey,
   newPerson,
 } from '../../../test/factories/people/signed_in.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
 
 const rounds = 12;
 
@@ -16,10 +15,7 @@ const harness = shareHarness({ clickhouse: false });
 /** A person who is also a member of another organization, whose owner removes them. */
 async function newGuest() {
   const [person, host] = [await newPerson(harness), await harness.newOrganization()];
-  await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (${uuidv7()}, ${host.organization.id}, ${person.user.id}, 1)`,
-  );
+  await addMember(harness.deps, host.organization.id, person.user, 1);
   const remove = () =>
     host.ask('DELETE', `/api/organizations/${host.organization.id}/members/${person.user.uuid}/`);
   return { person, host, remove };

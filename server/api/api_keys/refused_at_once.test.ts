@@ -7,6 +7,7 @@ import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
 
 const list = '/api/personal_api_keys/';
 
@@ -31,10 +32,7 @@ async function newSetting(
   fields: (home: TestOrganization) => Record<string, unknown> = () => ({}),
 ): Promise<Setting> {
   const [home, second] = [await harness.newOrganization(), await harness.newOrganization()];
-  await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (gen_random_uuid(), ${second.organization.id}, ${home.user.id}, 15)`,
-  );
+  await addMember(harness.deps, second.organization.id, home.user, 15);
   const cookie = await harness.newSession(home.user);
   const body = {
     label: 'CI',

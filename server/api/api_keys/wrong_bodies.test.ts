@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aroundTests } from '../../../test/around_tests.ts';
 import { openHarness } from '../../../test/harness.ts';
-import type { Answer } from '../../../test/harness.ts';
 import {
   createKey,
   newPerson,
   list_of_keys as list,
 } from '../../../test/factories/people/signed_in.ts';
+import { faultsOf } from '../../../test/watchers/faults_of.ts';
 
 const now = Date.parse('2030-01-01T00:00:00Z');
 const harness = aroundTests(() =>
@@ -15,8 +15,6 @@ const harness = aroundTests(() =>
 );
 
 const at = (ms: number) => new Date(ms).toISOString();
-const faultsOf = ({ body }: Answer) =>
-  body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
 
 test('wrong bodies: every violation is named', async () => {
   // The first project of the server, which cases name, is the stranger's.

@@ -7,17 +7,10 @@ import {
   projectBase,
 } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { places_cases } from '../../../test/factories/batch_exports/destination_places.ts';
-import { shareHarness } from '../../../test/harness.ts';
-import type { TestOrganization } from '../../../test/harness.ts';
 import { destinations } from '../../engine/destinations/index.ts';
+import { shareHome } from '../../../test/shared_home.ts';
 
-const harness = shareHarness({
-  clickhouse: false,
-  opened: async () => {
-    home = await harness.newOrganization();
-  },
-});
-let home: TestOrganization;
+const { home } = shareHome();
 
 const attempt = (type: string, config: object) =>
   home.ask('POST', `${projectBase(home)}?validate_only=true`, {

@@ -11,17 +11,11 @@ import {
 } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { places_cases } from '../../../test/factories/batch_exports/destination_places.ts';
 import { is_deep } from '../../../test/depth.ts';
-import { shareHarness } from '../../../test/harness.ts';
-import type { TestOrganization } from '../../../test/harness.ts';
 import { destinations, findDestination } from '../../engine/destinations/index.ts';
+import { shareHome } from '../../../test/shared_home.ts';
+import { listen } from '../../../test/servers/loopback.ts';
 
-const harness = shareHarness({
-  clickhouse: false,
-  opened: async () => {
-    home = await harness.newOrganization();
-  },
-});
-let home: TestOrganization;
+const { home } = shareHome();
 
 const ask = (method: string, path: string, body: unknown) => home.ask(method, path, body);
 const required = (keys: readonly string[]) =>
@@ -126,8 +120,7 @@ async function openListener() {
     // A server of MySQL speaks first; its client would wait half a minute for a whole greeting.
     setImmediate(() => socket.end('hello'));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await listen(server);
   const { port } = server.address() as AddressInfo;
   return {
     port,

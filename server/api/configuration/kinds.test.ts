@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import sql from 'sql-template-tag';
 import { packageFiles, setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';
 import { openConfigurations } from '../../../test/factories/configurations.ts';
 import { webhook_secret } from '../../../test/factories/notices.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import { kinds } from './kinds/index.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
@@ -160,8 +159,7 @@ test('people are left alone unless asked for; an invite of a member is done', as
   await config.put({ members }, { people: true });
   // A person may be a member of several organizations, each of which manages that or does not.
   const other = await openConfigurations(harness);
-  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level)
-    VALUES (${randomUUID()}::uuid, ${other.home.organization.id}::uuid, ${user.id}, 1)`);
+  await addMember(harness.deps, other.home.organization.id, user, 1);
   const managedIn = async ({ home }: typeof config) => {
     const { body } = await home.ask('GET', `/api/organizations/${home.organization.id}/members/`);
     return body.results.find((one: any) => one.user.uuid === user.uuid).managed_by?.key;

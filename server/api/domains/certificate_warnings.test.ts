@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { aroundTests } from '../../../test/around_tests.ts';
-import { openDomainWorld, proofNameOf, proofOf } from '../../../test/factories/people/domains.ts';
+import { openDomainWorld } from '../../../test/factories/people/domains.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { warnOfCertificates } from './certificate_warnings.ts';
 import type { DomainRow } from './schema.ts';
@@ -23,8 +23,7 @@ async function verifiedWith(
   fields: Record<string, unknown>,
 ): Promise<DomainRow> {
   const domain = await world.claim(home);
-  world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
-  await world.verify(home, domain);
+  await world.prove(home, domain);
   assert.equal((await world.change(home, domain, fields)).status, 200);
   return domain;
 }
@@ -96,7 +95,6 @@ test('nobody is warned of what is not in force', async () => {
     200,
   );
   assert.equal(await warn(), 0);
-  world.resolvers[0]!.set(proofNameOf(pending), { records: [proofOf(pending)] });
-  await world.verify(home, pending);
+  await world.prove(home, pending);
   assert.equal(await warn(), 1);
 });

@@ -5,14 +5,13 @@ import { eventually } from '../../../test/eventually.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
 import { insertDomain } from './store.ts';
+import { faultsOf } from '../../../test/watchers/faults_of.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
 const base = (home: TestOrganization) => `/api/organizations/${home.organization.id}/domains/`;
 const claim = (home: TestOrganization, body: unknown, path = base(home)): Promise<Answer> =>
   home.ask('POST', path, body);
-const violations = ({ body }: Answer) =>
-  body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`);
 let counter = 0;
 const freshName = () => `company-${(counter += 1)}.test`;
 
@@ -123,7 +122,7 @@ test('a name is claimed once over the server, however it is written', async () =
       [other, /Another organization/],
     ] as const) {
       const answer = await claim(who, { domain });
-      assert.deepEqual([answer.status, violations(answer)], [400, ['domain unique']], domain);
+      assert.deepEqual([answer.status, faultsOf(answer)], [400, ['domain unique']], domain);
       assert.match(answer.body.detail, words);
     }
   }

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { aroundTests } from '../../../test/around_tests.ts';
-import { openDomainWorld, proofNameOf, proofOf } from '../../../test/factories/people/domains.ts';
+import { openDomainWorld } from '../../../test/factories/people/domains.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { readConfig } from '../../config/config.ts';
-import type { DomainRow } from './schema.ts';
 import { findVerifiedDomain } from './store.ts';
 
 const world = aroundTests(openDomainWorld);
@@ -20,19 +19,14 @@ const saml = {
   saml_x509_cert: acme.trim(),
 };
 
-async function verified(home: TestOrganization): Promise<DomainRow> {
-  const domain = await world.claim(home);
-  world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
-  return world.verify(home, domain);
-}
+const verified = async (home: TestOrganization) => world.prove(home, await world.claim(home));
 
 test('sign-in finds the domain of an address, and no enforcement that cannot work', async () => {
   const { db, config } = world.harness.deps;
   const home = await world.harness.newOrganization();
   const pending = await world.claim(home, 'pending.test');
   const domain = await world.claim(home, 'größe.test');
-  world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
-  await world.verify(home, domain);
+  await world.prove(home, domain);
   await world.change(home, domain, {
     jit_provisioning_enabled: true,
     sso_enforcement: 'saml',

@@ -2,16 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { aroundTests } from '../../../test/around_tests.ts';
-import {
-  domainsPath,
-  openDomainWorld,
-  proofNameOf,
-  proofOf,
-} from '../../../test/factories/people/domains.ts';
+import { domainsPath, openDomainWorld } from '../../../test/factories/people/domains.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
 import { readConfig } from '../../config/config.ts';
-import type { DomainRow } from './schema.ts';
 
 const world = aroundTests(openDomainWorld);
 
@@ -31,11 +25,7 @@ const violations = ({ status, body }: Answer) => [
   ...(body.errors ?? []).map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`),
 ];
 
-async function verified(home: TestOrganization): Promise<DomainRow> {
-  const domain = await world.claim(home);
-  world.resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
-  return world.verify(home, domain);
-}
+const verified = async (home: TestOrganization) => world.prove(home, await world.claim(home));
 
 test('what a domain without proof cannot have switched on, it can have switched off', async () => {
   const home = await world.harness.newOrganization();

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import sql from 'sql-template-tag';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
 import {
@@ -11,6 +9,7 @@ import {
   membersOf,
   newInvite,
 } from '../../../test/factories/people/invites.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
 
 const password = 'violet kettle harbour 92';
 const harness = shareHarness({ clickhouse: false });
@@ -93,10 +92,7 @@ test('a key needs the scope and no limits', async () => {
 
 test('who is already a member is told so, and the invite stays', async () => {
   const { home, own, link } = await invitedAccount(harness);
-  await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (${randomUUID()}, ${home.organization.id}, ${own.user.id}, 1)`,
-  );
+  await addMember(harness.deps, home.organization.id, own.user, 1);
   const answer = await acceptInvite(harness, link, {}, { key: own.key });
   assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_input']);
   assert.match(answer.body.detail, /already a member/);

@@ -2,20 +2,22 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { shareHarness } from '../../../test/harness.ts';
 import { writeInviteMails } from './mailing.ts';
 import { getSender, insertInvites } from './store.ts';
+import {
+  address,
+  base,
+  harness,
+  openAroundTests,
+} from '../../../test/factories/people/invites_around_tests.ts';
+import { faultsOf } from '../../../test/watchers/faults_of.ts';
 
-const harness = shareHarness({ clickhouse: false });
+openAroundTests();
 
-const base = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
 const bulk = (organization_id: string, key: string, body: unknown, headers = {}) =>
   harness.request('POST', `${base(organization_id)}bulk/`, { key, body, headers });
-const address = () => `${randomUUID()}@example.com`;
 const list = async (organization_id: string, key: string) =>
   (await harness.request('GET', `${base(organization_id)}?limit=1000`, { key })).body;
-const errorsOf = (answer: { body: any }) =>
-  answer.body.errors.map((error: any) => `${error.attr ?? ''} ${error.code}`);
 
 test(
   'a list, a wrapped list and one object are taken alike; the answer is the first invite with ' +
@@ -103,7 +105,7 @@ test('one bad item leaves everything as it was, and each is named with its place
   for (const [body, wanted] of cases) {
     const answer = await bulk(organization.id, key, body);
     assert.equal(answer.status, 400, JSON.stringify(body).slice(0, 200));
-    assert.deepEqual(errorsOf(answer), wanted);
+    assert.deepEqual(faultsOf(answer), wanted);
   }
   assert.equal((await list(organization.id, key)).count, 0);
   const sent = await harness.deps.db.row<{ count: number }>(
@@ -123,7 +125,7 @@ test('levels above the own are refused together, once the rest is right', async 
     { target_email: high.target_email },
   ]);
   assert.equal(answer.status, 403);
-  assert.deepEqual(errorsOf(answer), [
+  assert.deepEqual(faultsOf(answer), [
     '1__level permission_denied',
     '2__target_email permission_denied',
   ]);

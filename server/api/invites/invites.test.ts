@@ -15,6 +15,7 @@ import {
 } from '../../../test/factories/people/invites_around_tests.ts';
 import type { Level } from '../../../test/factories/people/invites_around_tests.ts';
 import { listInvites } from './store.ts';
+import { faultsOf } from '../../../test/watchers/faults_of.ts';
 
 const hour_ms = 3_600_000;
 let passed_ms = 0;
@@ -99,10 +100,7 @@ test('who is a member is not invited, however the address is written', async () 
   for (const target_email of [user.email, user.email.toUpperCase(), ` ${inactive.user.email} `]) {
     const answer = await invite(organization.id, key, { target_email, level: 3 });
     assert.equal(answer.status, 400);
-    assert.deepEqual(
-      answer.body.errors.map((error: any) => `${error.attr} ${error.code}`),
-      ['level invalid_choice', 'target_email invalid_input'],
-    );
+    assert.deepEqual(faultsOf(answer), ['level invalid_choice', 'target_email invalid_input']);
     assert.equal(
       /deactivated/.test(answer.body.errors[1].detail),
       target_email.trim() === inactive.user.email,

@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { shareHarness } from '../../../test/harness.ts';
-import type { TestOrganization } from '../../../test/harness.ts';
 import { newPerson, password, trySignIn } from '../../../test/factories/people/people.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import { silentLog } from '../../platform/log.ts';
 import { findUserByEmail } from '../users/store.ts';
 import { plainStoredDomains } from '../users/plain_domains.ts';
+import { shareHome } from '../../../test/shared_home.ts';
+import { faultsOf } from '../../../test/watchers/faults_of.ts';
 
-const harness = shareHarness({
-  clickhouse: false,
-  opened: async () => {
-    home = await harness.newOrganization();
-  },
-});
-let home: TestOrganization;
+const { harness, home } = shareHome();
 
 /** One mailbox in all spellings of its domain; the first is the one that is kept. */
 const spellings = (name: string) => [
@@ -55,7 +49,7 @@ test('an invite replaces the open one of its mailbox; one request asks for it on
     spellings('bob').map((target_email) => ({ target_email })),
   );
   assert.deepEqual(
-    bulk.body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`),
+    faultsOf(bulk),
     [1, 2, 3, 4].map((index) => `${index}__target_email unique`),
   );
 });

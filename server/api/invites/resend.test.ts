@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { shareHarness } from '../../../test/harness.ts';
+import {
+  address,
+  base,
+  harness,
+  invite,
+  openAroundTests,
+  resend,
+  shown,
+} from '../../../test/factories/people/invites_around_tests.ts';
 
-const harness = shareHarness({ clickhouse: false });
-
-const base = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
-const address = () => `${randomUUID()}@example.com`;
-const invite = (organization_id: string, key: string, body: unknown) =>
-  harness.request('POST', base(organization_id), { key, body });
-const resend = (organization_id: string, id: string, key: string) =>
-  harness.request('POST', `${base(organization_id)}${id}/resend/`, { key });
-const shown = (link: string) =>
-  harness.request('GET', `/api/invites/${link.split('/invite/')[1]!.replace('?', '/?')}`);
+openAroundTests();
 
 test('a broken body sends nothing again', async () => {
   const { organization, key } = await harness.newOrganization();

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { shareHarness } from '../../../test/harness.ts';
+import {
+  address,
+  base,
+  harness,
+  invite,
+  list,
+  openAroundTests,
+} from '../../../test/factories/people/invites_around_tests.ts';
+import { faultsOf } from '../../../test/watchers/faults_of.ts';
 
-const harness = shareHarness({ clickhouse: false });
-const base = (organization_id: string) => `/api/organizations/${organization_id}/invites/`;
-const address = () => `${randomUUID()}@example.com`;
-const invite = (organization_id: string, key: string, body: unknown) =>
-  harness.request('POST', base(organization_id), { key, body });
-const list = async (organization_id: string, key: string) =>
-  (await harness.request('GET', base(organization_id), { key })).body;
+openAroundTests();
 
 test('wrong bodies name every field', async () => {
   const { organization, key } = await harness.newOrganization();
@@ -62,11 +63,7 @@ test('wrong bodies name every field', async () => {
   for (const [body, wanted] of cases) {
     const answer = await invite(organization.id, key, body);
     assert.equal(answer.status, 400, JSON.stringify(body));
-    assert.deepEqual(
-      answer.body.errors.map((error: any) => `${error.attr ?? ''} ${error.code}`),
-      wanted,
-      JSON.stringify(body),
-    );
+    assert.deepEqual(faultsOf(answer), wanted, JSON.stringify(body));
   }
   const nul = await invite(organization.id, key, '{"target_email":"a\\u0000@example.com"}');
   assert.deepEqual([nul.status, nul.body.code], [400, 'null_characters_not_allowed']);

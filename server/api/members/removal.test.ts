@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { v7 as uuidv7 } from 'uuid';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Member } from '../../../test/harness.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
@@ -107,10 +107,7 @@ test(
     const { organization, project, key } = await harness.newOrganization();
     const elsewhere = await harness.newOrganization();
     const member = await harness.newMember(organization.id, 8);
-    await harness.deps.db.run(
-      sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (${uuidv7()}, ${elsewhere.organization.id}, ${member.user.id}, 8)`,
-    );
+    await addMember(harness.deps, elsewhere.organization.id, member.user, 8);
     const session = { cookie: await harness.newSession(member.user) };
     const here = [
       `/api/organizations/${organization.id}/`,
@@ -143,10 +140,7 @@ test(
     for (let round = 0; round < 8; round += 1) {
       const homes = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
       const member = await harness.newMember(homes[0].organization.id, 1);
-      await harness.deps.db.run(
-        sql`INSERT INTO members (id, organization_id, user_id, level)
-        VALUES (${uuidv7()}, ${homes[1].organization.id}, ${member.user.id}, 1)`,
-      );
+      await addMember(harness.deps, homes[1].organization.id, member.user, 1);
       const session = { cookie: await harness.newSession(member.user) };
       const answers = await Promise.all(
         homes.map((home) => remove(home.organization.id, member, home.key)),
@@ -167,10 +161,7 @@ test(
 test('keys that are limited to the organization go, and no other key grows', async () => {
   const [here, there] = await Promise.all([harness.newOrganization(), harness.newOrganization()]);
   const member = await harness.newMember(here.organization.id, 1);
-  await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (${uuidv7()}, ${there.organization.id}, ${member.user.id}, 1)`,
-  );
+  await addMember(harness.deps, there.organization.id, member.user, 1);
   const [a, b, p, q] = [
     here.organization.id,
     there.organization.id,

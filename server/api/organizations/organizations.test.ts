@@ -4,6 +4,7 @@ import sql from 'sql-template-tag';
 import { shareHarness } from '../../../test/harness.ts';
 import { isLater } from '../../../test/watchers/instants.ts';
 import { slugBeside, slugOf } from './slug.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
@@ -109,10 +110,7 @@ test('a slug is lower-case ASCII of at most 48 characters and never empty', () =
 test('the list has only own organizations, oldest first, each with the level there', async () => {
   const { key, user, organization } = await harness.newOrganization();
   const other = await harness.newOrganization();
-  await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (gen_random_uuid(), ${other.organization.id}, ${user.id}, 1)`,
-  );
+  await addMember(harness.deps, other.organization.id, user, 1);
   const third = await create(key, { name: 'Third' });
   const { body } = await harness.request('GET', list, { key });
   assert.equal(body.count, 3);

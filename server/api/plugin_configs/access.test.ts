@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shareHarness } from '../../../test/harness.ts';
-import type { Answer, TestOrganization } from '../../../test/harness.ts';
+import type { Answer } from '../../../test/harness.ts';
 import { setPluginsLevel, writtenPlugin } from '../../../test/factories/plugins/plugins.ts';
+import { shareHome } from '../../../test/shared_home.ts';
 
-const harness = shareHarness({
-  clickhouse: false,
-  opened: async () => {
-    home = await harness.newOrganization();
-    list = `/api/projects/${home.project.id}/plugin_configs/`;
-  },
+const { harness, home } = shareHome(async () => {
+  list = `/api/projects/${home.project.id}/plugin_configs/`;
 });
-let home: TestOrganization;
 let list: string;
 
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attrsOf } from '../../../test/factories/batch_exports/batch_exports.ts';
-import { shareHarness } from '../../../test/harness.ts';
-import type { TestOrganization } from '../../../test/harness.ts';
 import { packageFiles, writtenPlugin } from '../../../test/factories/plugins/plugins.ts';
+import { shareHome } from '../../../test/shared_home.ts';
 
 const text = (key: string, more: object = {}) => ({ key, type: 'string', ...more });
 const fields = [
@@ -27,20 +26,15 @@ const config = {
 };
 const allowed_hosts = ['api.example.com', 'b.example.com'];
 
-const harness = shareHarness({
-  clickhouse: false,
-  opened: async () => {
-    home = await harness.newOrganization();
-    const files = packageFiles('pipeline_destinations', { config: fields });
-    const { id } = await writtenPlugin(harness, home, 'pipeline_destinations', files);
-    const list = `/api/projects/${home.project.id}/plugin_configs/`;
-    const body = { plugin: id, enabled: true, config, allowed_hosts };
-    const created = await home.ask('POST', list, body);
-    assert.equal(created.status, 201, created.text);
-    one = `${list}${created.body.id}/`;
-  },
+const { harness, home } = shareHome(async () => {
+  const files = packageFiles('pipeline_destinations', { config: fields });
+  const { id } = await writtenPlugin(harness, home, 'pipeline_destinations', files);
+  const list = `/api/projects/${home.project.id}/plugin_configs/`;
+  const body = { plugin: id, enabled: true, config, allowed_hosts };
+  const created = await home.ask('POST', list, body);
+  assert.equal(created.status, 201, created.text);
+  one = `${list}${created.body.id}/`;
 });
-let home: TestOrganization;
 let one: string;
 
 const ask = (method: string, path: string, body: unknown) => home.ask(method, path, body);

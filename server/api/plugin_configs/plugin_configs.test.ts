@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { loadPluginConfig } from '../../engine/plugins/stored_config.ts';
-import { shareHarness } from '../../../test/harness.ts';
-import type { Answer, TestOrganization } from '../../../test/harness.ts';
+import type { Answer } from '../../../test/harness.ts';
 import {
   collectionUrl,
   packageFiles,
   writtenPlugin,
 } from '../../../test/factories/plugins/plugins.ts';
 import { findStoredConfig } from './store.ts';
+import { shareHome } from '../../../test/shared_home.ts';
 
 const schema = [
   { markdown: 'A word before' },
@@ -20,22 +20,17 @@ const schema = [
   { key: 'size', type: 'string', default: '10' },
 ];
 
-const harness = shareHarness({
-  clickhouse: false,
-  opened: async () => {
-    home = await harness.newOrganization();
-    plugin = (
-      await writtenPlugin(
-        harness,
-        home,
-        'pipeline_destinations',
-        packageFiles('pipeline_destinations', { config: schema }),
-      )
-    ).id;
-    list = `/api/projects/${home.project.id}/plugin_configs/`;
-  },
+const { harness, home } = shareHome(async () => {
+  plugin = (
+    await writtenPlugin(
+      harness,
+      home,
+      'pipeline_destinations',
+      packageFiles('pipeline_destinations', { config: schema }),
+    )
+  ).id;
+  list = `/api/projects/${home.project.id}/plugin_configs/`;
 });
-let home: TestOrganization;
 let plugin: number;
 let list: string;
 

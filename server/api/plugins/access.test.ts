@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shareHarness } from '../../../test/harness.ts';
-import type { Answer, TestOrganization } from '../../../test/harness.ts';
+import type { Answer } from '../../../test/harness.ts';
 import {
   collectionUrl,
   setPluginsLevel,
   writtenPlugin,
 } from '../../../test/factories/plugins/plugins.ts';
+import { shareHome } from '../../../test/shared_home.ts';
 
-const harness = shareHarness({
-  clickhouse: false,
-  opened: async () => {
-    home = await harness.newOrganization();
-  },
-});
-let home: TestOrganization;
+const { harness, home } = shareHome();
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
   harness.request(method, path, { key, body });
 

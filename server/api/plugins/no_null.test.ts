@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attrsOf } from '../../../test/factories/batch_exports/batch_exports.ts';
-import { shareHarness } from '../../../test/harness.ts';
-import type { TestOrganization } from '../../../test/harness.ts';
 import {
   collectionUrl,
   packageFiles,
   writtenPlugin,
 } from '../../../test/factories/plugins/plugins.ts';
+import { shareHome } from '../../../test/shared_home.ts';
 
-const harness = shareHarness({
-  clickhouse: false,
-  opened: async () => {
-    home = await harness.newOrganization();
-  },
-});
-let home: TestOrganization;
+const { harness, home } = shareHome();
 
 const ask = (method: string, path: string, body?: unknown) => home.ask(method, path, body);
 const nulls = { config_schema: null, capabilities: null, metrics: null, public_jobs: null };

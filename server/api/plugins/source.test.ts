@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { loadVersion } from '../../engine/plugins/versions.ts';
 import { is_deep } from '../../../test/depth.ts';
-import { shareHarness } from '../../../test/harness.ts';
-import type { Answer, TestOrganization } from '../../../test/harness.ts';
+import type { Answer } from '../../../test/harness.ts';
 import {
   collectionUrl,
   collection_names,
@@ -13,14 +12,9 @@ import {
   served,
   writtenPlugin,
 } from '../../../test/factories/plugins/plugins.ts';
+import { shareHome } from '../../../test/shared_home.ts';
 
-const harness = shareHarness({
-  clickhouse: false,
-  opened: async () => {
-    home = await harness.newOrganization();
-  },
-});
-let home: TestOrganization;
+const { harness, home } = shareHome();
 
 const ask = (method: string, path: string, body?: unknown, key = home.key): Promise<Answer> =>
   harness.request(method, path, { key, body });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { shareHarness } from '../../../test/harness.ts';
 import { isTimezone } from './timezone.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
@@ -52,10 +53,7 @@ test(
       403,
     );
     const two = await harness.newOrganization();
-    await harness.deps.db.run(
-      sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (gen_random_uuid(), ${two.organization.id}, ${one.user.id}, 8)`,
-    );
+    await addMember(harness.deps, two.organization.id, one.user, 8);
     assert.equal((await create(one.key, { name: 'x' })).body.organization, two.organization.id);
     const stranger = await harness.newOrganization();
     const plain = async (organization: unknown) => {

@@ -4,6 +4,7 @@ import sql from 'sql-template-tag';
 import { newDirectory, patchOf } from '../../../test/factories/people/directories.ts';
 import type { TestDirectory } from '../../../test/factories/people/directories.ts';
 import { shareHarness } from '../../../test/harness.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
@@ -185,8 +186,7 @@ test('a removal takes every way in along, here alone', async () => {
   const [own, other] = [await newDirectory(harness), await newDirectory(harness)];
   const { user, key } = await harness.newMember(own.organization.id, 8);
   await setAddress(user.uuid, `leaver@${own.domain.domain}`);
-  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level)
-    VALUES (gen_random_uuid(), ${other.organization.id}::uuid, ${user.id}, 1)`);
+  await addMember(harness.deps, other.organization.id, user, 1);
   const reach = async (home: TestDirectory) =>
     (await harness.request('GET', `/api/organizations/${home.organization.id}/`, { key })).status;
   assert.deepEqual([await reach(own), await reach(other)], [200, 200]);

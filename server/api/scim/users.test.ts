@@ -5,6 +5,7 @@ import { newDirectory, patchOf } from '../../../test/factories/people/directorie
 import type { Resource, TestDirectory } from '../../../test/factories/people/directories.ts';
 import { newPerson } from '../../../test/factories/people/people.ts';
 import { shareHarness } from '../../../test/harness.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
 
 const harness = shareHarness({ clickhouse: false });
 const user_schema = 'urn:ietf:params:scim:schemas:core:2.0:User';
@@ -203,8 +204,7 @@ test('who is there already is found and taken over; accounts are let in with car
   const unverified = await newPerson(harness, { email: `known@${at}` });
   const key = await harness.newKey(unverified);
   const elsewhere = await harness.newOrganization();
-  await harness.deps.db.run(sql`INSERT INTO members (id, organization_id, user_id, level)
-    VALUES (gen_random_uuid(), ${elsewhere.organization.id}::uuid, ${unverified.id}, 1)`);
+  await addMember(harness.deps, elsewhere.organization.id, unverified, 1);
   const refused = await own.scim('POST', '/Users', { userName: `KNOWN@${at}` });
   assert.deepEqual([refused.status, refused.body.scimType], [409, 'uniqueness']);
   assert.match(refused.body.detail, /never verified.*choose a new password/);

@@ -10,6 +10,7 @@ import {
   setUpSecondFactor,
   signedIn,
   trySignIn,
+  newSignedIn,
 } from '../../../test/factories/people/people.ts';
 import { countTry } from '../../platform/http/caller/sign_in_throttle.ts';
 import { hashPassword, PasswordsBusyError } from '../../platform/passwords/password.ts';
@@ -104,8 +105,7 @@ test('a try that a busy server does not look at is not made; other faults count 
 });
 
 test('the password alone does not end the series of an account with a second factor', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   await setUpSecondFactor(harness, browser);
   const remove = () =>
     browser.ask('DELETE', '/api/users/@me/totp/', {

@@ -12,6 +12,7 @@ import {
   password,
   setCookieOf,
   signedIn,
+  newSignedIn,
 } from '../../../test/factories/people/people.ts';
 
 const clock = openTestClock();
@@ -84,8 +85,7 @@ test('a session is retrieved and ended by its id; another person has none such',
 });
 
 test('@current signs out and takes the cookie back; with a key there is none', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   const cookie = browser.cookie();
   const ended = await browser.ask('DELETE', `${list}@current/`);
   assert.equal(ended.status, 204);
@@ -147,8 +147,7 @@ test(
   'a token is replaced after a day; the one before it is taken for a minute, and ends the ' +
     'session after that',
   async () => {
-    const user = await newPerson(harness);
-    const browser = await signedIn(harness, user);
+    const { browser } = await newSignedIn(harness);
     const old = openBrowser(harness, browser.cookie());
     clock.pass(day_ms - 1);
     assert.equal(setCookieOf(await browser.ask('GET', list)), undefined);
@@ -175,8 +174,7 @@ test(
 );
 
 test('a session ends 30 days after the sign-in, however much it is used', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   for (let day = 1; day < 30; day += 1) {
     clock.pass(day_ms);
     assert.ok(await isSignedIn(browser), `day ${day}`);
@@ -189,8 +187,7 @@ test('a session ends 30 days after the sign-in, however much it is used', async 
 });
 
 test('a session of somebody who is no longer active gives nothing', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${user.id}`);
   assert.equal((await browser.ask('GET', '/api/users/@me/')).body.code, 'authentication_failed');
 });
@@ -199,8 +196,7 @@ test(
   'a key and a session together are 400, a cookie that is no token 401 without a look at the ' +
     'database',
   async () => {
-    const user = await newPerson(harness);
-    const browser = await signedIn(harness, user);
+    const { user, browser } = await newSignedIn(harness);
     const key = await harness.newKey(user);
     for (const method of ['GET', 'DELETE'])
       assert.equal(
@@ -216,8 +212,7 @@ test(
 );
 
 test('a change from a page of another site is refused, a read is not', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   const { public_url } = harness.deps.config;
   const cases: [Record<string, string>, boolean][] = [
     [{}, true],

@@ -10,6 +10,7 @@ import {
   setUpSecondFactor,
   signedIn,
   trySignIn,
+  newSignedIn,
 } from '../../../test/factories/people/people.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
 import {
@@ -143,8 +144,7 @@ test('wrong codes count; the right password without one does not, and ends no se
 });
 
 test('a wrong password of somebody who is signed in counts as well', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   const begin = (current_password: string) =>
     browser.ask('POST', '/api/users/@me/totp/', { current_password });
   for (let time = 0; time < 5; time += 1)
@@ -156,8 +156,7 @@ test('a wrong password of somebody who is signed in counts as well', async () =>
 });
 
 test('no pause is kept under an Idempotency-Key: the request works when it is over', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   await failTimes(5, user.email);
   const begin = () =>
     browser.ask(

@@ -14,6 +14,7 @@ import {
   signInBySaml,
 } from '../../../test/factories/people/single_sign_on.ts';
 import type { Home } from '../../../test/factories/people/single_sign_on.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
 
 const { id, secret } = { id: 'client', secret: 'secret-of-nobody' };
 const world = aroundTests(() =>
@@ -23,10 +24,7 @@ const world = aroundTests(() =>
 const address = 'grace@acme.example';
 async function member(home: Home, level: number, email = address) {
   const person = await newPerson(world.harness, { email });
-  await world.harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (${crypto.randomUUID()}, ${home.organization.id}, ${person.id}, ${level})`,
-  );
+  await addMember(world.harness.deps, home.organization.id, person, level);
   return person;
 }
 const unverify = (home: Home) =>

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
@@ -11,6 +10,7 @@ import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';
 import { enabledPlugin } from '../../../test/factories/plugins/running_plugins.ts';
+import { listen, urlOf } from '../../../test/servers/loopback.ts';
 
 const fields = [
   { key: 'text', type: 'string', site: true, default: 'standard' },
@@ -176,10 +176,9 @@ async function openSite(html: string): Promise<{ address: string; close(): Promi
   const server: Server = createServer((_request, response) =>
     response.writeHead(200, { 'content-type': 'text/html' }).end(html),
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await listen(server);
   return {
-    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: urlOf(server),
     close: async () => {
       server.closeAllConnections();
       server.close();

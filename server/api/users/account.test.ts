@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import type { Answer } from '../../../test/harness.ts';
 import {
   newPerson,
   openBrowser,
@@ -9,17 +8,11 @@ import {
   signedIn,
 } from '../../../test/factories/people/people.ts';
 import { harness, openAroundTests } from '../../../test/factories/people/people_around_tests.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
+import { faultsOf } from '../../../test/watchers/faults_of.ts';
 
 const url = '/api/users/@me/';
 openAroundTests();
-
-const addMember = (organization_id: string, user: { id: number }, level: number) =>
-  harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (gen_random_uuid(), ${organization_id}::uuid, ${user.id}, ${level})`,
-  );
-const violationsOf = ({ body }: Answer): string[] =>
-  body.errors.map((one: Record<string, string>) => `${one['attr']} ${one['code']}`);
 
 test('the account says who it is and tells the truth about its ways in', async () => {
   const user = await newPerson(harness, { first_name: 'Grace' });
@@ -64,7 +57,7 @@ test(
   async () => {
     const one = await harness.newOrganization({ name: 'One' });
     const other = await harness.newOrganization({ name: 'Other' });
-    await addMember(other.organization.id, one.user, 1);
+    await addMember(harness.deps, other.organization.id, one.user, 1);
     await harness.deps.db.run(
       sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${other.organization.id}`,
     );
@@ -143,12 +136,12 @@ test('wrong fields are named; a stale If-Match is 412', async () => {
     key,
     body: { first_name: 'x'.repeat(151), mascot_config: { x: 'x'.repeat(10_000) } },
   });
-  assert.deepEqual(violationsOf(both), ['first_name max_length', 'mascot_config max_length']);
+  assert.deepEqual(faultsOf(both), ['first_name max_length', 'mascot_config max_length']);
   const unstorable = await harness.request('PATCH', url, {
     key,
     body: { first_name: '\0', last_name: 5 },
   });
-  assert.deepEqual(violationsOf(unstorable), [
+  assert.deepEqual(faultsOf(unstorable), [
     'first_name null_characters_not_allowed',
     'last_name invalid_input',
   ]);
@@ -195,12 +188,12 @@ test('a missing password is named together with the other fields', async () => {
     ['DELETE', '', {}, ['current_password required']],
   ];
   for (const [method, path, body, named] of cases)
-    assert.deepEqual(violationsOf(await browser.ask(method, url + path, body)).sort(), named, path);
+    assert.deepEqual(faultsOf(await browser.ask(method, url + path, body)).sort(), named, path);
   const without = openBrowser(
     harness,
     await harness.newSession(await newPerson(harness, { password_hash: null })),
   );
-  assert.deepEqual(violationsOf(await without.ask('POST', `${url}password/`, {})), [
+  assert.deepEqual(faultsOf(await without.ask('POST', `${url}password/`, {})), [
     'new_password required',
   ]);
 });

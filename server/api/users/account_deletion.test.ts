@@ -11,20 +11,17 @@ import {
   password,
   setCookieOf,
   signedIn,
+  newSignedIn,
 } from '../../../test/factories/people/people.ts';
 import { harness, openAroundTests } from '../../../test/factories/people/people_around_tests.ts';
 import { listRemovals } from '../../cli/removals.ts';
 import { certifyDeletions } from '../../engine/removals/certify_deletions.ts';
 import { isSigned } from '../../platform/secrets/secrets.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
 
 const url = '/api/users/@me/';
 openAroundTests();
 
-const addMember = (organization_id: string, user: { id: number }, level: number) =>
-  harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (gen_random_uuid(), ${organization_id}::uuid, ${user.id}, ${level})`,
-  );
 const exists = async (user: { id: number }) =>
   (await harness.deps.db.row(sql`SELECT 1 FROM users WHERE id = ${user.id}`)) !== undefined;
 
@@ -34,7 +31,7 @@ test(
   async () => {
     const user = await newPerson(harness);
     const home = await harness.newOrganization();
-    await addMember(home.organization.id, user, 8);
+    await addMember(harness.deps, home.organization.id, user, 8);
     const browser = await signedIn(harness, user);
     const key = await harness.newKey(user);
     assert.equal(
@@ -76,7 +73,7 @@ test('no table names a deleted user but the log, and a certificate counts what w
   const user = await newPerson(harness, { email, first_name: 'Zq7name' });
   const home = await harness.newOrganization();
   const other = await harness.newOrganization();
-  await addMember(home.organization.id, user, 15);
+  await addMember(harness.deps, home.organization.id, user, 15);
   const browser = await signedIn(harness, user);
   const key = await harness.newKey(user);
   const of = (place: typeof home, path: string) =>
@@ -154,14 +151,14 @@ async function tablesNaming(text: string): Promise<string[]> {
 }
 
 test('the only owner of an organization stays, and is told of which', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   const [one, other, shared] = [
     await harness.newOrganization({ name: 'Left alone' }),
     await harness.newOrganization({ name: 'With an inactive owner' }),
     await harness.newOrganization({ name: 'Shared' }),
   ];
-  for (const { organization } of [one, other, shared]) await addMember(organization.id, user, 15);
+  for (const { organization } of [one, other, shared])
+    await addMember(harness.deps, organization.id, user, 15);
   await harness.deps.db.run(sql`UPDATE members SET level = 8 WHERE user_id = ${one.user.id}`);
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${other.user.id}`);
   const refused = await browser.ask('DELETE', url, { current_password: password });
@@ -177,7 +174,7 @@ test('of two owners who delete their accounts at once one stays', async () => {
     await forgetAllAttempts(harness);
     const { organization, user: first } = await harness.newOrganization();
     const [one, other] = [await newPerson(harness), await newPerson(harness)];
-    for (const user of [one, other]) await addMember(organization.id, user, 15);
+    for (const user of [one, other]) await addMember(harness.deps, organization.id, user, 15);
     await harness.deps.db.run(sql`DELETE FROM users WHERE id = ${first.id}`);
     const browsers = [await signedIn(harness, one), await signedIn(harness, other)];
     const statuses = (
@@ -192,7 +189,8 @@ test('of two owners who delete their accounts at once one stays', async () => {
 test('an organization that is busy for long does not hold up the others of who goes', async () => {
   const [home, busy] = [await harness.newOrganization(), await harness.newOrganization()];
   const user = await newPerson(harness);
-  for (const { organization } of [home, busy]) await addMember(organization.id, user, 8);
+  for (const { organization } of [home, busy])
+    await addMember(harness.deps, organization.id, user, 8);
   const browser = await signedIn(harness, user);
   const refused = await harness.deps.db.transaction(async (tx) => {
     await tx.rows(sql`SELECT 1 FROM organizations WHERE id = ${busy.organization.id}::uuid
@@ -210,7 +208,7 @@ test('an organization that is busy for long does not hold up the others of who g
 test('who is made an owner while their account is deleted is not the last to go', async () => {
   const { organization, key, user: first } = await harness.newOrganization();
   const user = await newPerson(harness);
-  await addMember(organization.id, user, 8);
+  await addMember(harness.deps, organization.id, user, 8);
   const browser = await signedIn(harness, user);
   const member = (uuid: string) => `/api/organizations/${organization.id}/members/${uuid}/`;
   const { db } = harness.deps;

@@ -11,6 +11,7 @@ import {
   password,
   signedIn,
   trySignIn,
+  newSignedIn,
 } from '../../../test/factories/people/people.ts';
 import {
   clock,
@@ -83,8 +84,7 @@ test(
   'a new address takes effect when its link is opened; the old one is told, and its links are ' +
     'void',
   async () => {
-    const user = await newPerson(harness);
-    const browser = await signedIn(harness, user);
+    const { user, browser } = await newSignedIn(harness);
     const email = newAddress();
     await harness.request('POST', '/api/users/reset_password/', { body: { email: user.email } });
     const reset = await mailedToken(server, user.email, 'reset-password');
@@ -120,8 +120,7 @@ test(
   'a change that waits is taken back by the present address, by a new password, and by another ' +
     'change',
   async () => {
-    const user = await newPerson(harness);
-    const browser = await signedIn(harness, user);
+    const { user, browser } = await newSignedIn(harness);
     const key = await harness.newKey(user);
     const pending = async () => (await browser.ask('GET', url)).body.pending_email;
     const [one, other] = [newAddress(), newAddress()];

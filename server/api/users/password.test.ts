@@ -16,6 +16,7 @@ import {
   setUpSecondFactor,
   signedIn,
   trySignIn,
+  newSignedIn,
 } from '../../../test/factories/people/people.ts';
 import {
   clock,
@@ -189,8 +190,7 @@ test('the answer to a lost password is the same with and without an account', as
 });
 
 test('a link sets the password once, ends all sessions and does not sign in', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   await askForLink(user.email.toUpperCase());
   const token = await mailedToken(server, user.email, 'reset-password');
   assert.deepEqual(told(await choose(token, 'password1234')), [400, 'password', 'invalid_input']);

@@ -10,12 +10,14 @@ import {
   password,
   setUpSecondFactor,
   signedIn,
+  newSignedIn,
 } from '../../../test/factories/people/people.ts';
 import {
   clock,
   harness,
   openAroundTests,
 } from '../../../test/factories/people/people_around_tests.ts';
+import { addMember } from '../../../test/factories/people/members.ts';
 
 const me = '/api/users/@me/';
 openAroundTests();
@@ -25,8 +27,7 @@ const isEnabled = async (browser: ReturnType<typeof openBrowser>) =>
   (await browser.ask('GET', me)).body.is_2fa_enabled;
 
 test('a second factor counts once its code was sent; seed and codes are kept sealed', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   const begun = await browser.ask('POST', `${me}totp/`, { current_password: password });
   const { secret, otpauth_url } = begun.body;
   assert.match(secret, /^[A-Z2-7]{32}$/);
@@ -57,8 +58,7 @@ test('a second factor counts once its code was sent; seed and codes are kept sea
 });
 
 test('beginning again replaces the seed until it counts; then it is 409', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { browser } = await newSignedIn(harness);
   assert.equal((await browser.ask('POST', `${me}totp/confirm/`, { code: '123456' })).status, 409);
   const first = (await browser.ask('POST', `${me}totp/`, { current_password: password })).body
     .secret;
@@ -136,8 +136,7 @@ test('every step takes a session and the password', async () => {
 });
 
 test('removing it and new recovery codes take a code as well, each only once', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { user, browser } = await newSignedIn(harness);
   const { secret, recovery_codes } = await setUpSecondFactor(harness, browser);
   const ask = (method: string, path: string, code: string | undefined) =>
     browser.ask(method, me + path, { current_password: password, code });
@@ -166,8 +165,7 @@ test('removing it and new recovery codes take a code as well, each only once', a
 });
 
 test('validate_only shows neither a seed nor recovery codes, because it creates none', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { browser } = await newSignedIn(harness);
   const ask = (path: string, body: unknown) =>
     browser.ask('POST', `${me}${path}?validate_only=true`, body);
   assert.deepEqual((await ask('totp/', { current_password: password })).body, {});
@@ -183,8 +181,7 @@ test('validate_only shows neither a seed nor recovery codes, because it creates 
 });
 
 test('wrong codes of somebody who knows the password are slowed', async () => {
-  const user = await newPerson(harness);
-  const browser = await signedIn(harness, user);
+  const { browser } = await newSignedIn(harness);
   await setUpSecondFactor(harness, browser);
   const statuses: number[] = [];
   for (let time = 0; time < 6; time += 1)
@@ -214,10 +211,7 @@ test(
   async () => {
     const { organization } = await harness.newOrganization();
     const user = await newPerson(harness);
-    await harness.deps.db.run(
-      sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (gen_random_uuid(), ${organization.id}, ${user.id}, 8)`,
-    );
+    await addMember(harness.deps, organization.id, user, 8);
     await harness.deps.db.run(
       sql`UPDATE organizations SET enforce_2fa = true WHERE id = ${organization.id}`,
     );

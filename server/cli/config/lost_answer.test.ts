@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { request } from 'undici';
 import { openHarness } from '../../../test/harness.ts';
 import { openSluice } from '../../../test/processes/sluice_process.ts';
 import { aroundTests, folderAroundTests } from '../../../test/around_tests.ts';
+import { listen, urlOf } from '../../../test/servers/loopback.ts';
 
 const sluice = openSluice();
 after(() => sluice.close());
@@ -36,8 +35,8 @@ test('an apply whose answer is lost says what may have become of the plan', asyn
     between.closeAllConnections();
     between.close();
   });
-  await once(between.listen(0, '127.0.0.1'), 'listening');
-  const url = `http://127.0.0.1:${(between.address() as AddressInfo).port}`;
+  await listen(between);
+  const url = urlOf(between);
   const told =
     'The plan was sent: all of it is applied, or nothing. `sluice config plan` says which.';
   const words = ['config', 'apply', '--yes', path, '--url', url, '--key', home.key];

@@ -10,8 +10,8 @@ import { gzipSync } from 'node:zlib';
 import { eventually } from '../../../test/eventually.ts';
 import { UserError } from '../user_error.ts';
 import { openImporting } from '../../../test/factories/events/importing.ts';
-import type { AddressInfo } from 'node:net';
 import { aroundTests } from '../../../test/around_tests.ts';
+import { listen, urlOf } from '../../../test/servers/loopback.ts';
 
 const program = fileURLToPath(
   new URL('../../../test/processes/import_process.ts', import.meta.url),
@@ -235,10 +235,9 @@ async function serve(
       response.writeHead(status, { ...headers, connection: 'close' }).end(JSON.stringify(body));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return server;
+  return listen(server);
 }
 
 function addressOf(server: Server): string {
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return urlOf(server);
 }

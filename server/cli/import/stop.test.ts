@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +13,7 @@ import { createApiKey } from '../../platform/http/caller/api_key.ts';
 import { serverEnvironment } from '../../../test/processes/server_process.ts';
 import { openSluice } from '../../../test/processes/sluice_process.ts';
 import { folderAroundTests } from '../../../test/around_tests.ts';
+import { listen, urlOf } from '../../../test/servers/loopback.ts';
 
 // `sluice import` as a process at a terminal's mercy, against an endpoint that answers when the
 // test says so.
@@ -47,10 +47,9 @@ async function openEndpoint() {
     response.setHeader('content-type', 'application/json').end(JSON.stringify(counts));
   };
   const server = createServer((request, response) => void answer(request, response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: urlOf(server),
     sent,
     held,
     release: () => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
@@ -10,10 +9,10 @@ import { certificate, certificate_key } from '../../../test/servers/certificate.
 import { silentLog } from '../../platform/log.ts';
 import { openOutbound } from '../../platform/outbound/outbound.ts';
 import { findDestination } from '../destinations/index.ts';
+import { listen } from '../../../test/servers/loopback.ts';
 
 async function portOf(t: TestContext, server: net.Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await listen(server);
   t.after(() => server.close());
   return (server.address() as AddressInfo).port;
 }

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
@@ -14,12 +13,12 @@ import { redshift } from '../destinations/redshift/redshift.ts';
 import { redshiftError } from '../destinations/redshift/faults.ts';
 import { unheardError } from './first_words.ts';
 import { postgresError } from './postgres_faults.ts';
+import { listen } from '../../../test/servers/loopback.ts';
 
 const definitions = { postgres, redshift, mysql };
 
 async function portOf(t: TestContext, server: net.Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await listen(server);
   t.after(() => server.close());
   return (server.address() as AddressInfo).port;
 }

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -16,6 +15,7 @@ import { silentLog } from '../log.ts';
 import { pipe_header, streamAnswer } from './answer.ts';
 import { openClickHouse } from './client.ts';
 import type { ClickHouse } from './client.ts';
+import { listen, urlOf } from '../../../test/servers/loopback.ts';
 
 let root: string;
 let store: EmbeddedStore;
@@ -226,10 +226,8 @@ test('what is no pipe of ours is not read: the answer comes by the usual way', a
       response.setHeader(pipe_header, asked.length === 1 ? file : join(root, 'nowhere'));
     response.end('plain');
   });
-  await new Promise<void>((resolve) => {
-    stranger.listen(0, '127.0.0.1', resolve);
-  });
-  const away = openClickHouse(`http://127.0.0.1:${(stranger.address() as AddressInfo).port}`, {
+  await listen(stranger);
+  const away = openClickHouse(urlOf(stranger), {
     application: 'sluice-test',
   });
   for (let round = 0; round < 2; round += 1) {

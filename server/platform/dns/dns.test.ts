@@ -10,11 +10,7 @@ import { aroundTests } from '../../../test/around_tests.ts';
 const short_limit_ms = 400;
 const log = silentLog();
 const txt = (...strings: (string | Buffer)[]): DnsRecord => ({ type: 'TXT', strings });
-const alias = (target: string, name?: string): DnsRecord => ({
-  type: 'CNAME',
-  target,
-  ...(name === undefined ? {} : { name }),
-});
+const alias = (target: string): DnsRecord => ({ type: 'CNAME', target });
 const found = (...records: string[]): TxtAnswer => ({ outcome: 'found', records });
 const unanswered = (reason: (TxtAnswer & { outcome: 'unanswered' })['reason']): TxtAnswer => ({
   outcome: 'unanswered',

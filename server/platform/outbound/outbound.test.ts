@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import net from 'node:net';
 import { after, before, test } from 'node:test';
 import { OutboundRefused, openOutbound } from './outbound.ts';
+import { listen, urlOf } from '../../../test/servers/loopback.ts';
 
 const hostile = [
   '127.0.0.1',
@@ -71,9 +71,8 @@ before(async () => {
     else if (kind === 'body') request.pipe(response);
     else response.end(`${request.method} ok`);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await listen(server);
+  origin = urlOf(server);
 });
 
 after(async () => {

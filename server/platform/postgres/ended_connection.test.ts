@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { AddressInfo } from 'node:net';
 import { openDatabase } from './database.ts';
+import { listen } from '../../../test/servers/loopback.ts';
 
 // A server that is told to end may say so in the same packet as its greeting.
 
@@ -23,7 +24,7 @@ const server = createServer((socket) => {
   socket.on('error', () => {});
   socket.once('data', () => socket.end(greeting));
 });
-before(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
+before(() => listen(server));
 after(() => server.close());
 
 test('a connection that is ended as it is made fails its work, and nothing else', async () => {

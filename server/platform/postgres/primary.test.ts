@@ -10,6 +10,7 @@ import { choosePrimary } from './epoch.ts';
 import type { Standing } from './epoch.ts';
 import { findPrimaryUrl } from './primary.ts';
 import { hostOf, passwordOf, splitHosts } from './hosts.ts';
+import { listen } from '../../../test/servers/loopback.ts';
 
 test('a URL with several servers is one for each', () => {
   const cases: [string, string[]][] = [
@@ -131,7 +132,7 @@ async function openFake(standing: Standing): Promise<FakeServer> {
     });
   };
   const server = createServer(take);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await listen(server);
   const { port } = server.address() as AddressInfo;
   return Object.assign(fake, { server, url: `127.0.0.1:${port}` });
 }

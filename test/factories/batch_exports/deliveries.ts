@@ -7,6 +7,7 @@ import type {
   Delivery,
   DestinationDefinition,
   DestinationDeps,
+  SliceOutcome,
 } from '../../../server/engine/destination/destination.ts';
 import { NonRetryableError, RetryableError } from '../../../server/engine/destination/errors.ts';
 import type { Column } from '../../../server/engine/models/column.ts';
@@ -33,6 +34,16 @@ export function freshDelivery(changes: Partial<Delivery> = {}): Delivery {
     ...changes,
   };
 }
+
+/** The outcome of a first slice of so many rows, where nothing but their number is looked at. */
+export const outcomeOf = (records: number): SliceOutcome => ({
+  number: 0,
+  name: 'x',
+  records,
+  bytes: 0,
+  sha256: '',
+  state: null,
+});
 
 /** What a delivery needs beside its destination. */
 type Way = { config: Record<string, unknown>; delivery: Delivery; deps: DestinationDeps };
@@ -124,4 +135,25 @@ export async function readContractRows(
     ...row,
     properties: parseExact(String(row['properties'])),
   }));
+}
+
+/** How the contract's rows in a table of PostgreSQL are damaged; `tableOf` gives its name. */
+export function damageIn(
+  pool: () => pg.Pool,
+  tableOf: (config: Record<string, unknown>) => string,
+) {
+  const change =
+    (statement: (table: string) => string) => async (config: Record<string, unknown>) =>
+      void (await pool().query(statement(tableOf(config))));
+  return {
+    changed: change((table) => `INSERT INTO ${table} SELECT * FROM ${table} LIMIT 1`),
+    value: change(
+      (table) =>
+        `UPDATE ${table} SET event = 'plane', properties = '{"a": 2}' WHERE event = 'plain'`,
+    ),
+    missing: change(
+      (table) => `DELETE FROM ${table} WHERE ctid = (SELECT min(ctid) FROM ${table})`,
+    ),
+    added: change((table) => `INSERT INTO ${table} (uuid) VALUES ('stranger')`),
+  };
 }

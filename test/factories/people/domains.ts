@@ -26,6 +26,8 @@ export type DomainWorld = {
   claim(home: TestOrganization, domain?: string): Promise<DomainRow>;
   /** Looks it up by hand; fails for another status than 200. */
   verify(home: TestOrganization, domain: DomainRow): Promise<DomainRow>;
+  /** Publishes its record, and looks it up by hand. */
+  prove(home: TestOrganization, domain: DomainRow): Promise<DomainRow>;
   /** The record as it is now. */
   read(home: TestOrganization, domain: DomainRow): Promise<DomainRow>;
   change(home: TestOrganization, domain: DomainRow, body: unknown): Promise<Answer>;
@@ -83,6 +85,8 @@ export async function openDomainWorld(options: { resolvers?: number } = {}): Pro
       throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
     return answer.body as DomainRow;
   };
+  const verify = (home: TestOrganization, domain: DomainRow) =>
+    send(200, 'POST', `${domainsPath(home, domain)}verify/`, home);
   return {
     harness,
     resolvers,
@@ -93,7 +97,11 @@ export async function openDomainWorld(options: { resolvers?: number } = {}): Pro
     },
     claim: (home, domain = `company-${(names += 1)}.test`) =>
       send(201, 'POST', domainsPath(home), home, { domain }),
-    verify: (home, domain) => send(200, 'POST', `${domainsPath(home, domain)}verify/`, home),
+    verify,
+    prove: (home, domain) => {
+      resolvers[0]!.set(proofNameOf(domain), { records: [proofOf(domain)] });
+      return verify(home, domain);
+    },
     read: (home, domain) => send(200, 'GET', domainsPath(home, domain), home),
     change: (home, domain, body) => home.ask('PATCH', domainsPath(home, domain), body),
     mailed: (address, subject, count) => mailed(relay, { address, subject, count }),

@@ -1,17 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
-import { openHarness } from '../../harness.ts';
+import { openHarness, shareHarness } from '../../harness.ts';
 import type { Harness } from '../../harness.ts';
 
-/** Opened before the tests of the file that imports it, and closed after them. */
+/** There in the tests of the file that imports it. */
 export let harness: Harness;
 
 /**
- * Opens the harness before the tests of the file that calls it, and closes it after them;
- * `passed_ms` is how far its clock is ahead. Called by each test file itself: hooks of an imported
- * module may run before its tests.
+ * Opens the harness before the tests of the file that calls it, and closes it after them:
+ * `passed_ms` is how far its clock is ahead; without it, it is the one that files share. Called by
+ * each test file itself: hooks of an imported module may run before its tests.
  */
-export function openAroundTests(passed_ms: () => number): void {
+export function openAroundTests(passed_ms?: () => number): void {
+  if (passed_ms === undefined) {
+    const shared = shareHarness({
+      clickhouse: false,
+      opened: async () => {
+        harness = shared;
+      },
+    });
+    return;
+  }
   before(async () => {
     harness = await openHarness({
       clickhouse: false,

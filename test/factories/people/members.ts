@@ -59,6 +59,19 @@ export async function newSession(deps: Deps, user: { id: number }): Promise<stri
   return `sluice_session=${token}`;
 }
 
+/** Takes a person into the organization. */
+export async function addMember(
+  deps: Deps,
+  organization_id: string,
+  user: { id: number },
+  level: number,
+): Promise<void> {
+  await deps.db.run(
+    sql`INSERT INTO members (id, organization_id, user_id, level)
+      VALUES (${uuidv7()}, ${organization_id}::uuid, ${user.id}, ${level})`,
+  );
+}
+
 /** Another person, with a key, in the organization. */
 export async function newMember(
   deps: Deps,
@@ -67,10 +80,7 @@ export async function newMember(
   scopes: string[] = ['*'],
 ): Promise<Caller> {
   const user = await newUser(deps);
-  await deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (${uuidv7()}, ${organization_id}, ${user.id}, ${level})`,
-  );
+  await addMember(deps, organization_id, user, level);
   return { user, key: await newKey(deps, user, { scopes }) };
 }
 

@@ -106,6 +106,14 @@ export async function signedIn(
   return browser;
 }
 
+/** Creates a person, and signs them in with their password. */
+export async function newSignedIn(
+  harness: Harness,
+): Promise<{ user: UserRow; browser: TestBrowser }> {
+  const user = await newPerson(harness);
+  return { user, browser: await signedIn(harness, user) };
+}
+
 /** The only `set-cookie` of an answer; fails when there are several. */
 export function setCookieOf(answer: Answer): string | undefined {
   const all = [answer.headers['set-cookie'] ?? []].flat();

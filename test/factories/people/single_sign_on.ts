@@ -182,6 +182,18 @@ export async function respond(browser: Navigator, xml: string): Promise<Answer> 
   return taken.status === 303 ? browser.go(taken.headers['location']!) : taken;
 }
 
+/**
+ * The genuine response to the request still signs in, so what was refused before was not the
+ * request.
+ */
+export async function assertStillOpen(
+  world: SingleSignOnWorld,
+  browser: Navigator,
+  request: Parameters<typeof genuine>[1],
+): Promise<void> {
+  assert.equal((await respond(browser, genuine(world, request))).status, 303);
+}
+
 /** A whole SAML sign-in; gives the last answer. */
 export async function signInBySaml(
   world: SingleSignOnWorld,

@@ -25,6 +25,12 @@ export function run(idle_seconds = 1): void {
   runners.push(runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds }));
 }
 
+/** Stops all runners. */
+export async function stopAll(): Promise<void> {
+  await Promise.all(runners.map((runner) => runner.stop()));
+  runners = [];
+}
+
 /** Waits as long as a test may. */
 export const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) =>
   until(what, wait_ms_max, 20, ask);
@@ -74,8 +80,7 @@ export function openAroundTests(): void {
     home = await harness.newOrganization();
   });
   afterEach(async () => {
-    await Promise.all(runners.map((runner) => runner.stop()));
-    runners = [];
+    await stopAll();
     await target.close();
   });
 }

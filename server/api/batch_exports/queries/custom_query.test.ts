@@ -12,6 +12,7 @@ import { openHarness } from '../../../../test/harness.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
 import { buildApp } from '../../../app.ts';
 import { openClickHouse } from '../../../platform/clickhouse/client.ts';
+import { faultsOf } from '../../../../test/watchers/faults_of.ts';
 
 const harness = aroundTests(openHarness);
 
@@ -103,10 +104,7 @@ test('a fault is a 400 that names line, column, piece and what was meant, one ea
     custom_query: 'SELECT evnt,\n  lenght(event) FROM events',
   });
   assert.equal(refused.status, 400);
-  assert.deepEqual(
-    refused.body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`),
-    ['custom_query invalid_input', 'custom_query invalid_input'],
-  );
+  assert.deepEqual(faultsOf(refused), ['custom_query invalid_input', 'custom_query invalid_input']);
   assert.match(
     refused.body.errors[0].detail,
     /^Line 1, column 8 \(`evnt`\): .* Did you mean `event`\?$/,
@@ -128,10 +126,7 @@ test('a fault is a 400 that names line, column, piece and what was meant, one ea
     ...noop_export,
     custom_query: `SELECT event FROM events --${'x'.repeat(65_536)}`,
   });
-  assert.deepEqual(
-    long.body.errors.map(({ attr, code }: { attr: string; code: string }) => `${attr} ${code}`),
-    ['custom_query max_length'],
-  );
+  assert.deepEqual(faultsOf(long), ['custom_query max_length']);
   // Only the store finds this one wrong.
   const pattern = await send(home, 'POST', projectBase(home), {
     ...noop_export,

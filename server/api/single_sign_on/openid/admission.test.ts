@@ -11,6 +11,7 @@ import {
   persons,
 } from '../../../../test/factories/people/openid_sign_on.ts';
 import type { OpenidSignOn } from '../../../../test/factories/people/openid_sign_on.ts';
+import { addMember } from '../../../../test/factories/people/members.ts';
 
 let world: OpenidSignOn['world'];
 let provider: OpenidSignOn['provider'];
@@ -56,10 +57,7 @@ test(
       'not_a_member',
     );
     const { organization } = await world.harness.newOrganization();
-    await world.harness.deps.db.run(
-      sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (${crypto.randomUUID()}, ${organization.id}, ${person.id}, 1)`,
-    );
+    await addMember(world.harness.deps, organization.id, person, 1);
     assert.equal((await signing.signIn(browser, 'google-oauth2')).status, 303);
     assert.equal((await accountAt(world.harness, browser)).id, person.id);
   },

@@ -13,6 +13,7 @@ import {
   signInBySaml,
 } from '../../../../test/factories/people/single_sign_on.ts';
 import type { Home } from '../../../../test/factories/people/single_sign_on.ts';
+import { addMember } from '../../../../test/factories/people/members.ts';
 
 const world = aroundTests(openSingleSignOn);
 
@@ -210,10 +211,7 @@ for (const {
     const person = await newPerson(world.harness, { email: 'Ada@acme.example' });
     if (verified) await verify(person.id);
     const join = (organization_id: string) =>
-      world.harness.deps.db.run(
-        sql`INSERT INTO members (id, organization_id, user_id, level)
-          VALUES (${crypto.randomUUID()}, ${organization_id}, ${person.id}, 15)`,
-      );
+      addMember(world.harness.deps, organization_id, person, 15);
     if (member === true) await join(home.organization.id);
     if (elsewhere === true) await join((await world.harness.newOrganization()).organization.id);
     if (invited === true) await invite(home, 8);

@@ -11,6 +11,7 @@ import {
   openSingleSignOn,
 } from '../../../../test/factories/people/single_sign_on.ts';
 import type { SingleSignOnWorld } from '../../../../test/factories/people/single_sign_on.ts';
+import { listen } from '../../../../test/servers/loopback.ts';
 
 const chromium = shareChromium();
 const { skip } = chromium;
@@ -28,10 +29,8 @@ const provider = createServer((request, response) => {
     .end(`${form}<script>document.forms[0].submit()</script>`);
 });
 before(async () => {
-  provider.listen(0, '127.0.0.1');
-  await once(provider, 'listening');
-  const reserved = createServer().listen(0, '127.0.0.1');
-  await once(reserved, 'listening');
+  await listen(provider);
+  const reserved = await listen(createServer());
   const { port } = reserved.address() as AddressInfo;
   reserved.close();
   await once(reserved, 'close');

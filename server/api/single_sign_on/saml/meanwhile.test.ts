@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { testIdentityProvider } from '../../../../test/saml/identity_provider.ts';
 import {
@@ -10,30 +10,20 @@ import {
   openNavigator,
   openSingleSignOn,
   postResponse,
-  respond,
+  assertStillOpen,
 } from '../../../../test/factories/people/single_sign_on.ts';
-import type {
-  Home,
-  Navigator,
-  SingleSignOnWorld,
-} from '../../../../test/factories/people/single_sign_on.ts';
+import type { Home } from '../../../../test/factories/people/single_sign_on.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
-let world: SingleSignOnWorld;
 let home: Home;
-before(async () => {
-  world = await openSingleSignOn({ config: { public_url: 'https://sluice.example' } });
-  home = await world.newHome({ jit_provisioning_enabled: true });
-});
-after(() => world.close());
+const world = aroundTests(
+  () => openSingleSignOn({ config: { public_url: 'https://sluice.example' } }),
+  async (opened) => {
+    home = await opened.newHome({ jit_provisioning_enabled: true });
+  },
+);
 
 const newBrowser = () => openNavigator(world.harness);
-/** The genuine response to the request still signs in, so what was refused was not the request. */
-async function assertStillOpen(
-  browser: Navigator,
-  request: Parameters<typeof genuine>[1],
-): Promise<void> {
-  assert.equal((await respond(browser, genuine(world, request))).status, 303);
-}
 
 test('a sign-in has ten minutes, and its second step too', async () => {
   const browser = newBrowser();
@@ -114,7 +104,7 @@ for (const { name, reason, change, undo } of between) {
       } finally {
         await undo();
       }
-      await assertStillOpen(browser, await beginSaml(browser));
+      await assertStillOpen(world, browser, await beginSaml(browser));
     },
   );
 }

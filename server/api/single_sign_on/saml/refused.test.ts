@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { forged_claims } from '../../../../test/saml/forged_claims.ts';
 import { forged_documents } from '../../../../test/saml/forged_documents.ts';
@@ -25,35 +25,26 @@ import {
   postResponse,
   respond,
   shownIn,
+  assertStillOpen,
 } from '../../../../test/factories/people/single_sign_on.ts';
-import type {
-  Home,
-  Navigator,
-  SingleSignOnWorld,
-} from '../../../../test/factories/people/single_sign_on.ts';
+import type { Home } from '../../../../test/factories/people/single_sign_on.ts';
 import { peekRequestId } from '../../../platform/saml/response.ts';
 import { sweepSingleSignOn } from '../store.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
 
-let world: SingleSignOnWorld;
 let home: Home;
-before(async () => {
-  world = await openSingleSignOn({ config: { public_url: 'https://sluice.example' } });
-  home = await world.newHome({ jit_provisioning_enabled: true });
-});
-after(() => world.close());
+const world = aroundTests(
+  () => openSingleSignOn({ config: { public_url: 'https://sluice.example' } }),
+  async (opened) => {
+    home = await opened.newHome({ jit_provisioning_enabled: true });
+  },
+);
 
 const newBrowser = () => openNavigator(world.harness);
 const count = async (table: 'users' | 'sessions') =>
   (await world.harness.deps.db.text(`SELECT count(*)::integer AS count FROM ${table}`)).rows[0]![
     'count'
   ] as number;
-/** The genuine response to the request still signs in, so what was refused was not the request. */
-async function assertStillOpen(
-  browser: Navigator,
-  request: Parameters<typeof genuine>[1],
-): Promise<void> {
-  assert.equal((await respond(browser, genuine(world, request))).status, 303);
-}
 
 test(
   'what the gate refuses as forged is refused here as well: one sentence, the reason in the log, ' +
@@ -83,7 +74,7 @@ test(
       .filter(({ labels }) => labels['way'] === 'saml' && labels['outcome'] !== 'accepted')
       .reduce((sum, { value }) => sum + value, 0);
     assert.equal(counted, forgeries.length);
-    await assertStillOpen(browser, request);
+    await assertStillOpen(world, browser, request);
   },
 );
 
@@ -141,7 +132,7 @@ test('an assertion is used once, also in the answer to a second request', async 
     await respond(second, genuine(world, next, { assertion_id })),
     'assertion_used',
   );
-  await assertStillOpen(second, next);
+  await assertStillOpen(world, second, next);
 });
 
 test(
@@ -231,7 +222,7 @@ test('what has expired is removed', async () => {
   const browser = newBrowser();
   const request = await beginSaml(browser);
   await sweepSingleSignOn(world.harness.deps);
-  await assertStillOpen(browser, request);
+  await assertStillOpen(world, browser, request);
   await beginSaml(browser);
   world.clock.pass(3_600_000);
   await sweepSingleSignOn(world.harness.deps);

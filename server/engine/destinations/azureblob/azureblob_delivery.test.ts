@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { eventually } from '../../../../test/eventually.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { azureblob } from './azureblob.ts';
@@ -23,6 +22,7 @@ import {
   manifest,
   write,
 } from '../../../../test/factories/batch_exports/object_deliveries.ts';
+import { stopWhileHeld } from '../../../../test/servers/faulty_server.ts';
 
 openAroundTests();
 
@@ -131,14 +131,7 @@ test('a store that does not answer is left at once when the run is stopped', asy
     const stop = new AbortController();
     const sink = await azureblob.open(config, delivery, { ...deps, signal: stop.signal });
     const outcome = await write(sink);
-    server.holdNext(pattern);
-    const seen = server.requests.length;
-    const waiting = assert.rejects(wait(sink, outcome));
-    await eventually('the request has not come', () =>
-      server.requests.slice(seen).some((request) => pattern.test(request)),
-    );
-    stop.abort('cancelled');
-    await waiting;
+    await stopWhileHeld(server, pattern, stop, () => wait(sink, outcome));
     assert.deepEqual(await names(`held-${number}/`), []);
     await assert.rejects(
       azureblob.open(config, delivery, { ...deps, signal: stop.signal }),

@@ -4,9 +4,13 @@ import tls from 'node:tls';
 import { Readable } from 'node:stream';
 import { zstdCompressSync } from 'node:zlib';
 import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
-import { assertFault, freshDelivery } from '../../../../test/factories/batch_exports/deliveries.ts';
+import {
+  assertFault,
+  freshDelivery,
+  outcomeOf,
+} from '../../../../test/factories/batch_exports/deliveries.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
-import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
+import type { Delivery } from '../../destination/destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';
@@ -28,15 +32,6 @@ import {
 openAroundTests();
 
 const noteOnly: Column[] = [{ name: 'note', type: 'text', nullable: true, expression: 'note' }];
-
-const outcomeOf = (records: number): SliceOutcome => ({
-  number: 0,
-  name: 'x',
-  records,
-  bytes: 0,
-  sha256: '',
-  state: null,
-});
 
 async function deliver(config: ClickHouseConfig, given: Delivery, rows: string[][]): Promise<void> {
   const sink = await clickhouse.open(config, given, deps);

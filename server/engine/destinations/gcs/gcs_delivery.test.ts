@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { eventually } from '../../../../test/eventually.ts';
-import { openFaultyServer } from '../../../../test/servers/faulty_server.ts';
+import { openFaultyServer, stopWhileHeld } from '../../../../test/servers/faulty_server.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { openBucket } from './bucket.ts';
@@ -132,7 +131,7 @@ test(
       const stop = new AbortController();
       const sink = await gcs.open(config, delivery, { ...deps, signal: stop.signal });
       const outcome = await write(sink);
-      await stopWhileHeld(pattern, stop, () => wait(sink, outcome));
+      await stopWhileHeld(server, pattern, stop, () => wait(sink, outcome));
       assert.deepEqual(open(`held-${number}/`), [outcome.name], String(pattern));
       await assert.rejects(gcs.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);
     }
@@ -141,24 +140,9 @@ test(
       ...deps,
       signal: stop.signal,
     });
-    await stopWhileHeld(/^POST \/token/, stop, () => write(sink));
+    await stopWhileHeld(server, /^POST \/token/, stop, () => write(sink));
   },
 );
-
-async function stopWhileHeld(
-  pattern: RegExp,
-  stop: AbortController,
-  wait: () => Promise<unknown>,
-): Promise<void> {
-  server.holdNext(pattern);
-  const seen = server.requests.length;
-  const waiting = assert.rejects(wait());
-  await eventually('the request has not come', () =>
-    server.requests.slice(seen).some((request) => pattern.test(request)),
-  );
-  stop.abort('cancelled');
-  await waiting;
-}
 
 test('no key or token is in any error, however deep', async () => {
   const key = other_keys.private_pem;

@@ -1,4 +1,8 @@
-import { readContractRows, tablesIn } from '../../../../test/factories/batch_exports/deliveries.ts';
+import {
+  readContractRows,
+  tablesIn,
+  damageIn,
+} from '../../../../test/factories/batch_exports/deliveries.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { postgres } from './postgres.ts';
@@ -38,23 +42,10 @@ testDestination({
     { name: 'NUL in a name', change: { table_name: 'a\0b' } },
     { name: 'name of more than 63 bytes', change: { table_name: 'é'.repeat(40) } },
   ],
-  damage: {
-    changed: async (config) =>
-      void (await pool.query(
-        `INSERT INTO ${inSchema(config)} SELECT * FROM ${inSchema(config)} LIMIT 1`,
-      )),
-    value: async (config) =>
-      void (await pool.query(
-        `UPDATE ${inSchema(config)} SET event = 'plane', properties = '{"a": 2}'
-          WHERE event = 'plain'`,
-      )),
-    missing: async (config) =>
-      void (await pool.query(
-        `DELETE FROM ${inSchema(config)} WHERE ctid = (SELECT min(ctid) FROM ${inSchema(config)})`,
-      )),
-    added: async (config) =>
-      void (await pool.query(`INSERT INTO ${inSchema(config)} (uuid) VALUES ('stranger')`)),
-  },
+  damage: damageIn(
+    () => pool,
+    (config) => inSchema(config),
+  ),
   has_nul: false,
   numbers_by_value: true,
   recovers: true,

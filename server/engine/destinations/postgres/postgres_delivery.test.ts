@@ -8,9 +8,10 @@ import {
   deliverText,
   freshDelivery,
   uuid_only,
+  outcomeOf,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
-import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
+import type { Delivery } from '../../destination/destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import { person_distinct_ids as idsModel } from '../../models/person_distinct_ids.ts';
 import { persons as personsModel } from '../../models/persons.ts';
@@ -28,15 +29,6 @@ import {
 } from '../../../../test/destinations/postgres_world.ts';
 
 openAroundTests();
-
-const outcomeOf = (records: number): SliceOutcome => ({
-  number: 0,
-  name: 'x',
-  records,
-  bytes: 0,
-  sha256: '',
-  state: null,
-});
 
 const deliver = (config: PostgresConfig, delivery: Delivery, text: string) =>
   deliverText(postgres, { config, delivery, deps }, text);

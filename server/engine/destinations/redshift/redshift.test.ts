@@ -10,7 +10,8 @@ import type { ValueRow } from '../../destination/content_source.ts';
 import type { Column } from '../../models/column.ts';
 import { persons } from '../../models/persons.ts';
 import { redshift } from './redshift.ts';
-import { world, row, manifest, outcomeOf } from '../../../../test/destinations/redshift_slices.ts';
+import { world, row, manifest } from '../../../../test/destinations/redshift_slices.ts';
+import { outcomeOf } from '../../../../test/factories/batch_exports/deliveries.ts';
 
 world.openAroundTests();
 testDestination(world.under());

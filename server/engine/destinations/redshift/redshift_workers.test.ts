@@ -6,7 +6,8 @@ import { repeatedSlices, writeSlice } from '../../../../test/processes/killed_de
 import { deliveryOf } from '../../../../test/destinations/redshift_world.ts';
 import { RetryableError } from '../../destination/errors.ts';
 import { redshift } from './redshift.ts';
-import { world, row, manifest, outcomeOf } from '../../../../test/destinations/redshift_slices.ts';
+import { world, row, manifest } from '../../../../test/destinations/redshift_slices.ts';
+import { outcomeOf } from '../../../../test/factories/batch_exports/deliveries.ts';
 
 world.openAroundTests();
 

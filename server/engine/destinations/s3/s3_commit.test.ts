@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { inDepth } from '../../../../test/depth.ts';
-import { eventually } from '../../../../test/eventually.ts';
 import { RetryableError } from '../../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { manifestName, sliceName } from '../../formats/naming.ts';
@@ -20,6 +19,7 @@ import {
   server,
   text,
 } from '../../../../test/destinations/s3_world.ts';
+import { stopWhileHeld } from '../../../../test/servers/faulty_server.ts';
 
 openAroundTests();
 
@@ -82,14 +82,7 @@ test('a store that does not answer is left at once on a stop, and all is closed'
       bytes: 3,
       sha256: '',
     };
-    server.holdNext(pattern);
-    const seen = server.requests.length;
-    const waiting = assert.rejects(wait(sink, outcome));
-    await eventually('the request has not come', () =>
-      server.requests.slice(seen).some((request) => pattern.test(request)),
-    );
-    stop.abort('cancelled');
-    await waiting;
+    await stopWhileHeld(server, pattern, stop, () => wait(sink, outcome));
     await assert.rejects(s3.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);
     const after = server
       .openUploads(bucket_name)

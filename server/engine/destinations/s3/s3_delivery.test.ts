@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
@@ -21,6 +20,7 @@ import {
   keys,
   text,
 } from '../../../../test/destinations/s3_world.ts';
+import { listen } from '../../../../test/servers/loopback.ts';
 
 openAroundTests();
 
@@ -103,8 +103,7 @@ test('a passing fault of the store is tried again by itself, a lasting one later
 });
 
 test('a store that cannot be reached is worth another attempt', async () => {
-  const listener = net.createServer().listen(0, '127.0.0.1');
-  await once(listener, 'listening');
+  const listener = await listen(net.createServer());
   const { port } = listener.address() as AddressInfo;
   listener.close();
   const sink = await s3.open({ ...base, endpoint_url: `http://127.0.0.1:${port}` }, delivery, deps);
@@ -126,8 +125,7 @@ test('encryption and addressing are passed on', async () => {
         '<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>',
       );
   });
-  store.listen(0, '127.0.0.1');
-  await once(store, 'listening');
+  await listen(store);
   const endpoint_url = `http://localhost:${(store.address() as AddressInfo).port}`;
   const config = {
     ...base,

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { readContractRows } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { readContractRows, damageIn } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { snowflake } from './snowflake.ts';
@@ -87,23 +87,10 @@ testDestination({
     { name: 'table of receipts', change: { table_name: 'SLUICE_receipts' } },
     { name: 'NUL in a name', change: { warehouse: 'a\0b' } },
   ],
-  damage: {
-    changed: async (config) =>
-      void (await pool.query(
-        `INSERT INTO ${inSchema(config)} SELECT * FROM ${inSchema(config)} LIMIT 1`,
-      )),
-    value: async (config) =>
-      void (await pool.query(
-        `UPDATE ${inSchema(config)} SET event = 'plane', properties = '{"a": 2}'
-          WHERE event = 'plain'`,
-      )),
-    missing: async (config) =>
-      void (await pool.query(
-        `DELETE FROM ${inSchema(config)} WHERE ctid = (SELECT min(ctid) FROM ${inSchema(config)})`,
-      )),
-    added: async (config) =>
-      void (await pool.query(`INSERT INTO ${inSchema(config)} (uuid) VALUES ('stranger')`)),
-  },
+  damage: damageIn(
+    () => pool,
+    (config) => inSchema(config),
+  ),
   large_shown_by: 'snowflake_delivery.test.ts',
   has_nul: false,
   numbers_by_value: true,

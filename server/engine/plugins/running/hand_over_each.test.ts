@@ -1,58 +1,30 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { openHarness } from '../../../../test/harness.ts';
-import type { TestOrganization } from '../../../../test/harness.ts';
 import {
   assertTaken,
   enabledPlugin,
-  keepSandbox,
   logLines,
-  openPluginTarget,
   sendEvents,
   storedEvents,
 } from '../../../../test/factories/plugins/running_plugins.ts';
-import type { PluginTarget } from '../../../../test/factories/plugins/running_plugins.ts';
-import { until } from '../../../../test/processes/server_process.ts';
-import { runPlugins } from '../../../cli/run_plugins.ts';
-import { aroundTests } from '../../../../test/around_tests.ts';
+import {
+  harness,
+  home,
+  openAroundTests,
+  run,
+  send,
+  soon,
+  stopAll,
+  taken,
+  target,
+} from '../../../../test/factories/plugins/plugin_runs.ts';
 
-const wait_ms_max = 60_000;
+openAroundTests();
 
-let target: PluginTarget;
-let home: TestOrganization;
-let runners: { stop(): Promise<void> }[] = [];
-const harness = aroundTests(() => openHarness({ config: { plugin_failures_max: 3 } }), keepSandbox);
-beforeEach(async () => {
-  target = await openPluginTarget();
-  home = await harness.newOrganization();
-});
-afterEach(async () => {
-  await stopAll();
-  await target.close();
-});
-
-async function stopAll(): Promise<void> {
-  await Promise.all(runners.map((runner) => runner.stop()));
-  runners = [];
-}
-
-function run(): void {
-  runners.push(runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds: 1 }));
-}
-const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) =>
-  until(what, wait_ms_max, 20, ask);
-const taken = (count: number) =>
-  soon(`${count} requests`, async () => (target.taken.length >= count ? target.taken : undefined));
 const stored = () => storedEvents(harness, home.project.id);
-const post = `
-  const post = async (config, body) => {
-    const { status } = await fetch(config.address, { method: 'POST', body: JSON.stringify(body) });
-    if (status >= 500) throw new RetryError('answered ' + status);
-    if (status >= 400) throw new Error('refused ' + status);
-  };`;
 const sending =
-  `${post} export const onEvent = (event, { config }) => post(config, { uuid: event.uuid, by: ` +
+  `${send} export const onEvent = (event, { config }) => post(config, { uuid: event.uuid, by: ` +
   'event.distinct_id });';
 const enable = (code: string, allowed_hosts = ['127.0.0.1'], path = '') =>
   enabledPlugin(harness, home, 'pipeline_destinations', code, {
@@ -84,7 +56,7 @@ test('eight events are under way at a time, and of one person one', async () => 
 });
 
 test('a plugin that captures events has one event under way at a time', async () => {
-  const code = `${post} export const onEvent = async (event, { config }) => {
+  const code = `${send} export const onEvent = async (event, { config }) => {
     await post(config, event.uuid);
     if (event.event === 'sent') await posthog.capture('seen', { n: event.properties.number });
   };`;
@@ -149,7 +121,7 @@ test(
 );
 
 test('one that never ends is passed over with its file and line, others are not', async () => {
-  const code = `${post}
+  const code = `${send}
     export async function onEvent(event, { config }) {
       if (event.properties.number === 5) {
         for (;;) ;
@@ -183,16 +155,16 @@ test('one that never ends is passed over with its file and line, others are not'
 
 const held_codes: Record<string, string> = {
   'onEvent throws on': sending,
-  'onEvent throws something else': `${post} export const onEvent = async (event, { config }) => {
+  'onEvent throws something else': `${send} export const onEvent = async (event, { config }) => {
     try { await post(config, { uuid: event.uuid }); } catch { throw new Error('It did not work.'); }
   };`,
   composeWebhook:
     'export const composeWebhook = (event, { config }) => ({ url: config.address, body: { uuid: ' +
     'event.uuid } });',
   exportEvents:
-    `${post} export const exportEvents = async (events, { config }) => { for (const { uuid } of ` +
+    `${send} export const exportEvents = async (events, { config }) => { for (const { uuid } of ` +
     'events) await post(config, { uuid }); };',
-  setupPlugin: `${post} export const setupPlugin = ({ config }) => post(config, null);
+  setupPlugin: `${send} export const setupPlugin = ({ config }) => post(config, null);
     export const onEvent = (event, { config }) => post(config, { uuid: event.uuid });`,
 };
 /** The config at `url` waits for its host, says so, and goes on with everything once it has it. */
@@ -259,7 +231,7 @@ test('without the host that it needs everything waits, and it says so', async ()
 });
 
 test('a host that an event alone names holds nothing up', async () => {
-  const code = `${post} export const onEvent = async (event, { config }) => {
+  const code = `${send} export const onEvent = async (event, { config }) => {
     if (event.properties.number > 5) await fetch('http://' + event.event + '/x');
     await post(config, { uuid: event.uuid });
   };`;

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import http from 'node:http';
 import { json } from 'node:stream/consumers';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import {
   enabledPlugin,
@@ -20,6 +18,7 @@ import {
   send,
   soon,
 } from '../../../../test/factories/plugins/plugin_runs.ts';
+import { listen, urlOf } from '../../../../test/servers/loopback.ts';
 
 openAroundTests();
 
@@ -33,10 +32,9 @@ test('an event whose request gets no answer comes again, and none is passed over
     arrived.push(uuid);
     response.end();
   });
-  cutting.listen(0, '127.0.0.1');
-  await once(cutting, 'listening');
+  await listen(cutting);
   t.after(() => cutting.close());
-  const address = `http://127.0.0.1:${(cutting.address() as AddressInfo).port}`;
+  const address = urlOf(cutting);
   const code = `${send} export const onEvent = (event, { config }) => post(config, event.uuid);`;
   const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {
     config: { address },

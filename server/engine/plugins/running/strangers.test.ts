@@ -1,43 +1,26 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, test } from 'node:test';
-import { openHarness } from '../../../../test/harness.ts';
-import type { TestOrganization } from '../../../../test/harness.ts';
+import { test } from 'node:test';
 import {
   enabledPlugin,
-  keepSandbox,
   logLines,
-  openPluginTarget,
   sendEvents,
   storedEvents,
   target_fields,
 } from '../../../../test/factories/plugins/running_plugins.ts';
-import type { PluginTarget } from '../../../../test/factories/plugins/running_plugins.ts';
-import { until } from '../../../../test/processes/server_process.ts';
-import { runPlugins } from '../../../cli/run_plugins.ts';
-import { aroundTests } from '../../../../test/around_tests.ts';
+import {
+  harness,
+  home,
+  openAroundTests,
+  run,
+  soon,
+  target,
+} from '../../../../test/factories/plugins/plugin_runs.ts';
 
 // Shapes that plugins written for other servers have, each as a small package that loads and
 // delivers.
 
-const wait_ms_max = 60_000;
-
-let target: PluginTarget;
-let home: TestOrganization;
-let runner: { stop(): Promise<void> } | undefined;
-const harness = aroundTests(() => openHarness({ config: { plugin_failures_max: 3 } }), keepSandbox);
-beforeEach(async () => {
-  target = await openPluginTarget();
-  home = await harness.newOrganization();
-});
-afterEach(async () => {
-  await runner?.stop();
-  runner = undefined;
-  await target.close();
-});
-
-const soon = <Result>(what: string, ask: () => Promise<Result | undefined>) =>
-  until(what, wait_ms_max, 20, ask);
+openAroundTests();
 
 /**
  * Enables the package, sends what is to be sent, and gives what has arrived once that is so much.
@@ -51,7 +34,7 @@ async function delivered(
   const settings = { config: { address: target.url }, ...options };
   const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, settings);
   await send();
-  runner = runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds: 1 });
+  run();
   await soon(`${count} requests`, async () => (target.taken.length >= count ? true : undefined));
   return { taken: target.taken, url };
 }
@@ -258,7 +241,7 @@ test('what the plugin logs is there while the batch is under way', async () => {
     config: { address: target.url },
   });
   await sendEvents(home, 1);
-  runner = runPlugins(harness.deps, { retry_seconds: 0.05, idle_seconds: 1 });
+  run();
   await soon('the line', async () =>
     (await logLines(home, url)).includes('INFO before the answer') ? true : undefined,
   );

@@ -1,3 +1,4 @@
+import { text as textOf } from 'node:stream/consumers';
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import { literal } from '../../formats/expression.ts';
 import { matchesEngineType } from './engine_type.ts';
@@ -53,9 +54,7 @@ export async function gateRelation(
     query_params: parameters,
     ...options,
   });
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  const lines = Buffer.concat(chunks).toString().split('\n');
+  const lines = (await textOf(stream)).split('\n');
   const foreign = findForeignNode(lines.filter((line) => line !== ''));
   if (foreign !== undefined) throw new ForeignNodeError(foreign);
 }

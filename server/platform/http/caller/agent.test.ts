@@ -6,18 +6,11 @@ import {
   organizationBase,
   projectBase,
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
-import { shareHarness } from '../../../../test/harness.ts';
-import type { TestOrganization } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import { countWaiting } from '../../../../test/watchers/waiting_statements.ts';
+import { shareHome } from '../../../../test/shared_home.ts';
 
-const harness = shareHarness({
-  clickhouse: false,
-  opened: async () => {
-    home = await harness.newOrganization();
-  },
-});
-let home: TestOrganization;
+const { harness, home } = shareHome();
 
 const agent = { 'sluice-agent': 'mcp' };
 const organizationPath = () => `/api/organizations/${home.organization.id}/`;

@@ -5,6 +5,7 @@ import { eventually } from '../../../../test/eventually.ts';
 import { openHarness } from '../../../../test/harness.ts';
 import { createApiKey } from './api_key.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
+import { addMember } from '../../../../test/factories/people/members.ts';
 
 let now = Date.now();
 const harness = aroundTests(() =>
@@ -196,10 +197,7 @@ test('a scope is required, write includes read, * is all; the missing one is nam
 test('a key limited to organizations sees only those, also as @current, creates none', async () => {
   const one = await harness.newOrganization();
   const other = await harness.newOrganization();
-  await harness.deps.db.run(
-    sql`INSERT INTO members (id, organization_id, user_id, level)
-      VALUES (gen_random_uuid(), ${other.organization.id}, ${one.user.id}, 15)`,
-  );
+  await addMember(harness.deps, other.organization.id, one.user, 15);
   const key = await harness.newKey(one.user, { scoped_organizations: [other.organization.id] });
   const listed = await harness.request('GET', list, { key });
   assert.deepEqual(

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
@@ -13,6 +12,7 @@ import {
 import { certificate, certificate_key } from '../../../../../test/servers/certificate.ts';
 import { openOutbound } from '../../../../platform/outbound/outbound.ts';
 import { openOrigin } from './open_origin.ts';
+import { listen } from '../../../../../test/servers/loopback.ts';
 
 const { signal } = new AbortController();
 const files = (code: string) => ({ 'plugin.json': '{"name":"Counter"}', 'index.js': code });
@@ -34,8 +34,7 @@ test('archives: over https alone, bounded, and told apart by content', async (t)
         response.writeHead(request.url?.includes('?signature=') === true ? 200 : 403).end(archive);
     },
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  await listen(server);
   t.after(async () => {
     tls.setDefaultCACertificates(trusted);
     server.closeAllConnections();
