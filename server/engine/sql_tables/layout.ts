@@ -47,3 +47,8 @@ export function versionColumns({ columns }: Pick<Layout, 'columns'>): string[] {
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
+
+/** The names of columns as a list of standard SQL. */
+export function columnList(columns: readonly { name: string }[]): string {
+  return columns.map(({ name }) => quoted(name)).join(', ');
+}

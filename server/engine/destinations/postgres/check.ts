@@ -5,7 +5,7 @@ import type { Step } from '../../destination/timed_steps.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { CheckStep, Delivery, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
-import { isMerged, person_key, quoted } from '../../sql_tables/layout.ts';
+import { isMerged, person_key, quoted, columnList } from '../../sql_tables/layout.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { postgresError } from '../../sql_tables/postgres_faults.ts';
@@ -15,7 +15,7 @@ import { requireRecords } from '../../sql_tables/staged_sink.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { writeReceipt } from './receipts.ts';
-import { canStage, columnList, copyRows } from './stage.ts';
+import { canStage, copyRows } from './stage.ts';
 import { prepareTables } from './table.ts';
 import { beginTransaction } from './transaction.ts';
 
@@ -146,7 +146,7 @@ async function returnedRow(
   );
   const statement = isMerged(delivery)
     ? `SELECT ${returned} FROM ${target} AS t WHERE ${isSame.join(' AND ')}`
-    : `INSERT INTO ${target} AS t (${columnList(delivery)}) VALUES (${texts})
+    : `INSERT INTO ${target} AS t (${columnList(delivery.columns)}) VALUES (${texts})
       RETURNING ${returned}`;
   const [found] = await connection.rows<Record<string, unknown>>(statement);
   if (found === undefined)

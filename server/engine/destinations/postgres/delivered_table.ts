@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Delivery, DestinationDeps } from '../../destination/destination.ts';
 import type { DeliveredTable, TableOfReceipts } from '../../sql_tables/delivered_table.ts';
-import { isMerged, quoted } from '../../sql_tables/layout.ts';
+import { isMerged, columnList } from '../../sql_tables/layout.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { rowsOf } from '../../sql_tables/tab_separated.ts';
@@ -47,7 +47,7 @@ function receiptsOf(connection: Connection, config: PostgresConfig): TableOfRece
 }
 
 function copyStatement(target: string, delivery: Delivery): string {
-  const list = delivery.columns.map(({ name }) => quoted(name)).join(', ');
+  const list = columnList(delivery.columns);
   const ofTeam = isMerged(delivery) ? ` WHERE team_id = ${delivery.team_id}` : '';
   return `COPY (SELECT ${list} FROM ${target}${ofTeam}) TO STDOUT WITH (FORMAT text, ENCODING
     'UTF8')`;

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, Slice, SliceOutcome } from '../../destination/destination.ts';
 import { measured } from '../../sql_tables/measured.ts';
-import { isMerged, quoted } from '../../sql_tables/layout.ts';
+import { columnList, isMerged, quoted } from '../../sql_tables/layout.ts';
 import { requireRecords } from '../../sql_tables/staged_sink.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { targetOf } from './config.ts';
@@ -105,7 +105,7 @@ export async function takeStageOver(
 export async function createStage(connection: Connection, stage: Stage): Promise<void> {
   await connection.run(
     `CREATE UNLOGGED TABLE ${stage.quoted} WITH (autovacuum_enabled = false) AS
-      SELECT ${columnList(stage.delivery)} FROM ${stage.target} WITH NO DATA`,
+      SELECT ${columnList(stage.delivery.columns)} FROM ${stage.target} WITH NO DATA`,
   );
   const compressed = await connection.rows<{ name: string }>(
     'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) ' +
@@ -165,7 +165,7 @@ export async function moveSlice(
   number: number,
   { records, xid, first_block, end_block }: StagedSlice,
 ): Promise<void> {
-  const list = columnList(stage.delivery);
+  const list = columnList(stage.delivery.columns);
   const move = (where: string) =>
     connection.run(
       `INSERT INTO ${stage.target} (${list}) SELECT ${list} FROM ${stage.quoted}
@@ -215,14 +215,10 @@ export async function dropStage(connection: Connection, stage: Stage): Promise<v
   await connection.run(`DROP TABLE IF EXISTS ${stage.quoted}`);
 }
 
-/** The columns of the export as a list of identifiers. */
-export function columnList(delivery: Delivery): string {
-  return delivery.columns.map(({ name }) => quoted(name)).join(', ');
-}
-
 /** The statement that takes the bytes of a slice into a table. */
 export function copyStatement(table: string, delivery: Delivery): string {
-  return `COPY ${table} (${columnList(delivery)}) FROM STDIN WITH (FORMAT text, ENCODING 'UTF8')`;
+  const list = columnList(delivery.columns);
+  return `COPY ${table} (${list}) FROM STDIN WITH (FORMAT text, ENCODING 'UTF8')`;
 }
 
 /**
@@ -237,7 +233,7 @@ export async function copyRows(
   if (!isMerged(delivery)) return connection.copy(copyStatement(target, delivery), bytes);
   await connection.rows(
     `CREATE TEMPORARY TABLE IF NOT EXISTS sluice_stage ON COMMIT DROP AS
-      SELECT ${columnList(delivery)} FROM ${target} WITH NO DATA`,
+      SELECT ${columnList(delivery.columns)} FROM ${target} WITH NO DATA`,
   );
   const copied = await connection.copy(copyStatement('pg_temp.sluice_stage', delivery), bytes);
   await connection.rows(mergeStatement(target, 'pg_temp.sluice_stage', delivery.columns));

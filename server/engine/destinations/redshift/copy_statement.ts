@@ -1,7 +1,7 @@
 import { textOf } from '../../object_store/config_rules.ts';
 import type { Column } from '../../models/column.ts';
 import type { RedshiftConfig } from './config.ts';
-import { listOf } from './table.ts';
+import { columnList } from '../../sql_tables/layout.ts';
 
 /** The text of COPY's manifest: every object must be there, and no other is loaded. */
 export function manifestOf(config: RedshiftConfig, keys: string[]): string {
@@ -25,7 +25,7 @@ export function copyStatement(
         literal(config.aws_secret_access_key)
       : `IAM_ROLE ${role === 'default' ? 'default' : literal(role)}`;
   return [
-    `COPY ${load.target} (${listOf(load.columns)})`,
+    `COPY ${load.target} (${columnList(load.columns)})`,
     `FROM ${literal(`s3://${config.bucket_name}/${load.manifest}`)}`,
     authorization,
     `REGION ${literal(config.region)}`,

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
-import { quoted } from '../../sql_tables/layout.ts';
+import { columnList, quoted } from '../../sql_tables/layout.ts';
 import { fieldText, linesOf } from '../../sql_tables/tab_separated.ts';
-import { listOf, varchar_bytes_max } from './table.ts';
+import { varchar_bytes_max } from './table.ts';
 
 /** The values of one row as texts that Redshift reads, and their bytes together. */
 export type Row = { values: (string | null)[]; size_bytes: number };
@@ -91,7 +91,8 @@ export async function* insertsOf(
   rows: AsyncIterable<Row>,
 ): AsyncGenerator<Insert> {
   const rows_max = Math.floor(parameters_max / columns.length);
-  const list = write === undefined ? listOf(columns) : `${write.column}, ${listOf(columns)}`;
+  const list =
+    write === undefined ? columnList(columns) : `${write.column}, ${columnList(columns)}`;
   const first = write === undefined ? '' : `${write.number}, `;
   let held: Row[] = [];
   let held_bytes = 0;

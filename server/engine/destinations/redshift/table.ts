@@ -1,6 +1,12 @@
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
-import { isMerged, person_key, quoted, versionColumns } from '../../sql_tables/layout.ts';
+import {
+  columnList,
+  isMerged,
+  person_key,
+  quoted,
+  versionColumns,
+} from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { isThereAlready } from '../../sql_tables/postgres_faults.ts';
@@ -178,7 +184,7 @@ export const stage = 'sluice_stage';
 
 /** The statement that creates the stage. */
 export function stageStatement(target: string, columns: Column[]): string {
-  return `CREATE TEMPORARY TABLE ${stage} AS SELECT ${listOf(columns)} FROM ${target} LIMIT 0`;
+  return `CREATE TEMPORARY TABLE ${stage} AS SELECT ${columnList(columns)} FROM ${target} LIMIT 0`;
 }
 
 /**
@@ -191,13 +197,8 @@ export function sliceTableStatement(
   target: string,
   columns: Column[],
 ): string {
-  return `CREATE TABLE ${name} AS SELECT CAST(0 AS bigint) AS ${column}, ${listOf(columns)}
+  return `CREATE TABLE ${name} AS SELECT CAST(0 AS bigint) AS ${column}, ${columnList(columns)}
     FROM ${target} LIMIT 0`;
-}
-
-/** The names of columns as SQL lists them. */
-export function listOf(columns: Column[]): string {
-  return columns.map((column) => quoted(column.name)).join(', ');
 }
 
 /**
@@ -212,7 +213,7 @@ export function showStatements(
   layout: Layout,
   source: string,
 ): string[] {
-  const list = listOf(layout.columns);
+  const list = columnList(layout.columns);
   if (!isMerged(layout)) return [`INSERT INTO ${target} (${list}) SELECT ${list} FROM ${source}`];
   const key = person_key.map(quoted);
   const versions = versionColumns(layout).map(quoted);

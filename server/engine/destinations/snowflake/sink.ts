@@ -11,7 +11,7 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../destination/destination.ts';
-import { isMerged, quoted } from '../../sql_tables/layout.ts';
+import { columnList, isMerged } from '../../sql_tables/layout.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import {
   newStanding,
@@ -138,7 +138,7 @@ async function stageSlice(
   const counted = measured(bytes, (size) => (slice_bytes += size));
   const loaded = await prepared.loader.load(delivery.columns, counted);
   requireCame(slice, loaded, `Snowflake took ${loaded}`);
-  const columns = delivery.columns.map((column) => quoted(column.name)).join(', ');
+  const columns = columnList(delivery.columns);
   const values = delivery.columns
     .map((column, index) => valueExpression(column, textColumn(index), prepared.columns))
     .join(', ');
