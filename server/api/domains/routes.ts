@@ -94,15 +94,12 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
       record(domainEntry('updated', before, after), before);
       return after;
     });
+  const response = { 200: Domain };
   app.patch(
     one,
     {
       config: changing,
-      schema: {
-        summary: 'Change what is sent of a domain',
-        body: DomainPatch,
-        response: { 200: Domain },
-      },
+      schema: { summary: 'Change what is sent of a domain', body: DomainPatch, response },
     },
     change,
   );
@@ -113,7 +110,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Change a domain; what is left out keeps its value',
         body: DomainPatch,
-        response: { 200: Domain },
+        response,
       },
     },
     change,

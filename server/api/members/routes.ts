@@ -59,16 +59,12 @@ function levelRoutes(app: FastifyInstance): void {
   const description =
     'Nobody changes their own level, and only an owner makes or unmakes an owner. `@me` ' +
     'stands for the caller.';
+  const response = { 200: Member };
   app.patch(
     url,
     {
       config: { ...writing, level: 8 },
-      schema: {
-        summary: "Change a member's level",
-        description,
-        body: MemberPatch,
-        response: { 200: Member },
-      },
+      schema: { summary: "Change a member's level", description, body: MemberPatch, response },
     },
     changeLevel(MemberPatch),
   );
@@ -76,12 +72,7 @@ function levelRoutes(app: FastifyInstance): void {
     url,
     {
       config: { ...writing, level: 8 },
-      schema: {
-        summary: "Set a member's level",
-        description,
-        body: MemberPut,
-        response: { 200: Member },
-      },
+      schema: { summary: "Set a member's level", description, body: MemberPut, response },
     },
     changeLevel(MemberPut),
   );

@@ -105,15 +105,12 @@ function recordRoutes(app: FastifyInstance): void {
         record(entryOf('updated', before, after), before);
         return after;
       });
+  const response = { 200: Project };
   app.patch(
     url,
     {
       config: changing,
-      schema: {
-        summary: 'Change what is sent of a project',
-        body: ProjectPatch,
-        response: { 200: Project },
-      },
+      schema: { summary: 'Change what is sent of a project', body: ProjectPatch, response },
     },
     change(ProjectPatch),
   );
@@ -124,7 +121,7 @@ function recordRoutes(app: FastifyInstance): void {
       schema: {
         summary: 'Change a project; what may be left out keeps its value',
         body: ProjectPut,
-        response: { 200: Project },
+        response,
       },
     },
     change(ProjectPut),
