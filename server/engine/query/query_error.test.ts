@@ -139,6 +139,28 @@ const cases: Case[] = [
   ['SELECT event FROM events ORDER BY 2', 1, 35, '2', /There are 1 columns/],
   ['SELECT rand() AS x FROM events', 1, 8, 'rand', /differ at each attempt/],
   ['SELECT any(event) AS x FROM events', 1, 8, 'any', /is not fixed/],
+  ['SELECT toIntervalDay(1) AS x FROM events', 1, 8, 'toIntervalDay', /Write INTERVAL n DAY/],
+  ['SELECT minOrNullIf(uuid, 1) AS x FROM events', 1, 8, 'minOrNullIf', /Write minIfOrNull/],
+  ['SELECT SUBSTR(event, 1) AS x FROM events', 1, 8, 'SUBSTR', /Write substring/],
+  ['SELECT toDecimal64(event, 2) AS x FROM events', 1, 8, 'toDecimal64', /no decimals/],
+  ['SELECT extract(YEAR FROM timestamp) AS x FROM events', 1, 16, 'YEAR', /write toYear/],
+  ['SELECT timestamp::DateTime64(3) AS x FROM events', 1, 30, '3', /Write DateTime64 alone/],
+  ['SELECT properties.a::Decimal(10, 2) AS x FROM events', 1, 30, '10', /no decimals/],
+  [
+    'SELECT last_value(properties.a) IGNORE NULLS OVER (ORDER BY timestamp) AS x FROM events',
+    1,
+    33,
+    'IGNORE',
+    /argMaxIf/,
+  ],
+  ['SELECT person.id FROM events', 1, 8, 'person', /`person.properties` and `person_id`/],
+  [
+    'SELECT arrayMap(x -> x, properties.a) AS x FROM events',
+    1,
+    25,
+    'properties.a',
+    /JSONExtractArrayRaw/,
+  ],
   ["SELECT toHour(timestamp, 'Berlin') AS h FROM events", 1, 26, "'Berlin'", /a time zone such as/],
 ];
 
@@ -180,6 +202,23 @@ test('the faults of several clauses are named in one answer, in the order of the
           [3, 7, 'tmestamp'],
           [4, 10, 'nothing'],
         ],
+      );
+      return true;
+    },
+  );
+});
+
+test('what follows from a fault is not a fault of its own', () => {
+  assert.throws(
+    () =>
+      resolveQuery('SELECT k FROM (SELECT nothing AS k FROM events) GROUP BY k', {
+        model: 'events',
+      }),
+    (error: unknown) => {
+      assert.ok(error instanceof QueryError);
+      assert.deepEqual(
+        error.faults.map(({ piece }) => piece),
+        ['nothing'],
       );
       return true;
     },

@@ -60,6 +60,29 @@ export const working_conversions: WorkingQuery[] = [
     `SELECT uuid, ${many} FROM mine`,
   ],
   [
+    'SELECT uuid, toBool(lower(properties.ok)) AS a, toInt64(lower(properties.digits)) AS b FROM ' +
+      'events',
+    "SELECT uuid, if(JSONHas(properties, 'ok'), JSONExtractBool(properties, 'ok'), NULL)::" +
+      "Nullable(Bool), if(toString(uuid) LIKE '%4', 77, NULL) FROM mine",
+  ],
+  [
+    "SELECT uuid, toDate(timestamp, 'Asia/Tokyo') AS a, toDate(midnight) AS b, toMonth(midnight + " +
+      "INTERVAL 3 HOUR) AS c, formatDateTime(midnight, '%d %H:%i') AS d, toStartOfWeek(midnight) " +
+      "AS e, toDate(toStartOfHour(timestamp, 'Asia/Kolkata')) AS f, " +
+      "dateDiff('day', toStartOfDay(timestamp, 'Europe/Berlin'), timestamp) AS g FROM (SELECT " +
+      "*, dateTrunc('day', timestamp, 'Europe/Berlin') AS midnight FROM events)",
+    "WITH toStartOfDay(timestamp, 'Europe/Berlin') AS midnight SELECT uuid, " +
+      "toString(toDate(timestamp, 'Asia/Tokyo')), toString(toDate(midnight)), toMonth(midnight + " +
+      "INTERVAL 3 HOUR), formatDateTime(midnight, '%d %H:%i'), toString(toStartOfWeek(midnight)), " +
+      "toString(toDate(toStartOfHour(timestamp, 'Asia/Kolkata'))), 0 FROM mine",
+  ],
+  [
+    "SELECT uuid, parseDateTimeBestEffort('2024-07-01 00:30', 'Europe/Berlin') AS a, " +
+      "toDate(parseDateTimeBestEffortOrNull(properties.when, 'Asia/Tokyo')) AS b FROM events",
+    "SELECT uuid, toDateTime64('2024-06-30 22:30:00', 6, 'UTC'), if(JSONHas(properties, 'when'), " +
+      "'2024-01-05', NULL) FROM mine",
+  ],
+  [
     'SELECT uuid, toUInt64(5) AS u, cityHash64(event) AS h FROM events',
     "SELECT uuid, '5', toString(cityHash64(event)) FROM mine",
   ],

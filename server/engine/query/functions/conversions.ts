@@ -97,9 +97,9 @@ export const conversions: FunctionTopic = {
     ),
     define(
       'toDate',
-      '(any) -> date',
-      'The UTC day of a timestamp, or a date from text',
-      'toDate(timestamp)',
+      '(any, #zone?) -> date',
+      'The day of a timestamp, or a date from text',
+      "toDate(timestamp, 'Europe/Berlin')",
       { engine: 'cast date' },
     ),
     define(
@@ -122,32 +122,29 @@ export const conversions: FunctionTopic = {
     ),
     define(
       'parseDateTimeBestEffort',
-      '(text) -> timestamp',
-      'A timestamp from text in any usual form',
+      '(text, #zone?) -> timestamp',
+      'A timestamp from text in any usual form; of a text without a zone in the one named',
       "parseDateTimeBestEffort('2 Jan 2024 03:04')",
       {
-        engine: `parseDateTime64BestEffort(${datedText('$1')}, 6, 'UTC')`,
-        exact: true,
+        engine: `parseDateTime64BestEffort(${datedText('$1')}, 6, $2)`,
       },
     ),
     define(
       'parseDateTimeBestEffortOrNull',
-      '(text) -> timestamp?',
+      '(text, #zone?) -> timestamp?',
       'NULL where the text is no timestamp',
       "parseDateTimeBestEffortOrNull('x')",
       {
-        engine: `parseDateTime64BestEffortOrNull(${datedText('$1')}, 6, 'UTC')`,
-        exact: true,
+        engine: `parseDateTime64BestEffortOrNull(${datedText('$1')}, 6, $2)`,
       },
     ),
     define(
       'parseDateTimeBestEffortOrZero',
-      '(text) -> timestamp',
+      '(text, #zone?) -> timestamp',
       '1970 where the text is no timestamp',
       "parseDateTimeBestEffortOrZero('x')",
       {
-        engine: `parseDateTime64BestEffortOrZero(${datedText('$1')}, 6, 'UTC')`,
-        exact: true,
+        engine: `parseDateTime64BestEffortOrZero(${datedText('$1')}, 6, $2)`,
       },
     ),
     define(

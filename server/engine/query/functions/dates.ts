@@ -5,8 +5,9 @@ import type { FunctionTopic } from './definition.ts';
 export const dates: FunctionTopic = {
   title: 'Time',
   note:
-    'Timestamps are instants with microseconds. Where a time zone can be named, UTC is meant ' +
-    'without it. `timestamp + INTERVAL 1 DAY` and `-` work on timestamps and dates.',
+    'Timestamps are instants with microseconds. Where a zone can be named, UTC is meant without ' +
+    "it, or the zone that made the timestamp: `toDate(toStartOfDay(timestamp, 'Asia/Tokyo'))` is " +
+    'a day in Tokyo. `timestamp + INTERVAL 1 DAY` and `-` work on timestamps and dates.',
   functions: [
     define(
       'now',

@@ -6,7 +6,7 @@ export const urls: FunctionTopic = {
   title: 'Addresses and hashes',
   note:
     'Raw hashes are bytes: write `hex(MD5(x))`. Hashes of 64 bits have no sign and are exported ' +
-    'as text.',
+    'as text; a bucket of one is `toInt64(cityHash64(x) % 100)`.',
   functions: [
     define('protocol', '(text) -> text', 'Protocol of a URL', "protocol('https://a.b/c')"),
     define('domain', '(text) -> text', 'Host of a URL', "domain('https://www.a.b/c')"),

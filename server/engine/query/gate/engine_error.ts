@@ -29,6 +29,7 @@ const sentences: Record<string, string> = {
   INCORRECT_RESULT_OF_SCALAR_SUBQUERY:
     'A SELECT that stands for a value gives more than one row: use an aggregate, or LIMIT 1.',
   CANNOT_PARSE_TEXT: 'A text here is not a value of the type that it is converted to.',
+  CANNOT_PARSE_BOOL: 'A text here is neither true nor false.',
   CANNOT_PARSE_DATETIME: 'A text here is not a timestamp.',
   CANNOT_PARSE_UUID: 'A text here is not a uuid.',
   CANNOT_PARSE_NUMBER: 'A text here is not a number.',
@@ -62,18 +63,22 @@ export function explainEngineError(query: ResolvedQuery, error: EngineError): Qu
   const called = /\bfunction `?'?([A-Za-z_]\w*)/i.exec(error.message)?.[1];
   const sentence = sentences[error.type] ?? `The store refuses this query (${error.type}).`;
   const span = called === undefined ? undefined : findOnce(query.text, called);
-  return queryError(query.text, [
-    {
-      message: span === undefined || called === undefined ? sentence : `\`${called}\`: ${sentence}`,
-      span: span ?? query.tree,
-    },
-  ]);
+  const written = span === undefined ? '' : `\`${query.text.slice(span.start, span.end)}\`: `;
+  return queryError(query.text, [{ message: `${written}${sentence}`, span: span ?? query.tree }]);
 }
 
+// By what a query calls the functions that the printer writes for it.
+const written_as: Record<string, string> = {
+  accurateCast: 'toInt64|toUInt64|toBool|CAST',
+  parseDateTime64BestEffort: 'parseDateTimeBestEffort|toDateTime64|toDateTime|toDate|CAST',
+};
+
 function findOnce(text: string, name: string): Span | undefined {
+  const names = Object.hasOwn(written_as, name) ? `(?:${written_as[name]})` : name;
+  const cast = Object.hasOwn(written_as, name) ? '|::' : '';
   const [only, ...others] = Array.from(
-    text.matchAll(new RegExp(`\\b${name}\\s*\\(`, 'g')),
-    ({ index }) => ({ start: index, end: index + name.length }),
+    text.matchAll(new RegExp(`\\b${names}(?=\\s*\\()${cast}`, 'gi')),
+    ({ 0: found, index }) => ({ start: index, end: index + found.length }),
   );
   return others.length === 0 ? only : undefined;
 }

@@ -55,6 +55,14 @@ export function parseTypeName(grammar: Grammar): TypeName {
     const name = cursor.isWord('ARRAY') ? cursor.anyName() : cursor.name('a type');
     const items: TypeName[] = [];
     if (cursor.acceptSign('(')) {
+      const { kind } = cursor.peek();
+      if (kind === 'number' || kind === 'text')
+        cursor.fail(
+          /^decimal/i.test(name.text)
+            ? 'There are no decimals: write round(x::Float64, 2), or keep the text.'
+            : 'A type has no digits and no zone here: timestamps are UTC with microseconds. Write ' +
+                `${name.text} alone.`,
+        );
       do items.push(parseTypeName(grammar));
       while (cursor.acceptSign(','));
       cursor.expectSign(')');

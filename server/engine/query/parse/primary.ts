@@ -146,6 +146,8 @@ function parseNamed(grammar: Grammar): Expression {
 function parseCall(grammar: Grammar, name: Name): Expression {
   const { cursor } = grammar;
   cursor.expectSign('(');
+  if (/^extract$/i.test(name.text) && cursor.isWord('FROM', 1))
+    cursor.fail('EXTRACT ... FROM is not part of the language: write toYear(x), toMonth(x) ...');
   let parameters: Expression[] | undefined;
   let distinct = cursor.acceptWords('DISTINCT');
   let args = parseList(grammar, ')');
@@ -163,6 +165,11 @@ function parseCall(grammar: Grammar, name: Name): Expression {
     start: name.start,
     end: name.end,
   };
+  if ((cursor.isWord('IGNORE') || cursor.isWord('RESPECT')) && cursor.isWord('NULLS', 1))
+    cursor.fail(
+      'IGNORE NULLS and RESPECT NULLS are not part of the language: the last value that is not ' +
+        'NULL is argMaxIf(x, timestamp, x IS NOT NULL).',
+    );
   if (cursor.acceptWords('FILTER')) {
     cursor.expectSign('(');
     cursor.expectWord('WHERE');

@@ -1,5 +1,5 @@
 import { bind } from './arguments/bind.ts';
-import type { Argument } from './arguments/bind.ts';
+import type { Argument, Binding } from './arguments/bind.ts';
 import { Fault } from '../fault.ts';
 import { findFunction } from '../functions/find.ts';
 import type { FunctionDefinition } from '../functions/definition.ts';
@@ -61,9 +61,10 @@ export function applyKnown(
     scope.lambdas.length > 0,
     span,
   );
+  const { zone, texts } = zoneOf(known, binding);
   const sql =
     searched === undefined
-      ? printCall(definition, binding.texts)
+      ? printCall(definition, texts)
       : printSearch(scope.context, definition, binding.texts, searched, span);
   const value = compose(
     definition.exact === true ? sql : canonicalText(sql, binding.type.kind),
@@ -71,9 +72,22 @@ export function applyKnown(
     span,
     binding.values,
   );
+  if (zone !== undefined && value.type.kind === 'timestamp') return { ...value, zone };
   return definition.name === 'arrayJoin'
     ? { ...value, traits: { ...value.traits, multiplies: true } }
     : value;
+}
+
+/**
+ * The zone that a function which takes one works in, and its arguments with it: the one that is
+ * named, else that of its timestamp. An optional number before it is 0, as it is when left out.
+ */
+function zoneOf({ signatures }: KnownFunction, { texts, values }: Binding) {
+  const at = signatures[0]!.parameters.findIndex(({ form }) => form.name === '#zone');
+  const zone = at < 0 ? undefined : (texts[at] ?? values.find((one) => one.zone)?.zone);
+  const given = zone === undefined ? texts : texts.slice(0, at);
+  const between = zone === undefined ? [] : Array<string>(at - given.length).fill('0');
+  return { zone, texts: zone === undefined ? texts : [...given, ...between, zone] };
 }
 
 /** ClickHouse text of a result, made the type that its kind names. */

@@ -3,6 +3,7 @@ import { choose, condition } from './choose.ts';
 import { align, coerce } from '../values/coerce.ts';
 import { convert } from './convert.ts';
 import { Fault } from '../fault.ts';
+import { readLiteral } from './arguments/literal_argument.ts';
 import { findAggregate, findFunction, spellFunction } from '../functions/find.ts';
 import { resolveAggregate } from './aggregate.ts';
 import { resolveWindowCall } from './window.ts';
@@ -54,6 +55,8 @@ export function resolveCall(scope: Scope, written: ExpressionOf<'call'>): Value 
 function resolveConversion(scope: Scope, node: ExpressionOf<'call'>, kind: Kind): Value {
   const [arg, scale, ...others] = node.args;
   const takesScale = node.name.text === 'toDateTime64';
+  if (arg !== undefined && scale !== undefined && kind === 'date' && others.length === 0)
+    return dayIn(scope, arg, scale, node);
   if (
     arg === undefined ||
     others.length > 0 ||
@@ -61,11 +64,23 @@ function resolveConversion(scope: Scope, node: ExpressionOf<'call'>, kind: Kind)
   )
     throw new Fault(
       `\`${node.name.text}\` takes ` +
-        `${takesScale ? 'a value and a number of digits' : 'one value'}; a time zone is named ` +
-        'in the functions of time.',
+        `${takesScale ? 'a value and a number of digits' : 'one value'}. ` +
+        (kind === 'timestamp'
+          ? 'Text of a time zone: parseDateTimeBestEffort(text, zone).'
+          : 'A time zone is named in the functions of time.'),
       node,
     );
   return convert(scope.context, valueOf(scope, arg), kind, node);
+}
+
+/** The day of a timestamp in a zone. */
+function dayIn(scope: Scope, arg: Expression, zone: Expression, node: Expression): Value {
+  const { writer } = scope.context;
+  const { text } = readLiteral(writer, 'toDate', '#zone', zone, undefined);
+  const instant = coerce(writer, valueOf(scope, arg), 'timestamp');
+  if (instant === undefined)
+    throw new Fault('`toDate` with a time zone takes a timestamp: convert it first.', arg);
+  return convert(scope.context, { ...instant, zone: text }, 'date', node);
 }
 
 type Special = (scope: Scope, node: ExpressionOf<'call'>) => Value;

@@ -39,24 +39,33 @@ const type_names: Record<string, Kind> = {
   date: 'date',
 };
 
+/**
+ * Fails for what `toInt64` of ClickHouse makes another number of: digits beyond 64 bits. What may be
+ * NULL is cast without it, because a cast to a type that may be NULL gives NULL for any other text.
+ */
+const accurately = (type: string, zero: string) => (sql: string, nullable: boolean) =>
+  nullable
+    ? `if(isNull(${sql}), NULL, accurateCast(ifNull(${sql}, '${zero}'), '${type}'))`
+    : `accurateCast(${sql}, '${type}')`;
+
 // How ClickHouse makes one kind of another, where the author asks for it. What is not here cannot
 // be converted.
-const conversions: Partial<Record<`${Kind} ${Kind}`, (sql: string) => string>> = {
-  'text integer': (sql) => `toInt64(${sql})`,
-  'unsigned integer': (sql) => `toInt64(${sql})`,
-  'float integer': (sql) => `toInt64(${sql})`,
-  'text unsigned': (sql) => `toUInt64(${sql})`,
-  'integer unsigned': (sql) => `toUInt64(${sql})`,
-  'float unsigned': (sql) => `toUInt64(${sql})`,
-  'boolean unsigned': (sql) => `toUInt64(${sql})`,
-  'text float': (sql) => `toFloat64(${sql})`,
-  'text boolean': (sql) => `accurateCast(${sql}, 'Bool')`,
-  'text uuid': (sql) => `toUUID(${sql})`,
-  'text timestamp': (sql) => `parseDateTime64BestEffort(${datedText(sql)}, 6, 'UTC')`,
-  'integer timestamp': (sql) => `toDateTime64(${sql}, 6, 'UTC')`,
-  'text date': (sql) => `toDate32(parseDateTime64BestEffort(${datedText(sql)}, 6, 'UTC'))`,
-  'timestamp date': (sql) => `toDate32(${sql})`,
-};
+const conversions: Partial<Record<`${Kind} ${Kind}`, (sql: string, nullable: boolean) => string>> =
+  {
+    'text integer': accurately('Int64', '0'),
+    'unsigned integer': (sql) => `toInt64(${sql})`,
+    'float integer': (sql) => `toInt64(${sql})`,
+    'text unsigned': accurately('UInt64', '0'),
+    'integer unsigned': (sql) => `toUInt64(${sql})`,
+    'float unsigned': (sql) => `toUInt64(${sql})`,
+    'boolean unsigned': (sql) => `toUInt64(${sql})`,
+    'text float': (sql) => `toFloat64(${sql})`,
+    'text boolean': accurately('Bool', 'true'),
+    'text uuid': (sql) => `toUUID(${sql})`,
+    'text timestamp': (sql) => `parseDateTime64BestEffort(${datedText(sql)}, 6, 'UTC')`,
+    'integer timestamp': (sql) => `toDateTime64(${sql}, 6, 'UTC')`,
+    'text date': (sql) => `toDate32(parseDateTime64BestEffort(${datedText(sql)}, 6, 'UTC'))`,
+  };
 
 /**
  * The value as one of the kind, as CAST and the conversion functions make it. Of a property what
@@ -74,13 +83,17 @@ export function convert(context: Context, value: Value, kind: Kind, span: Span):
   const coerced = literal ?? coerce(context.writer, value, kind);
   if (coerced !== undefined) return { ...coerced, span };
   if (kind === 'boolean' && isNumeric(value.type.kind)) return as(`notEquals(${value.sql}, 0)`);
+  if (kind === 'date' && value.type.kind === 'timestamp')
+    return as(
+      `toDate32(${[value.sql, ...(value.zone === undefined ? [] : [value.zone])].join(', ')})`,
+    );
   const known = conversions[`${value.type.kind === 'json' ? 'text' : value.type.kind} ${kind}`];
   if (known === undefined)
     throw new Fault(
       `There is no conversion from ${describeType(value.type)} to ${describeType(typeOf(kind))}.`,
       span,
     );
-  return as(known(value.sql));
+  return as(known(value.sql, value.type.nullable));
 }
 
 function convertToText(value: Value, span: Span): Value {

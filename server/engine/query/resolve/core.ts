@@ -149,7 +149,9 @@ function resolveKeys(scope: Scope, core: SelectCore, items: Item[]): Value[] {
           'An aggregate cannot be a key of GROUP BY: group in a subquery first.',
           node,
         );
-      if (value.type.kind === 'null' || value.literal !== undefined)
+      // What has a fault already is NULL as well.
+      const isNull = value.type.kind === 'null' && scope.context.faults.length === 0;
+      if (isNull || value.literal !== undefined)
         throw new Fault('A key of GROUP BY is an expression over columns.', node);
       return value;
     }),

@@ -86,11 +86,15 @@ function columnOf(scope: Scope, name: Name): Value | undefined {
 
 /** The value of a column that the source is known to have. */
 export function columnValue(source: Source, name: Name): Value {
-  const { sql, type } = source.column(name.text)!;
+  const { sql, type, zone } = source.column(name.text)!;
   const value = compose(sql, type, name, [
     { traits: { ...plain_traits, loose: { start: name.start, end: name.end } } },
   ]);
-  return { ...value, property: (path) => source.property(name.text, path) };
+  return {
+    ...value,
+    ...(zone === undefined ? {} : { zone }),
+    property: (path) => source.property(name.text, path),
+  };
 }
 
 /** `person.properties` of events are those that the person had when the event was taken. */

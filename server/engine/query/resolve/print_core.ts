@@ -25,6 +25,7 @@ export function print(
     name,
     sql: context.writer.name('c'),
     type: value.type,
+    zone: value.zone,
     expression: value.sql,
     span: value.span,
   }));

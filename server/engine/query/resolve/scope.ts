@@ -22,6 +22,7 @@ export type ResolvedColumn = {
   name: string;
   sql: string;
   type: ValueType;
+  zone?: string | undefined;
   expression: string;
   span: Span;
 };
@@ -138,6 +139,12 @@ export function unknownName(scope: Scope, { text, ...span }: Name): Fault {
     ...scope.aliases.keys(),
     ...scope.lambdas.flatMap((parameters) => [...parameters.keys()]),
   ];
+  const hasEvents = scope.sources.some(({ model }) => model === 'events');
+  if (text === 'person' && hasEvents)
+    return new Fault(
+      'Of its person an event has `person.properties` and `person_id`: join `persons` for more.',
+      span,
+    );
   const suggestion = suggest(text, candidates);
   const isQuoted = span.end - span.start > text.length;
   const quoted = isQuoted ? ' Text stands in single quotes; these are for names.' : '';

@@ -9,8 +9,8 @@ import { orNull } from '../values/value_type.ts';
 import type { ValueType } from '../values/value_type.ts';
 import type { QueryWriter } from '../values/writer.ts';
 
-/** A column of a source: ClickHouse text and type. */
-export type SourceColumn = { sql: string; type: ValueType };
+/** A column of a source: ClickHouse text, type, and the zone of its timestamps (`Value.zone`). */
+export type SourceColumn = { sql: string; type: ValueType; zone?: string | undefined };
 
 /** What FROM reads. Asking for a column is what makes it part of the text. */
 export type Source = {
@@ -150,17 +150,17 @@ export function openDerived(
   name: string | undefined,
   span: Span,
   text: string,
-  columns: { name: string; sql: string; type: ValueType }[],
+  columns: (SourceColumn & { name: string })[],
 ): Source {
   const id = writer.name('t');
   const byName = new Map<string, SourceColumn>();
-  for (const { name: column, sql, type } of columns) {
+  for (const { name: column, sql, type, zone } of columns) {
     if (byName.has(column))
       throw new Fault(
         `This subquery has two columns named \`${column}\`: give one of them an alias.`,
         span,
       );
-    byName.set(column, { sql, type });
+    byName.set(column, { sql, type, zone });
   }
   return {
     name,

@@ -26,6 +26,11 @@ export type Value = {
   literal?: LiteralContent;
   /** Text at a path of this JSON document, where a table has it at hand. */
   property?: (path: string[]) => { sql: string; type: ValueType } | undefined;
+  /**
+   * ClickHouse text of the time zone that made this timestamp, as in `toStartOfDay(x, zone)`. What
+   * reads it and names no zone means this one.
+   */
+  zone?: string;
 };
 
 /**
@@ -52,12 +57,15 @@ function mergeTraits(values: readonly { traits: Traits }[]): Traits {
   };
 }
 
-/** A value made of others. Throws a `Fault` when its text has become too long. */
+/**
+ * A value made of others; a timestamp has the zone of the first timestamp among them. Throws a
+ * `Fault` when its text has become too long.
+ */
 export function compose(
   sql: string,
   type: ValueType,
   span: Span,
-  parts: readonly { traits: Traits }[],
+  parts: readonly (Pick<Value, 'traits'> & Partial<Value>)[],
 ): Value {
   if (sql.length > sql_length_max)
     throw new Fault(
@@ -65,7 +73,9 @@ export function compose(
         'less often.',
       span,
     );
-  return { sql, type, span, traits: mergeTraits(parts) };
+  const isTimestamp = (one: Partial<Value>) => one.type?.kind === 'timestamp';
+  const zone = isTimestamp({ type }) ? parts.find(isTimestamp)?.zone : undefined;
+  return { sql, type, span, traits: mergeTraits(parts), ...(zone === undefined ? {} : { zone }) };
 }
 
 /** NULL. */

@@ -197,7 +197,10 @@ function fitValue(
   if (fit === undefined)
     throw new Fault(
       `\`${name}\` takes ${describeForm(fitted.form, letters)} here, this is ` +
-        `${describeType(value.type)}: convert it.`,
+        `${describeType(value.type)}: ` +
+        (fitted.form.name === 'array' && value.type.kind === 'property'
+          ? 'write JSONExtractArrayRaw(...) around it.'
+          : 'convert it.'),
       value.span,
     );
   fitted.value = fit;
