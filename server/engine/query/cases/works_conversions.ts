@@ -77,6 +77,13 @@ export const working_conversions: WorkingQuery[] = [
       "toString(toDate(toStartOfHour(timestamp, 'Asia/Kolkata'))), 0 FROM mine",
   ],
   [
+    'SELECT uuid, midnight - INTERVAL 1 DAY AS a, toDate(midnight - INTERVAL 1 DAY) AS b, ' +
+      "subtractDays(midnight, 1) AS c, dateAdd('month', 1, midnight) AS d FROM (SELECT uuid, " +
+      "toStartOfDay(toDateTime('2024-04-01 12:00:00'), 'Europe/Berlin') AS midnight FROM events)",
+    "SELECT uuid, toDateTime64('2024-03-30 23:00:00', 6, 'UTC') AS a, '2024-03-31', a, " +
+      "toDateTime64('2024-04-30 22:00:00', 6, 'UTC') FROM mine",
+  ],
+  [
     "SELECT uuid, parseDateTimeBestEffort('2024-07-01 00:30', 'Europe/Berlin') AS a, " +
       "toDate(parseDateTimeBestEffortOrNull(properties.when, 'Asia/Tokyo')) AS b FROM events",
     "SELECT uuid, toDateTime64('2024-06-30 22:30:00', 6, 'UTC'), if(JSONHas(properties, 'when'), " +

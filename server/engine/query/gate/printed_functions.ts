@@ -11,7 +11,7 @@ const printed = `
   toIntervalMillisecond toIntervalSecond toIntervalMinute toIntervalHour toIntervalDay
   toIntervalWeek toIntervalMonth toIntervalQuarter toIntervalYear array tuple map lambda
   arrayElement tupleElement arrayMap arraySort toJSONString JSONExtract isValidJSON
-  replaceRegexpAll replaceAll concat startsWith substring fromUnixTimestamp64Milli
+  replaceRegexpAll replaceAll concat startsWith substring fromUnixTimestamp64Milli toTimeZone
 `;
 
 const names = new Set([

@@ -80,14 +80,25 @@ export function applyKnown(
 
 /**
  * The zone that a function which takes one works in, and its arguments with it: the one that is
- * named, else that of its timestamp. An optional number before it is 0, as it is when left out.
+ * named, else that of its timestamp. An optional number before it is 0, as it is when left out. A
+ * function that moves a timestamp moves it in the timestamp's own zone, where days have 23 or 25
+ * hours.
  */
-function zoneOf({ signatures }: KnownFunction, { texts, values }: Binding) {
-  const at = signatures[0]!.parameters.findIndex(({ form }) => form.name === '#zone');
-  const zone = at < 0 ? undefined : (texts[at] ?? values.find((one) => one.zone)?.zone);
-  const given = zone === undefined ? texts : texts.slice(0, at);
-  const between = zone === undefined ? [] : Array<string>(at - given.length).fill('0');
-  return { zone, texts: zone === undefined ? texts : [...given, ...between, zone] };
+function zoneOf({ signatures: [signature] }: KnownFunction, { texts, values }: Binding) {
+  const at = signature!.parameters.findIndex(({ form }) => form.name === '#zone');
+  if (at < 0) {
+    const moves = signature!.result.name === 'timestamp';
+    return { texts: moves ? texts.map((text, index) => local(text, values[index]!)) : texts };
+  }
+  const zone = texts[at] ?? values.find((value) => value.zone)?.zone;
+  if (zone === undefined) return { texts };
+  const given = texts.slice(0, at);
+  return { zone, texts: [...given, ...Array<string>(at - given.length).fill('0'), zone] };
+}
+
+/** ClickHouse text of the value as it is calculated with: a timestamp in its own zone. */
+export function local(text: string, { zone }: Value): string {
+  return zone === undefined ? text : `toTimeZone(${text}, ${zone})`;
 }
 
 /** ClickHouse text of a result, made the type that its kind names. */

@@ -1,4 +1,4 @@
-import { apply } from './apply.ts';
+import { apply, canonicalText, local } from './apply.ts';
 import { choose, condition } from './choose.ts';
 import { coerce } from '../values/coerce.ts';
 import { compare } from '../values/compare.ts';
@@ -154,7 +154,9 @@ function resolveArithmetic(
         left.span,
       );
     const type = { ...instant.type, nullable: instant.type.nullable || right.type.nullable };
-    return compose(`${name}(${instant.sql}, ${right.sql})`, type, node, [instant, right]);
+    const moved = `${name}(${local(instant.sql, instant)}, ${right.sql})`;
+    const sql = instant.zone === undefined ? moved : canonicalText(moved, 'timestamp');
+    return compose(sql, type, node, [instant, right]);
   }
   if (isTime(left) && isTime(right))
     throw new Fault("Write dateDiff('second', a, b) for the time between two instants.", node);
