@@ -66,14 +66,16 @@ export const working_conversions: WorkingQuery[] = [
       "Nullable(Bool), if(toString(uuid) LIKE '%4', 77, NULL) FROM mine",
   ],
   [
-    "SELECT uuid, toDate(timestamp, 'Asia/Tokyo') AS a, toDate(midnight) AS b, toMonth(midnight + " +
-      "INTERVAL 3 HOUR) AS c, formatDateTime(midnight, '%d %H:%i') AS d, toStartOfWeek(midnight) " +
+    "SELECT uuid, toDate(timestamp, 'Asia/Tokyo') AS a, toDate(midnight) AS b, " +
+      "toMonth(midnight + INTERVAL 3 HOUR) AS c, formatDateTime(midnight, '%d %H:%i') AS d, " +
+      'toStartOfWeek(midnight) ' +
       "AS e, toDate(toStartOfHour(timestamp, 'Asia/Kolkata')) AS f, " +
       "dateDiff('day', toStartOfDay(timestamp, 'Europe/Berlin'), timestamp) AS g FROM (SELECT " +
       "*, dateTrunc('day', timestamp, 'Europe/Berlin') AS midnight FROM events)",
     "WITH toStartOfDay(timestamp, 'Europe/Berlin') AS midnight SELECT uuid, " +
-      "toString(toDate(timestamp, 'Asia/Tokyo')), toString(toDate(midnight)), toMonth(midnight + " +
-      "INTERVAL 3 HOUR), formatDateTime(midnight, '%d %H:%i'), toString(toStartOfWeek(midnight)), " +
+      "toString(toDate(timestamp, 'Asia/Tokyo')), toString(toDate(midnight)), " +
+      "toMonth(midnight + INTERVAL 3 HOUR), formatDateTime(midnight, '%d %H:%i'), " +
+      'toString(toStartOfWeek(midnight)), ' +
       "toString(toDate(toStartOfHour(timestamp, 'Asia/Kolkata'))), 0 FROM mine",
   ],
   [

@@ -60,7 +60,7 @@ export function parseTypeName(grammar: Grammar): TypeName {
         cursor.fail(
           /^decimal/i.test(name.text)
             ? 'There are no decimals: write round(x::Float64, 2), or keep the text.'
-            : 'A type has no digits and no zone here: timestamps are UTC with microseconds. Write ' +
+            : 'A type has no digits or zone here: timestamps are UTC, to microseconds. Write ' +
                 `${name.text} alone.`,
         );
       do items.push(parseTypeName(grammar));

@@ -40,8 +40,8 @@ const type_names: Record<string, Kind> = {
 };
 
 /**
- * Fails for what `toInt64` of ClickHouse makes another number of: digits beyond 64 bits. What may be
- * NULL is cast without it, because a cast to a type that may be NULL gives NULL for any other text.
+ * Fails for what `toInt64` of ClickHouse makes another number of: digits beyond 64 bits. What may
+ * be NULL is cast without it, because a cast to what may be NULL gives NULL for any other text.
  */
 const accurately = (type: string, zero: string) => (sql: string, nullable: boolean) =>
   nullable
