@@ -162,10 +162,12 @@ async function checkUniqueIndex(
     [target],
   );
   requireUniqueIndex(name, found);
+  // As JSON, because servers before PostgreSQL 12 do not have that column.
   const [folded] = await connection.rows<{ by: string }>(
     `SELECT CASE WHEN t.typname = 'citext' THEN 'citext' ELSE c.collname END AS by
        FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
-         LEFT JOIN pg_collation AS c ON c.oid = a.attcollation AND NOT c.collisdeterministic
+         LEFT JOIN pg_collation AS c ON c.oid = a.attcollation
+           AND to_jsonb(c) ->> 'collisdeterministic' = 'false'
            WHERE a.attrelid = to_regclass($1) AND a.attname = 'distinct_id'
              AND (t.typname = 'citext' OR c.oid IS NOT NULL)`,
     [target],
