@@ -10,6 +10,9 @@ import type { S3Config } from '../../server/engine/destinations/s3/config.ts';
 /** The bucket of the tests. */
 export const bucket_name = 'test-bucket';
 
+/** One that takes bytes with their MD5 alone. */
+export const locked_bucket_name = 'locked-bucket';
+
 /** What the server gives to the destination. */
 export const deps = destinationDeps();
 
@@ -46,7 +49,7 @@ export const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
 /** Opens what this file exports; for files that need it, one after the other. */
 export const openAroundTests = betweenFiles(
   async () => {
-    server = await openS3Server([bucket_name]);
+    server = await openS3Server([bucket_name], { locked: locked_bucket_name });
     base = {
       bucket_name,
       region: 'us-east-1',

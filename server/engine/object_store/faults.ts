@@ -53,14 +53,20 @@ const connection_faults: Record<string, Fault> = {
   }),
 };
 
-const refused = lasting('request_refused', 'The store refused the request.');
-const store_fault = passing('store_fault', 'The store reported a fault of its own.');
+const refused = lasting('request_refused', 'The store refused the request (%).');
+const store_fault = passing('store_fault', 'The store reported a fault of its own (%).');
+
+/** The fault of bytes that did not arrive as they were sent. */
+export const damaged = passing(
+  'connection_lost',
+  'Bytes were lost or changed on the way to the store (%); they are sent again.',
+);
 
 /**
- * What a client's error says of itself: names and codes, the most telling first, and the HTTP
- * status, where the store gave one.
+ * What a client's error says of itself: names and codes, the most telling first, the HTTP status,
+ * where the store gave one, and what the store said in words: '' where it said nothing.
  */
-export type ErrorFacts = { names: string[]; status: number | undefined };
+export type ErrorFacts = { names: string[]; status: number | undefined; said: string };
 
 /**
  * What a store knows of its own faults: by name or code, and by HTTP status where no name tells.
@@ -78,11 +84,13 @@ export function explainFault(
   read: (error: Error) => ErrorFacts,
 ): unknown {
   return explain(error, (known) => {
-    const { names, status } = read(known);
-    return (
+    const { names, status, said } = read(known);
+    const fault =
       faultNamed(names, table.by_name) ??
       faultNamed(names, connection_faults) ??
-      faultOfStatus(status, table.by_status)
+      faultOfStatus(status, table.by_status);
+    return (
+      fault && { fault, said: typeof said === 'string' && said !== '' ? said : `HTTP ${status}` }
     );
   });
 }
@@ -97,6 +105,7 @@ function faultOfStatus(
   faults: Record<number, Fault>,
 ): Fault | undefined {
   if (status === undefined || status < 300) return undefined;
+  if (status === 408) return broken;
   return faults[status] ?? (status === 429 ? throttled : status >= 500 ? store_fault : refused);
 }
 

@@ -1,110 +1,62 @@
-import { createRequire } from 'node:module';
 import { addAbortSignal } from 'node:stream';
 import type { Readable } from 'node:stream';
 import type * as Sdk from '@aws-sdk/client-s3';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { textOf } from './config_rules.ts';
 import { strangeAnswerError } from './faults.ts';
-import { partTimeout, request_attempts_max, request_timeout_milliseconds } from './object_store.ts';
+import { partTimeout } from './object_store.ts';
 import type { ObjectStore, OpenUpload } from './object_store.ts';
-import { isMissing, s3_faults } from './s3_faults.ts';
+import { digestSender, encryptionOf, openClient, sdk } from './s3_client.ts';
+import type { S3Place } from './s3_client.ts';
+import { isMissing, s3FaultsOf } from './s3_faults.ts';
 import { endUploadsBut } from './upload.ts';
 
-/**
- * A bucket, the keys to it and how it is addressed. Without an access key the client takes the
- * credentials of the server's surroundings: who allows that is the caller's matter.
- */
-export type S3Place = {
-  bucket_name: string;
-  region: string;
-  aws_access_key_id?: string | null;
-  aws_secret_access_key?: string | null;
-  endpoint_url?: string | null;
-  use_virtual_style_addressing?: boolean;
-  encryption?: 'AES256' | 'aws:kms' | null;
-  kms_key_id?: string | null;
-};
-
-const connect_timeout_milliseconds = 10_000;
 const mark_name = 'sluice-upload';
 
-const require = createRequire(import.meta.url);
-
-/** The package, loaded when a bucket is opened first: it is a large one. */
-function sdk(): typeof Sdk {
-  return require('@aws-sdk/client-s3') as typeof Sdk;
-}
-
-/** A client and the options of all its calls. */
-type Access = { client: Sdk.S3Client; place: S3Place; options: { abortSignal: AbortSignal } };
+/** A client, the options of all its calls, and how bytes are sent with what the bucket asks. */
+type Access = {
+  client: Sdk.S3Client;
+  place: S3Place;
+  options: { abortSignal: AbortSignal };
+  withDigest: ReturnType<typeof digestSender>;
+};
 
 /** `openUploads`: those of keys that begin so, whoever started them. */
 type Bucket = ObjectStore & { openUploads(prefix: string): AsyncIterable<OpenUpload> };
 
 /** Opens a bucket through the outbound guard. Each request is tried three times by the SDK. */
 export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSignal): Bucket {
-  const access = { client: openClient(place, outbound), place, options: { abortSignal: signal } };
+  const access = {
+    client: openClient(place, outbound),
+    place,
+    options: { abortSignal: signal },
+    withDigest: digestSender(),
+  };
   const openUploads = (prefix: string) =>
     listUploads(access, { Bucket: place.bucket_name, Prefix: prefix });
-  return { faults: s3_faults, ...objectsOf(access), ...uploadsOf(access), openUploads };
-}
-
-function openClient(place: S3Place, outbound: Outbound): Sdk.S3Client {
-  const endpoint = textOf(place.endpoint_url);
-  const accessKeyId = textOf(place.aws_access_key_id);
-  const secretAccessKey = textOf(place.aws_secret_access_key);
-  return new (sdk().S3Client)({
-    region: place.region,
-    ...(accessKeyId === undefined || secretAccessKey === undefined
-      ? {}
-      : { credentials: { accessKeyId, secretAccessKey } }),
-    ...(endpoint === undefined
-      ? {}
-      : { endpoint, forcePathStyle: place.use_virtual_style_addressing !== true }),
-    maxAttempts: request_attempts_max,
-    retryMode: 'standard',
-    // Stores other than AWS do not know the newer checksums of the SDK.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: {
-      httpAgent: outbound.agents.http,
-      httpsAgent: outbound.agents.https,
-      connectionTimeout: connect_timeout_milliseconds,
-      requestTimeout: request_timeout_milliseconds,
-      throwOnRequestTimeout: true,
-    },
-  });
-}
-
-type Encryption = { ServerSideEncryption?: 'AES256' | 'aws:kms'; SSEKMSKeyId?: string };
-
-function encryptionOf(place: S3Place): Encryption {
-  if (place.encryption === undefined || place.encryption === null) return {};
-  const key = textOf(place.kms_key_id);
-  return {
-    ServerSideEncryption: place.encryption,
-    ...(key === undefined ? {} : { SSEKMSKeyId: key }),
-  };
+  return { faults: s3FaultsOf(place), ...objectsOf(access), ...uploadsOf(access), openUploads };
 }
 
 function objectsOf(
   access: Access,
 ): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
-  const { client, place, options } = access;
+  const { client, place, options, withDigest } = access;
   const at = { Bucket: place.bucket_name };
   const encryption = encryptionOf(place);
   return {
     find: async () => void (await client.send(new (sdk().HeadBucketCommand)(at), options)),
     put: async (key, text) =>
-      void (await client.send(
-        new (sdk().PutObjectCommand)({
-          ...at,
-          ...encryption,
-          Key: key,
-          Body: text,
-          ContentType: 'application/json',
-        }),
-        options,
+      void (await withDigest(text, (digest) =>
+        client.send(
+          new (sdk().PutObjectCommand)({
+            ...at,
+            ...encryption,
+            ...digest,
+            Key: key,
+            Body: text,
+            ContentType: 'application/json',
+          }),
+          options,
+        ),
       )),
     read: (key) =>
       orUndefined(async () => {
@@ -179,22 +131,25 @@ function uploadsOf(
 }
 
 async function uploadPart(
-  { client, place, options }: Access,
+  { client, place, options, withDigest }: Access,
   ...[key, uploadId, number, bytes, signal]: Parameters<ObjectStore['uploadPart']>
 ): ReturnType<ObjectStore['uploadPart']> {
-  const sent = await client.send(
-    new (sdk().UploadPartCommand)({
-      Bucket: place.bucket_name,
-      Key: key,
-      UploadId: uploadId,
-      PartNumber: number,
-      Body: bytes,
-      ContentLength: bytes.length,
-    }),
-    {
-      abortSignal: AbortSignal.any([options.abortSignal, signal]),
-      requestTimeout: partTimeout(bytes.length),
-    },
+  const sent = await withDigest(bytes, (digest) =>
+    client.send(
+      new (sdk().UploadPartCommand)({
+        ...digest,
+        Bucket: place.bucket_name,
+        Key: key,
+        UploadId: uploadId,
+        PartNumber: number,
+        Body: bytes,
+        ContentLength: bytes.length,
+      }),
+      {
+        abortSignal: AbortSignal.any([options.abortSignal, signal]),
+        requestTimeout: partTimeout(bytes.length),
+      },
+    ),
   );
   return { number, etag: sent.ETag ?? '' };
 }

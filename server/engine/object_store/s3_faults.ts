@@ -1,17 +1,23 @@
 import { lasting, passing } from '../destination/faults.ts';
 import type { Fault } from '../destination/faults.ts';
-import { explainFault, throttled } from './faults.ts';
+import { textOf } from './config_rules.ts';
+import { damaged, explainFault, throttled } from './faults.ts';
+import type { ErrorFacts } from './faults.ts';
 import type { StoreFaults } from './object_store.ts';
+import type { S3Place } from './s3_client.ts';
 
 const credentials = lasting(
   'authentication_failed',
   'The store refused the access key or its secret; check aws_access_key_id and ' +
     'aws_secret_access_key.',
 );
-const region = lasting('wrong_region', 'The bucket is in another region; check the key region.');
+const region = lasting(
+  'wrong_region',
+  'The bucket is in another region (%); check the key region.',
+);
 const denied = lasting(
   'permission_denied',
-  'The access key may not do this. It needs s3:PutObject, s3:AbortMultipartUpload and, to go ' +
+  'The access key may not do this (%). It needs s3:PutObject, s3:AbortMultipartUpload and, to go ' +
     'on after a crash and to verify, s3:GetObject, s3:ListBucket, s3:ListMultipartUploadParts ' +
     'and s3:ListBucketMultipartUploads.',
 );
@@ -21,13 +27,19 @@ const bucket = lasting(
 );
 const key = lasting(
   'kms_key_unusable',
-  'The key of the encryption cannot be used; check kms_key_id, its region and its policy.',
+  'The key of the encryption cannot be used (%); check kms_key_id, its region and its policy, ' +
+    'and that the access key has kms:GenerateDataKey and kms:Decrypt.',
 );
 const wrong_request = lasting(
   'request_refused',
-  'The store refused the request; check encryption, kms_key_id and prefix.',
+  'The store refused the request (%); check encryption, kms_key_id and prefix.',
 );
 const slow = passing('connection_lost', 'The store waited too long for the rest of a request.');
+const conflict = passing('conflict', 'The store is at work on the bucket or the object (%).');
+const full = passing(
+  'disk_full',
+  'The store has no room left, or a quota is used up (%). The run goes on by itself when there is.',
+);
 
 /** By the name or code of the error, as the store gives it. */
 const faults: Record<string, Fault> = {
@@ -80,6 +92,13 @@ const faults: Record<string, Fault> = {
   ),
   InvalidPart: passing('slice_lost', 'A part of an upload is gone; it is made again.'),
   EntityTooSmall: passing('slice_lost', 'The store refused a part as too small; it is made again.'),
+  BadDigest: damaged,
+  IncompleteBody: damaged,
+  XAmzContentSHA256Mismatch: damaged,
+  OperationAborted: conflict,
+  ConditionalRequestConflict: conflict,
+  QuotaExceeded: full,
+  XMinioStorageFull: full,
   SlowDown: throttled,
   Throttling: throttled,
   ThrottlingException: throttled,
@@ -114,17 +133,39 @@ const by_status: Record<number, Fault> = {
 };
 
 /** What is known of an error of the SDK. */
-type SdkError = Error & { Code?: string; code?: string; $metadata?: { httpStatusCode?: number } };
-
-/** How errors of the SDK are read. */
-export const s3_faults: StoreFaults = {
-  explain: (error) =>
-    explainFault(error, { by_name: faults, by_status }, (known: SdkError) => ({
-      names: [known.name, known.Code ?? '', known.code ?? ''],
-      status: statusOf(known),
-    })),
-  isUnavailable: (error) => [403, 405, 501].includes(statusOf(error) ?? 0),
+type SdkError = Error & {
+  Code?: string;
+  code?: string;
+  Region?: string;
+  $metadata?: { httpStatusCode?: number };
+  $response?: { headers?: Record<string, string> };
 };
+
+/** How errors of the SDK are read, without the id of the place's access key. */
+export function s3FaultsOf(place: Pick<S3Place, 'region' | 'aws_access_key_id'>): StoreFaults {
+  return {
+    explain: (error) =>
+      explainFault(error, { by_name: faults, by_status }, (known) => factsOf(known, place)),
+    isUnavailable: (error) => [403, 405, 501].includes(statusOf(error) ?? 0),
+  };
+}
+
+function factsOf(
+  error: SdkError,
+  { region: signed, aws_access_key_id }: Parameters<typeof s3FaultsOf>[0],
+): ErrorFacts {
+  const names = [error.name, error.Code ?? '', error.code ?? ''];
+  const status = statusOf(error);
+  const actual = error.Region ?? error.$response?.headers?.['x-amz-bucket-region'] ?? signed;
+  // An answer to HEAD has no name, so the region in it has to tell.
+  if (actual !== signed && [301, 307, 400].includes(status ?? 0))
+    return { names: ['PermanentRedirect'], status, said: actual };
+  const message = error.message === 'UnknownError' ? '' : String(error.message);
+  const said = message.replaceAll(textOf(aws_access_key_id) ?? '\0', '[hidden]');
+  // Rights to the key of an encryption are refused as those to the bucket are.
+  const isOfKey = error.name === 'AccessDenied' && /\bkms:\w/.test(said);
+  return { names: isOfKey ? ['KMSDisabledException'] : names, status, said };
+}
 
 /** The HTTP status that the store gave, or undefined when it gave none. */
 function statusOf(error: unknown): number | undefined {

@@ -16,6 +16,7 @@ function partsOnly(uploadPart: (number: number, bytes: Buffer) => Promise<void>)
       explainFault(error, { by_name: {}, by_status: {} }, ({ name }) => ({
         names: [name],
         status: undefined,
+        said: '',
       })),
     isUnavailable: () => false,
   };
@@ -129,7 +130,7 @@ test('an error is known by name, by connection, by status, and behind other erro
     ],
   ];
   for (const [error, { names, status }, code] of cases) {
-    const explained = explainFault(error, table, () => ({ names, status }));
+    const explained = explainFault(error, table, () => ({ names, status, said: '' }));
     if (code === undefined) assert.equal(explained, error);
     else assert.equal((explained as RetryableError).code, code, error.message);
   }

@@ -34,9 +34,13 @@ const secret_key = 'a-secret-that-only-tests-have';
 /**
  * Starts `s3rver` behind a front that adds what it lacks: it checks signatures (s3rver takes any
  * secret), and it knows ListMultipartUploads, ListParts, AbortMultipartUpload and the error of an
- * upload that is gone, all over s3rver's own folder of uploads.
+ * upload that is gone, all over s3rver's own folder of uploads. The bucket `locked` takes bytes
+ * with their MD5 alone, as AWS does where there is Object Lock.
  */
-export async function openS3Server(buckets: string[]): Promise<S3Server> {
+export async function openS3Server(
+  buckets: string[],
+  { locked = '' }: { locked?: string } = {},
+): Promise<S3Server> {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-s3-'));
   const S3rver = createRequire(import.meta.url)('s3rver') as new (options: object) => S3Rver;
   const rver = new S3rver({
@@ -44,7 +48,7 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
     address: '127.0.0.1',
     silent: true,
     directory,
-    configureBuckets: buckets.map((name) => ({ name, configs: [] })),
+    configureBuckets: [...buckets, locked].filter(Boolean).map((name) => ({ name, configs: [] })),
   });
   const { port } = await rver.run();
   const encrypted: string[] = [];
@@ -53,6 +57,8 @@ export async function openS3Server(buckets: string[]): Promise<S3Server> {
       encrypted.push(`${request.method} ${request.url}`);
     const problem = signatureProblem(request);
     if (problem !== undefined) return refuse(request, response, 403, problem);
+    if (locked !== '' && isWithoutDigest(request, locked))
+      return refuse(request, response, 400, 'InvalidRequest', needs_digest);
     const answer = answerUploads(directory, request);
     if (answer !== undefined)
       return void response
@@ -79,16 +85,29 @@ function refuse(
   response: http.ServerResponse,
   status: number,
   code: string,
+  message = code,
 ): void {
   request.resume();
   response
     .writeHead(status, { 'content-type': 'application/xml' })
-    .end(request.method === 'HEAD' ? undefined : errorBody(code));
+    .end(request.method === 'HEAD' ? undefined : errorBody(code, message));
 }
 
-const errorBody = (code: string) =>
+const errorBody = (code: string, message = code) =>
   '<?xml version="1.0" ' +
-  `encoding="UTF-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
+  `encoding="UTF-8"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`;
+
+const needs_digest =
+  'Content-MD5 OR x-amz-checksum- HTTP header is required for Put Part requests with Object Lock ' +
+  'parameters';
+
+function isWithoutDigest(request: http.IncomingMessage, bucket: string): boolean {
+  return (
+    request.method === 'PUT' &&
+    String(request.url).startsWith(`/${bucket}/`) &&
+    request.headers['content-md5'] === undefined
+  );
+}
 
 /** AWS Signature Version 4 over the request as it came in. */
 function signatureProblem(request: http.IncomingMessage): string | undefined {
@@ -152,6 +171,7 @@ function forward(request: http.IncomingMessage, response: http.ServerResponse, p
   const onward = http.request(
     { host: '127.0.0.1', port, method: request.method, path: request.url, headers },
     (answer) => {
+      if (isOtherDigest(request, answer)) return refuse(request, response, 400, 'BadDigest');
       response.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(response);
     },
@@ -159,6 +179,14 @@ function forward(request: http.IncomingMessage, response: http.ServerResponse, p
   onward.on('error', () => response.destroy());
   response.on('close', () => onward.destroy());
   request.pipe(onward);
+}
+
+function isOtherDigest(request: http.IncomingMessage, answer: http.IncomingMessage): boolean {
+  const digest = request.headers['content-md5'];
+  return (
+    typeof digest === 'string' &&
+    answer.headers.etag !== `"${Buffer.from(digest, 'base64').toString('hex')}"`
+  );
 }
 
 type Upload = { id: string; key: string; folder: string };

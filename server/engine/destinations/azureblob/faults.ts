@@ -10,9 +10,9 @@ const credentials = lasting(
 );
 const denied = lasting(
   'permission_denied',
-  'The key or the shared access signature may not do this. It needs create and write and, to ' +
-    'go on after a crash, to tidy up and to verify, read, list and delete; the firewall of the ' +
-    'account must let this server in.',
+  'The key or the shared access signature may not do this (%). It needs create and write and, ' +
+    'to go on after a crash, to tidy up and to verify, read, list and delete; the firewall of ' +
+    'the account must let this server in.',
 );
 const container = lasting(
   'bucket_missing',
@@ -92,6 +92,8 @@ export const azureblob_faults: StoreFaults = {
     explainFault(error, { by_name, by_status }, (known) => ({
       names: namesOf(known),
       status: statusOf(known),
+      // The lines behind the first are the id and the time of the request.
+      said: known.message.split('\n', 1)[0] ?? '',
     })),
   isUnavailable: (error) =>
     [403, 405, 501].includes(statusOf(error) ?? 0) && !isNamed(error, 'AuthenticationFailed'),

@@ -210,6 +210,7 @@ export function bigQueryError(error: unknown, config: BigQueryConfig): unknown {
   return explainFault(error, { by_name, by_status }, (known) => ({
     names: causesOf(known).flatMap((cause) => [codeOf(cause) ?? '', cause.name]),
     status: facts?.status,
+    said: facts === undefined ? '' : withoutSecrets(facts.message, config),
   }));
 }
 

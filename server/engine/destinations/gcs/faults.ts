@@ -11,7 +11,7 @@ const credentials = lasting(
 );
 const denied = lasting(
   'permission_denied',
-  'The service account may not do this. It needs storage.objects.create, ' +
+  'The service account may not do this (%). It needs storage.objects.create, ' +
     'storage.objects.delete and storage.multipartUploads.create and, to go on after a crash, to ' +
     'tidy up and to verify, storage.objects.get, storage.objects.list, ' +
     'storage.multipartUploads.list, .listParts and .abort: the role Storage Object User has ' +
@@ -87,21 +87,35 @@ function statusOf(error: unknown): number | undefined {
 
 /** The library hides the system's error behind its own and that of `fetch`. */
 function namesOf(error: Error): string[] {
-  const said = saidBy((error as LibraryError).response?.data);
-  return [...said, ...causesOf(error).flatMap((cause) => [codeOf(cause), cause.name])].filter(
-    (name) => name !== undefined,
-  );
+  return [
+    ...answerOf(error).names,
+    ...causesOf(error).flatMap((cause) => [codeOf(cause), cause.name]),
+  ].filter((name) => name !== undefined);
 }
 
-/** The names in an answer, whichever of Google's three forms of an error it has. */
-function saidBy(data: unknown): string[] {
+/** What an answer says, in names and in words, whichever of Google's three forms it has. */
+type Answer = { names: string[]; said: string };
+
+function answerOf(error: Error): Answer {
+  return read((error as LibraryError).response?.data);
+}
+
+function read(data: unknown): Answer {
   if (typeof data === 'string') {
     const code = /<Code>(\w+)<\/Code>/.exec(data)?.[1];
-    return code === undefined ? saidBy(parsed(data)) : [code];
+    if (code === undefined) return read(parsed(data));
+    const words = /<(Details|Message)>([^<]+)<\/\1>/.exec(data)?.[2];
+    return { names: [code], said: words ?? '' };
   }
-  const { error } = (data ?? {}) as { error?: string | { errors?: { reason?: string }[] } };
-  if (typeof error === 'string') return [error];
-  return (error?.errors ?? []).flatMap(({ reason }) => reason ?? []);
+  const { error, error_description } = (data ?? {}) as {
+    error?: string | { message?: string; errors?: { reason?: string }[] };
+    error_description?: string;
+  };
+  if (typeof error === 'string') return { names: [error], said: error_description ?? error };
+  return {
+    names: (error?.errors ?? []).flatMap(({ reason }) => reason ?? []),
+    said: error?.message ?? '',
+  };
 }
 
 function parsed(text: string): unknown {
@@ -115,6 +129,7 @@ export const gcs_faults: StoreFaults = {
     explainFault(error, { by_name, by_status }, (known) => ({
       names: namesOf(known),
       status: statusOf(known),
+      said: answerOf(known).said,
     })),
   isUnavailable: (error) => [403, 405, 501].includes(statusOf(error) ?? 0),
 };

@@ -7,7 +7,7 @@ import {
   endpointViolations,
   textOf,
 } from '../../object_store/config_rules.ts';
-import type { S3Place } from '../../object_store/s3_bucket.ts';
+import type { S3Place } from '../../object_store/s3_client.ts';
 import { schemaTarget } from '../../sql_tables/schema_target.ts';
 import type { SchemaTarget } from '../../sql_tables/schema_target.ts';
 import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';

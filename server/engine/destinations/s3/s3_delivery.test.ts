@@ -8,11 +8,12 @@ import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
 import type { S3Config } from './config.ts';
-import { s3_faults } from '../../object_store/s3_faults.ts';
+import { s3FaultsOf } from '../../object_store/s3_faults.ts';
 import { s3 } from './s3.ts';
 import {
   openAroundTests,
   bucket_name,
+  locked_bucket_name,
   deps,
   server,
   base,
@@ -218,6 +219,8 @@ test('AES256 is asked for at the upload and at the manifest, and needs no key', 
   );
 });
 
+const faults = s3FaultsOf({ region: 'us-east-1', aws_access_key_id: 'AKIA0' });
+
 test('faults are told apart by name and status', () => {
   const cases: [string, number, boolean, string][] = [
     ['NoSuchBucket', 404, false, 'bucket_missing'],
@@ -234,10 +237,14 @@ test('faults are told apart by name and status', () => {
     ['Unknown', 502, true, 'store_fault'],
     ['Unknown', 429, true, 'throttled'],
     ['RequestTimeout', 400, true, 'connection_lost'],
+    ['Unknown', 408, true, 'connection_lost'],
+    ['IncompleteBody', 400, true, 'connection_lost'],
+    ['OperationAborted', 409, true, 'conflict'],
+    ['QuotaExceeded', 403, true, 'disk_full'],
     ['TimeoutError', 0, true, 'connection_lost'],
   ];
   for (const [name, httpStatusCode, isRetryable, code] of cases) {
-    const error = s3_faults.explain(
+    const error = faults.explain(
       Object.assign(new Error('said the store'), { name, $metadata: { httpStatusCode } }),
     );
     assert.ok(
@@ -248,8 +255,51 @@ test('faults are told apart by name and status', () => {
   }
   for (const code of ['ECONNRESET', 'ECONNREFUSED', 'ETIMEDOUT'])
     assert.ok(
-      s3_faults.explain(Object.assign(new Error('system'), { code })) instanceof RetryableError,
+      faults.explain(Object.assign(new Error('system'), { code })) instanceof RetryableError,
     );
   const source = new Error('the query failed');
-  assert.equal(s3_faults.explain(source), source);
+  assert.equal(faults.explain(source), source);
+});
+
+test('a fault says what the store said', () => {
+  const cases: [string, string, object, RegExp][] = [
+    [
+      'AccessDenied',
+      'AKIA0 may not s3:PutObject',
+      {},
+      /may not do this \(\[hidden\] may not s3:Put/,
+    ],
+    ['AccessDenied', 'not allowed: kms:Decrypt', {}, /encryption cannot be used \(.*kms:Decrypt\)/],
+    ['PermanentRedirect', 'elsewhere', {}, /another region \(elsewhere\)/],
+    ['Unknown', 'UnknownError', { httpStatusCode: 418 }, /refused the request \(HTTP 418\)/],
+    ['Unknown', 'UnknownError', { httpStatusCode: 502 }, /fault of its own \(HTTP 502\)/],
+  ];
+  for (const [name, message, $metadata, said] of cases) {
+    const explained = faults.explain(Object.assign(new Error(message), { name, $metadata }));
+    assert.match((explained as Error).message, said);
+  }
+  const head = (region: string) =>
+    faults.explain(
+      Object.assign(new Error('UnknownError'), {
+        $metadata: { httpStatusCode: 400 },
+        $response: { headers: { 'x-amz-bucket-region': region } },
+      }),
+    ) as RetryableError;
+  assert.match(head('eu-central-1').message, /another region \(eu-central-1\)/);
+  assert.equal(head('us-east-1').code, 'request_refused');
+});
+
+test('a bucket with Object Lock gets the MD5 that it asks for', async () => {
+  const config = { ...base, prefix: 'locked', bucket_name: locked_bucket_name };
+  const sink = await s3.open(config, delivery, deps);
+  const piece = Buffer.alloc(9 << 20, 'abcdefghij');
+  const before = server.requests.length;
+  const { name, state } = await sink.write({ number: 0, records: 1 }, Readable.from([piece]));
+  await sink.commit([{ number: 0, name, state, records: 1, bytes: 9 << 20, sha256: '' }], {
+    name: 'manifest',
+    text: '{}',
+  });
+  assert.equal((await keys(config)).length, 2);
+  const puts = server.requests.slice(before).filter((request) => request.startsWith('PUT'));
+  assert.ok(puts.length > 3, 'asked once, and answered from then on');
 });
