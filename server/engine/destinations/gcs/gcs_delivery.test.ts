@@ -193,6 +193,14 @@ test('faults are told apart by the three forms in which Google says them', () =>
     );
     assert.equal((error as RetryableError).code, code);
   }
+  for (const data of [
+    { error: { message: 'sa lacks a right.', errors: [{ reason: 'forbidden' }] } },
+    '<Error><Code>AccessDenied</Code><Details>sa lacks a right.</Details></Error>',
+  ]) {
+    const response = { status: 403, data };
+    const error = gcs_faults.explain(Object.assign(new Error('said the library'), { response }));
+    assert.match((error as Error).message, /may not do this \(sa lacks a right\)/);
+  }
   const hidden = new Error('said the library', {
     cause: new TypeError('fetch failed', {
       cause: Object.assign(new Error('system'), { code: 'ECONNREFUSED' }),
