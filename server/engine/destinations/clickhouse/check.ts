@@ -64,7 +64,7 @@ function stepsOf(
         found = await findTable(connection, target.table);
         if (found === undefined) return `${target.name} is missing; the first delivery creates it.`;
         await checkTable(connection, layout, found);
-        return `${target.name} has the columns of the export.`;
+        return `${target.name} has the columns of the export.${passedBy(found)}`;
       },
     },
     {
@@ -92,6 +92,15 @@ function stepsOf(
       },
     },
   ];
+}
+
+/** The views that a delivery passes by, as it links its parts into the table. */
+function passedBy({ views }: Table): string {
+  if (views.length === 0) return '';
+  return (
+    ` Materialized views read what is inserted into it (${views.join(', ')}), and get none of ` +
+    'the rows: deliveries link parts. Let them read from it at their own time (REFRESH).'
+  );
 }
 
 /** A row in the scratch table, which is created like the one that was found. */

@@ -14,6 +14,7 @@ import type { Delivery } from '../../destination/destination.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';
+import { checkClickHouse } from './check.ts';
 import { clickhouse } from './clickhouse.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { clickHouseError } from './faults.ts';
@@ -162,6 +163,24 @@ test(
     );
   },
 );
+
+test('the connection test names the materialized views that deliveries pass by', async () => {
+  const config = await freshConfig();
+  await run(
+    `CREATE TABLE ${inDatabase(config)} (note Nullable(String), sluice_stage_id UUID)
+    ENGINE = MergeTree ORDER BY tuple()`,
+  );
+  const view = (name: string, rest: string) =>
+    run(`CREATE MATERIALIZED VIEW ${inDatabase(config, name)} ${rest}
+      AS SELECT note FROM ${inDatabase(config)}`);
+  await view('copied', 'ENGINE = MergeTree ORDER BY tuple()');
+  await view('read_later', 'REFRESH EVERY 1 DAY ENGINE = MergeTree ORDER BY tuple()');
+  const steps = await checkClickHouse(config, noteOnly, deps);
+  assert.match(
+    String(steps.find(({ name }) => name === 'Check the table')?.detail),
+    /inserted into it \([^()]+\.copied\), and get none of the rows/,
+  );
+});
 
 test('faults are told apart by the name of the error', () => {
   const cases: [string, boolean, string][] = [

@@ -33,6 +33,8 @@ export type Table = {
   engine_full: string;
   sorting_key: string;
   storage_policy: string;
+  /** Materialized views that take what is inserted into it, with their databases. */
+  views: string[];
 };
 
 /** The partition of a row, by which parts are linked. A real column of this name hides it. */
@@ -88,8 +90,9 @@ function engineOf(layout: Layout): string {
 export async function findTable(connection: Connection, table: string): Promise<Table | undefined> {
   const { database } = connection.target;
   const [found] = await connection.rows<Table>(
-    'SELECT engine, engine_full, sorting_key, storage_policy FROM system.tables WHERE ' +
-      'database = {database:String} AND name = {table:String}',
+    `SELECT engine, engine_full, sorting_key, storage_policy,
+      arrayMap((at, name) -> concat(at, '.', name), dependencies_database, dependencies_table) views
+    FROM system.tables WHERE database = {database:String} AND name = {table:String}`,
     { database, table },
   );
   return found;
