@@ -74,6 +74,8 @@ test(
     'and leaves nothing',
   async () => {
     registry.publish('imports', '1.0.0', packageFiles('pipeline_import_apps'));
+    const change = { 'index.ts': 'export const processEvent = (event) => event;' };
+    registry.publish('changes', '1.0.0', packageFiles(destination, {}, change));
     registry.publish('site', '1.0.0', packageFiles('pipeline_frontend_apps'));
     registry.publish(
       'broken',
@@ -92,6 +94,7 @@ test(
     const count = (await ask('GET', collectionUrl(home))).body.count;
     const cases: [string, string, RegExp][] = [
       ['imports', 'invalid_input', /onEvent, exportEvents or composeWebhook/],
+      ['changes', 'invalid_input', /what processEvent gives goes to these alone/],
       ['site', 'invalid_input', /no code/],
       ['broken', 'invalid_input', /index\.ts/],
       ['no-manifest', 'invalid_input', /plugin\.json/],

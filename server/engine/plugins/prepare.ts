@@ -132,7 +132,10 @@ export function serviceFault(
   if (collection === 'pipeline_destinations')
     return has(capabilities.methods, destination_methods)
       ? undefined
-      : 'A destination must export onEvent, exportEvents or composeWebhook.';
+      : 'A destination must export onEvent, exportEvents or composeWebhook.' +
+          (has(capabilities.methods, ['processEvent'])
+            ? ' Events are stored as they came: what processEvent gives goes to these alone.'
+            : '');
   if (collection === 'pipeline_import_apps')
     return has(capabilities.scheduled_tasks, import_tasks)
       ? undefined

@@ -40,7 +40,8 @@ export const text_length_max = 10 * 1024 * 1024;
 export const calls_max = 8;
 
 /**
- * Requests to the platform that a plugin may have open at a time, for each call that is under way.
+ * Requests to the platform that are done for a plugin at a time, for each call that is under way;
+ * further ones wait.
  */
 export const requests_open_max = 64;
 

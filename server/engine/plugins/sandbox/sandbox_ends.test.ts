@@ -62,6 +62,35 @@ test('a failing setupPlugin fails the load, and loads again later', async () => 
   });
 });
 
+test('requests beyond 64 wait for their turn, and a call ends when all are sent', async () => {
+  const kept: unknown[] = [];
+  let under_way = 0;
+  let most = 0;
+  const { plugin } = await world.load(
+    `export function onEvent(count, { storage }) {
+      for (let n = 0; n < count; n += 1) storage.set(n, n);
+    }`,
+    {
+      host: {
+        storage: {
+          set: async (_key: string, value: unknown) => {
+            most = Math.max(most, (under_way += 1));
+            await new Promise(setImmediate);
+            under_way -= 1;
+            kept.push(value);
+          },
+        },
+      } as unknown as HostServices,
+    },
+  );
+  await plugin.call('onEvent', 300, never);
+  // What is under way at the end is done all the same.
+  while (under_way > 0) await new Promise(setImmediate);
+  await plugin.close();
+  assert.deepEqual(kept, [...Array(300).keys()]);
+  assert.ok(most <= 64, `${most} at a time`);
+});
+
 test('between calls nothing of a plugin runs', async () => {
   const { plugin, record } = await world.load(`
     let ticks = 0;

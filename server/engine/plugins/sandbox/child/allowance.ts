@@ -20,9 +20,12 @@ export type Allowance = {
   isProcessorUsedUp(): boolean;
   /** The lines to be logged for one: it, cut; or that there are too many; or none. */
   takeLine(text: string): string[];
-  takeRequest(request: number, length: number): string | undefined;
+  /** `send` is called in the requests' order, as soon as few enough are under way. */
+  takeRequest(request: number, length: number, send: () => void): string | undefined;
   /** False where the request is not open. */
   giveRequestBack(request: number): boolean;
+  /** Calls `then` when all requests that were taken before have been sent. */
+  whenSent(then: () => void): void;
   /** Rings once after `milliseconds`, at most the length of a call. */
   takeTimer(timer: number, milliseconds: number, ring: () => void): string | undefined;
   giveTimerBack(timer: number): void;
@@ -37,14 +40,14 @@ export function openAllowance(
   callsOpen: () => number,
   processorTime: () => bigint,
 ): Allowance {
-  const requests = new Map<number, number>();
+  const requests = openRequests(callsOpen);
   const timers = openTimers(callsOpen);
   let calls = 0;
   let requests_made = 0;
   let lines_written = 0;
   let processor_began = 0n;
   const end = (): void => {
-    requests.clear();
+    requests.end();
     timers.end();
   };
   return {
@@ -66,24 +69,69 @@ export function openAllowance(
           : [];
       return [text.slice(0, log_line_length_max)];
     },
-    takeRequest: (request, length) => {
-      const open_length = requests.values().reduce((sum, other) => sum + other, length);
-      if (open_length > requests_open_length_max)
+    takeRequest: (request, length, send) => {
+      if (requests.openLength() + length > requests_open_length_max)
         return (
           `The open requests have more than ${requests_open_length_max} characters: await some ` +
           'of them.'
         );
-      if (requests.size >= requests_open_max * callsOpen())
-        return `More than ${requests_open_max} requests are open at a time: await some of them.`;
       if (requests_made >= calls * requests_per_call_max)
         return `The call has made ${requests_per_call_max} requests: no more are taken.`;
       requests_made += 1;
-      requests.set(request, length);
+      requests.take(request, length, send);
       return undefined;
     },
-    giveRequestBack: (request) => requests.delete(request),
+    giveRequestBack: requests.giveBack,
+    whenSent: requests.whenSent,
     takeTimer: timers.take,
     giveTimerBack: timers.giveBack,
+  };
+}
+
+/**
+ * The requests that are open: some are under way, the others wait in their order. Plugins of the
+ * field capture hundreds of events without awaiting one.
+ */
+function openRequests(callsOpen: () => number) {
+  const lengths = new Map<number, number>();
+  const waiting: { is_request: boolean; run(): void }[] = [];
+  let open_length = 0;
+  let under_way = 0;
+  const proceed = (): void => {
+    for (;;) {
+      const [next] = waiting;
+      if (next === undefined) return;
+      if (next.is_request && under_way >= requests_open_max * callsOpen()) return;
+      waiting.shift();
+      if (next.is_request) under_way += 1;
+      next.run();
+    }
+  };
+  const join = (is_request: boolean, run: () => void): void => {
+    waiting.push({ is_request, run });
+    proceed();
+  };
+  return {
+    openLength: () => open_length,
+    take: (request: number, length: number, send: () => void): void => {
+      lengths.set(request, length);
+      open_length += length;
+      join(true, send);
+    },
+    giveBack: (request: number): boolean => {
+      const length = lengths.get(request);
+      if (length === undefined) return false;
+      lengths.delete(request);
+      open_length -= length;
+      under_way -= 1;
+      proceed();
+      return true;
+    },
+    whenSent: (then: () => void): void => join(false, then),
+    end: (): void => {
+      lengths.clear();
+      waiting.length = open_length = under_way = 0;
+    },
   };
 }
 

@@ -207,7 +207,7 @@ function receiver({ isCalled, settle, allowance, ring, report }: Receiving): Sen
     if (text.length > text_length_max)
       return `More than ${text_length_max} characters were given or returned: do it in parts.`;
     if (kind === 'returned' || kind === 'thrown') {
-      settle(kind, number, text);
+      allowance.whenSent(() => settle(kind, number, text));
       return '';
     }
     if (!isCalled()) return 'The call is over: await everything before a method ends.';
@@ -219,10 +219,8 @@ function receiver({ isCalled, settle, allowance, ring, report }: Receiving): Sen
       for (const line of allowance.takeLine(text))
         report({ type: 'log', level: name.slice(0, 5), text: line });
     if (kind !== 'request') return '';
-    const refusal = allowance.takeRequest(number, text.length);
-    if (refusal === undefined)
-      report({ type: 'request', request: number, name: name.slice(0, 40), text });
-    return refusal ?? '';
+    const request = { type: 'request', request: number, name: name.slice(0, 40), text } as const;
+    return allowance.takeRequest(number, text.length, () => report(request)) ?? '';
   };
 }
 
