@@ -44,7 +44,10 @@ export async function scrub(
     const ids = await nextIds(engine.clickhouse, erasure.id, after.last, signal);
     if (ids.length === 0) break;
     after.last = ids.at(-1)!;
-    const named = ids.filter((id) => id.length >= id_length_min);
+    // Values are JSON, and lines often have some: there quotes and backslashes are escaped.
+    const named = ids
+      .filter((id) => id.length >= id_length_min)
+      .flatMap((id) => [id, JSON.stringify(id).slice(1, -1)]);
     const { team_id } = erasure;
     counts.log_lines += await db.run(sql`UPDATE batch_export_logs one SET message = ${gone}
       WHERE batch_export_id IN (SELECT id FROM batch_exports WHERE team_id = ${team_id})

@@ -1,13 +1,15 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Engine } from '../engine.ts';
+import { secondsInHand } from '../plugins/running/erased_meanwhile.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 import { judgeCopies } from './judge_copies.ts';
 
 /**
  * Sees to the runs that were under way while the rows went. What they had counted is not there any
  * more, so those that show nothing yet begin anew; those that were about to show are waited for,
- * and what they delivered is a copy like any other. May be repeated.
+ * and what they delivered is a copy like any other. Plugins are waited for too, before what they
+ * remember and log is looked through. May be repeated.
  */
 export async function settleRuns(
   engine: Engine,
@@ -22,6 +24,13 @@ export async function settleRuns(
       step: 'settle',
       detail: 'Waits until nothing of it is remembered any more.',
       wait_seconds: Math.ceil(remembered_ms / 1_000),
+    };
+  const in_hand = await secondsInHand(db, erasure.team_id, erasure.removed_at!, clock.now());
+  if (in_hand > 0)
+    return {
+      step: 'settle',
+      detail: 'Waits until no plugin has any of it in hand.',
+      wait_seconds: Math.min(in_hand, 10),
     };
   await beginAnew(engine, erasure, memory_seconds);
   const showing = await db.row<{ count: number }>(sql`

@@ -1,7 +1,8 @@
 import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { settled } from '../../ingest/lock.ts';
 import { openProgress } from './delivery.ts';
-import type { Delivery, DeliveryEnd, DeliveryProgress } from './delivery.ts';
+import type { Delivery, DeliveryBatch, DeliveryEnd, DeliveryProgress } from './delivery.ts';
+import { openErasedMeanwhile } from './erased_meanwhile.ts';
 import { describeFailure, mayPass } from './failures.ts';
 import { handOverEach } from './hand_over_each.ts';
 import type { ConfigState } from './leases.ts';
@@ -19,7 +20,8 @@ const single_bytes_max = 4 * 1024 * 1024;
  * Guarantees: only events that are final are read, so none can appear before the cursor; an event
  * is passed over only when it was acknowledged, dropped by `processEvent`, or failed with an error
  * that another try cannot mend (which is logged); a crash repeats at most one batch. What waits for
- * a host that is not allowed has failed with a HostNeededError. Throws LeaseLostError.
+ * a host that is not allowed has failed with a HostNeededError; what was erased after it was read
+ * is not handed over. Throws LeaseLostError.
  */
 export async function deliverEvents(delivery: Delivery, state: ConfigState): Promise<DeliveryEnd> {
   const { running, lease, plugin, signal } = delivery;
@@ -34,6 +36,7 @@ export async function deliverEvents(delivery: Delivery, state: ConfigState): Pro
     rows_max: exporting ? batch_rows_max : single_rows_max,
   };
   const bytes_max = exporting?.bytes_max ?? single_bytes_max;
+  const isErased = openErasedMeanwhile(running, lease.team_id);
   const { events, is_end } = await caughtUp(running.clickhouse, ['events'], () =>
     readEvents(running.clickhouse, { ...wanted, bytes_max }, signal),
   );
@@ -44,7 +47,7 @@ export async function deliverEvents(delivery: Delivery, state: ConfigState): Pro
     Date.parse(until) - Date.parse(oldest.inserted_at) < exporting.seconds * 1000;
   if (is_end && isYoung) return { kind: 'waiting' };
   const progress = openProgress(state);
-  const end = await handOver(delivery, progress, events, exporting);
+  const end = await handOver(delivery, progress, { events, isErased }, exporting);
   // Nothing can appear before `until` any more.
   if (end.kind === 'done' && is_end) progress.position = { inserted_at: until, event_uuid: null };
   if (end.kind === 'done' || end.kind === 'stopping')
@@ -79,18 +82,18 @@ function batchBounds(config: Record<string, unknown>): BatchBounds {
 async function handOver(
   delivery: Delivery,
   progress: DeliveryProgress,
-  events: PluginEvent[],
+  batch: DeliveryBatch,
   exporting: BatchBounds | undefined,
 ): Promise<DeliveryEnd> {
   const hasSingle = ['onEvent', 'composeWebhook'].some((name) =>
     delivery.plugin.capabilities.methods.includes(name),
   );
-  if (exporting !== undefined && events.length > 0) {
-    const until = hasSingle ? undefined : events.at(-1);
-    const end = await handOverBatch(delivery, progress, events, until, exporting);
+  if (exporting !== undefined && batch.events.length > 0) {
+    const until = hasSingle ? undefined : batch.events.at(-1);
+    const end = await handOverBatch(delivery, progress, batch, until, exporting);
     if (end !== undefined) return end;
   }
-  return hasSingle ? handOverEach(delivery, progress, events, handOne) : { kind: 'done' };
+  return hasSingle ? handOverEach(delivery, progress, batch, handOne) : { kind: 'done' };
 }
 
 /**
@@ -100,14 +103,14 @@ async function handOver(
 async function handOverBatch(
   delivery: Delivery,
   progress: DeliveryProgress,
-  events: PluginEvent[],
+  { events, isErased }: DeliveryBatch,
   until: PluginEvent | undefined,
   exporting: BatchBounds,
 ): Promise<DeliveryEnd | undefined> {
   const { signal, log, running } = delivery;
   const wanted = events.filter(({ event }) => !exporting.ignored.has(event));
   try {
-    await exportBatch(delivery, wanted);
+    if (!(await exportBatch(delivery, { events: wanted, isErased }))) return { kind: 'stopping' };
     progress.succeeded(until);
     return undefined;
   } catch (error) {
@@ -125,14 +128,21 @@ async function handOverBatch(
   }
 }
 
-async function exportBatch(delivery: Delivery, events: PluginEvent[]): Promise<void> {
+/** False where the batch is to be read anew. */
+async function exportBatch(
+  delivery: Delivery,
+  { events, isErased }: DeliveryBatch,
+): Promise<boolean> {
   const { plugin, signal } = delivery;
   const processed: unknown[] = [];
   for (const event of events) {
+    if (await isErased()) return false;
     const result = await processedBy(delivery, event);
     if (result !== null) processed.push(result);
   }
+  if (await isErased()) return false;
   if (processed.length > 0) await plugin.call(events[0]!.uuid, 'exportEvents', processed, signal);
+  return true;
 }
 
 async function handOne(delivery: Delivery, event: PluginEvent): Promise<void> {

@@ -17,6 +17,9 @@ export type Delivery = {
   stopping: AbortSignal;
 };
 
+/** Events in their order; where `isErased`, what is left of them is read anew. */
+export type DeliveryBatch = { events: PluginEvent[]; isErased(): Promise<boolean> };
+
 /**
  * How a turn ended: `waiting`, a batch is not full and not old enough yet; `stopping`, before the
  * end of the batch; `failed`, the same has to be tried again; `failed too often`, so many events in

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { erasing } from '../../../../test/factories/events/erasures.ts';
 import {
   assertTaken,
   enabledPlugin,
@@ -8,6 +9,7 @@ import {
   sendEvents,
   storedEvents,
 } from '../../../../test/factories/plugins/running_plugins.ts';
+import { workOneStep } from '../../erasures/work.ts';
 import {
   harness,
   home,
@@ -244,4 +246,33 @@ test('a host that an event alone names holds nothing up', async () => {
     return (found.match(/Passed over/g) ?? []).length === 2 ? found : undefined;
   });
   assert.match(lines, /WARNING The plugin asked for hostile\.somewhere, which is not among/);
+});
+
+test('what is erased is not handed over any more, and the erasure waits for what is', async () => {
+  const { ask, work } = erasing(() => ({ harness }));
+  await enable(sending);
+  await sendEvents(home, 30);
+  const open: string[] = [];
+  const full = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  target.before_answer = async ({ by }) => {
+    if (open.push(by) === 8) full.resolve();
+    await held.promise;
+  };
+  run();
+  await full.promise;
+  const before = open.filter((by) => by === 'person-0').length;
+  const { body } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['person-0'] });
+  await work(home, body.id, 'settle');
+  const asked = async () => (await ask(home, 'GET', `erasures/${body.id}/`)).body;
+  await harness.deps.db.run(sql`UPDATE erasures SET due_at = '2026-01-01Z'
+    WHERE id = ${body.id}`);
+  await workOneStep(harness.deps.engine, new AbortController().signal, 0);
+  assert.match((await asked()).detail, /no plugin has any of it in hand/);
+  held.resolve();
+  await taken(27 + before);
+  await stopAll();
+  assert.equal(target.taken.length, 27 + before);
+  assert.equal(target.taken.filter(({ by }) => by === 'person-0').length, before);
+  await work(home, body.id);
 });

@@ -1,5 +1,5 @@
 import { PluginError } from '../plugin.ts';
-import type { Delivery, DeliveryEnd, DeliveryProgress } from './delivery.ts';
+import type { Delivery, DeliveryBatch, DeliveryEnd, DeliveryProgress } from './delivery.ts';
 import { describeFailure, mayPass } from './failures.ts';
 import { saveProgress } from './leases.ts';
 import { HostNeededError } from './needed_hosts.ts';
@@ -20,12 +20,13 @@ const save_ms = 1_000;
  * - after an error that may pass nothing further is begun; what had been handed over behind it is
  * not handed over again while the plugin stays loaded;
  * - an event is passed over for an end of the sandbox, or a refused host, only when it was handed
- * over alone: beside others these can be somebody else's.
+ * over alone: beside others these can be somebody else's;
+ * - when events were erased since the batch was read, nothing further of it is begun.
  */
 export async function handOverEach(
   delivery: Delivery,
   progress: DeliveryProgress,
-  events: PluginEvent[],
+  { events, isErased }: DeliveryBatch,
   handOne: HandOne,
 ): Promise<DeliveryEnd> {
   const { running, lease, plugin, signal } = delivery;
@@ -59,7 +60,8 @@ export async function handOverEach(
   };
 
   for (;;) {
-    if (!batch.isHalted() && !delivery.stopping.aborted) beginMore();
+    const isOver = batch.isHalted() || delivery.stopping.aborted || (await isErased());
+    if (!isOver) beginMore();
     if (under_way.size === 0) break;
     await Promise.race([...under_way.values()].map(({ ended }) => ended));
     signal.throwIfAborted();
