@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -48,6 +48,40 @@ test('a holder that was killed and not yet reaped is dead: the next takes the fo
     unlock();
   } finally {
     end();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('a full disk that keeps a lock or a key from being written leaves no file behind', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-lock-'));
+  const script =
+    `import('${lockModule}').then((module) => { for (const take of [module.lockDataFolder, ` +
+    'module.keptSecretKey]) try { take(process.argv[1]); } catch (error) { ' +
+    'console.log(error.code); } })';
+  // No file of the process may have a byte, as on a full disk.
+  const bounded = `trap '' XFSZ; ulimit -f 0; exec "$0" -e "$1" "$2"`;
+  try {
+    const { stdout } = spawnSync('/bin/sh', ['-c', bounded, process.execPath, script, folder]);
+    assert.equal(String(stdout), 'EFBIG\nEFBIG\n');
+    assert.deepEqual(readdirSync(folder), []);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('a lock of which a power failure left something else is one that nobody holds', () => {
+  // In a process of its own: a loop that never ends would hold this one for ever.
+  const script =
+    `import('${lockModule}').then(({ lockDataFolder }) => { const [, folder, ...texts] = ` +
+    "process.argv; for (const text of texts) { fs.writeFileSync(folder + '/server.lock', text); " +
+    "lockDataFolder(folder)(); console.log(text || 'empty'); } })";
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-lock-'));
+  try {
+    const texts = ['', 'null', '{"pid":1e99,"started":""}', '{ "pid": -1 }'];
+    const options = { encoding: 'utf8', timeout: 10_000 } as const;
+    const { stdout } = spawnSync(process.execPath, ['-e', script, folder, ...texts], options);
+    assert.deepEqual(stdout.trim().split('\n'), ['empty', ...texts.slice(1)]);
+  } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 });

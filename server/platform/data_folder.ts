@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { createFoldersSync } from './folders.ts';
+import { parseJson } from './parse_json.ts';
 
 /**
  * Thrown when another live server works on the folder; the message says which process and what to
@@ -54,8 +55,8 @@ export function lockDataFolder(folder: string): () => void {
   const path = join(folder, 'server.lock');
   const mine = JSON.stringify(holderOf(process.pid));
   const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, mine, { mode: 0o600 });
   try {
+    writeFileSync(draft, mine, { mode: 0o600, flush: true });
     for (;;) {
       try {
         // link() fails when the name exists, so exactly one process creates the lock, and it is
@@ -65,9 +66,11 @@ export function lockDataFolder(folder: string): () => void {
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       }
-      const holder = readHolder(path);
+      const text = lockText(folder, path);
+      if (text === undefined) continue;
+      const holder = holderIn(text);
       if (holder !== undefined && isAlive(holder)) throw new FolderInUseError(folder, holder.pid);
-      if (holder !== undefined) setAside(path, JSON.stringify(holder));
+      setAside(path, text);
     }
   } finally {
     rmSync(draft, { force: true });
@@ -76,7 +79,7 @@ export function lockDataFolder(folder: string): () => void {
 
 /** The process that holds the folder now, or undefined when nobody does. */
 export function findFolderHolder(folder: string): number | undefined {
-  const holder = readHolder(join(folder, 'server.lock'));
+  const holder = holderIn(textOf(join(folder, 'server.lock')) ?? '');
   return holder !== undefined && isAlive(holder) ? holder.pid : undefined;
 }
 
@@ -88,8 +91,8 @@ export function keptSecretKey(folder: string): string {
   createDataFolder(folder);
   const path = join(folder, 'secret_key');
   const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true });
   try {
+    writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true });
     linkSync(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -126,18 +129,24 @@ function setAside(path: string, stale: string): void {
   rmSync(aside, { force: true });
 }
 
-function readHolder(path: string): Holder | undefined {
-  const text = textOf(path);
-  if (text === undefined) return undefined;
+/** What the lock says, or undefined when it has gone meanwhile. */
+function lockText(folder: string, path: string): string | undefined {
   try {
-    return JSON.parse(text) as Holder;
-  } catch {
-    return { pid: -1, started: '' };
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new FolderUnusableError(folder, code);
   }
 }
 
+/** Whom a lock names: nobody where a power failure left something else of it. */
+function holderIn(text: string): Holder | undefined {
+  const { pid, started } = (parseJson(text) ?? {}) as Partial<Holder>;
+  return Number.isSafeInteger(pid) && pid! > 0 ? { pid: pid!, started: started ?? '' } : undefined;
+}
+
 function isAlive(holder: Holder): boolean {
-  if (holder.pid <= 0) return false;
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
