@@ -27,6 +27,8 @@ export type Program = {
   spawned?: (() => void) | undefined;
   /** Resolves when the child answers `SELECT 1`; rejects, or stays open, while it does not. */
   ready(child: ChildProcess, signal: AbortSignal): Promise<void>;
+  /** What the child last complained of; empty when it did not. */
+  complaint?(): string;
   /**
    * Resolves when the child that was ready does nothing any more; it is killed then, and started
    * again. Never resolves when the child ends.
@@ -101,7 +103,11 @@ async function startOnce(
       gone,
       late,
     ]);
-    if (outcome === 'gone') throw new StartFailure(`${program.name} ended while it was starting.`);
+    if (outcome === 'gone') {
+      const why = program.complaint?.();
+      const what = `${program.name} ended while it was starting`;
+      throw new StartFailure(why ? `${what}: ${why}` : `${what}.`);
+    }
     if (outcome === 'late')
       throw new StartFailure(
         `${program.name} did not answer within ${program.start_seconds} seconds of its start.`,

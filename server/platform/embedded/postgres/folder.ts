@@ -151,7 +151,7 @@ async function buildCluster(
 }
 
 /** The line that says what was wrong; the programs tell what they clean up after it. */
-function complaintIn(text: string): string {
+export function complaintIn(text: string): string {
   const lines = text.trim().split('\n');
   return lines.find((line) => /FATAL|PANIC|error:/.test(line)) ?? lines.at(-1) ?? '';
 }

@@ -5,8 +5,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../../log.ts';
 import { keepShort, openLogFile } from '../log_file.ts';
+import type { LogFile } from '../log_file.ts';
 import {
   asOrdinaryUser,
+  complaintIn,
   databaseName,
   findPostgresPrograms,
   postgresEnvironment,
@@ -54,20 +56,18 @@ export async function openEmbeddedPostgres(options: {
     `postgresql://${databaseName}:${password}@/${databaseName}` +
     `?host=${encodeURIComponent(socketFolder)}&port=5432`;
 
+  let output: LogFile | undefined;
   const start = async (): Promise<ChildProcess> => {
     await takeOver(folder, socketFolder);
-    const flags = Object.entries({ ...settings, unix_socket_directories: socketFolder }).flatMap(
-      ([name, value]) => ['-c', `${name}=${value}`],
-    );
     const [program = '', ...rest] = [
       ...words,
       ...dieWithParent('INT'),
       programs.postgres,
       '-D',
       folder,
-      ...flags,
+      ...flagsOf({ ...settings, unix_socket_directories: socketFolder }),
     ];
-    const output = openLogFile(join(folder, 'postgres.log'));
+    output = openLogFile(join(folder, 'postgres.log'));
     try {
       // Detached: a process group of its own, so that Ctrl-C in a terminal reaches us alone and the
       // stores end after their users.
@@ -88,6 +88,7 @@ export async function openEmbeddedPostgres(options: {
     spawn: start,
     spawned: options.spawned,
     ready: (_child, signal) => whenAnswering(url, signal),
+    complaint: () => complaintIn(output?.read() ?? ''),
     askToStop: (child) => child.kill('SIGINT'),
     stop_seconds: 15,
     start_seconds: 300,
@@ -100,6 +101,10 @@ export async function openEmbeddedPostgres(options: {
     },
     stop: supervisor.stop,
   };
+}
+
+function flagsOf(chosen: Record<string, string>): string[] {
+  return Object.entries(chosen).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
 async function whenAnswering(url: string, signal: AbortSignal): Promise<void> {
