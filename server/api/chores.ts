@@ -8,6 +8,7 @@ import { sendDueNotices } from '../engine/notices/send.ts';
 import { sweepWarnings } from '../engine/ingestion_warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
 import { retainRows } from '../engine/retention/look.ts';
+import { notePlannerLag } from '../engine/runs/plan_due_exports.ts';
 import { sweepHistory } from '../engine/runs/sweep_history.ts';
 import { workBackgroundMigrations } from '../platform/background_migrations/work.ts';
 import { checkChains } from '../platform/activity/check.ts';
@@ -43,6 +44,11 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'look for late exports',
       interval_ms: 30_000,
       work: () => judgeFreshness({ ...deps, settle_seconds: deps.config.settle_seconds }),
+    },
+    {
+      name: 'look at how late exports are planned',
+      interval_ms: 10_000,
+      work: () => notePlannerLag(deps.engine),
     },
     {
       name: 'work on bulk actions',

@@ -63,7 +63,7 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
     }),
     planner_lag_seconds: new Gauge({
       name: 'sluice_planner_lag_seconds',
-      help: 'How late the oldest due export was when it was planned last.',
+      help: 'How late the oldest due export is; API processes look too, which plan none.',
       registers,
     }),
     ...ingestionCounters(registers),

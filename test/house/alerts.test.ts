@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { beginCounts } from '../../server/engine/runs/first_counts.ts';
 import { openMetrics } from '../../server/platform/metrics.ts';
 import { root } from './source_files.ts';
 
@@ -53,4 +54,21 @@ test('a run that failed for good is told, whichever way it did', () => {
   assert.equal(failed.length, 2);
   const rules = readFileSync(join(root, 'deploy/prometheus/alerts.yaml'), 'utf8');
   assert.ok(rules.includes(`status=~"${failed.join('|')}"`));
+});
+
+test('what an alert sees grow from nothing, or not at all, is counted from 0 on', async () => {
+  const metrics = openMetrics({ process_metrics: false });
+  beginCounts(metrics);
+  const counts = await metrics.registry.metrics();
+  const rules = readFileSync(join(root, 'deploy/prometheus/alerts.yaml'), 'utf8');
+  const watched = [...rules.matchAll(/increase\((\w+)(?:\{(.*)\})?\[\w+\]\)\) (?:> 0|== 0)/g)];
+  assert.deepEqual(
+    watched.map(([, name]) => name),
+    ['sluice_runs_finished_total', 'sluice_events_taken_total', 'sluice_records_exported_total'],
+  );
+  for (const [, name, selector] of watched) {
+    const [, values] = /"(.*)"/.exec(selector ?? '') ?? [];
+    for (const value of values?.split('|') ?? ['File'])
+      assert.match(counts, new RegExp(`^${name}\\{[^}]*"${value}"[^}]*\\} 0$`, 'm'));
+  }
 });

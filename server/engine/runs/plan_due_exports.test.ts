@@ -7,6 +7,7 @@ import { fillEvents } from '../../../test/factories/events/fill_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { executeRun } from '../delivery/execute.ts';
+import { choresOf } from '../../api/chores.ts';
 import type { Engine } from '../engine.ts';
 import { claimRun } from '../workers/claims.ts';
 import { probe } from './count_windows.ts';
@@ -91,6 +92,18 @@ test('what is due of many projects is planned together, and each run by what it 
     ],
   );
   assert.equal(await planDueExports(engine), 0);
+});
+
+test('an API process says how late exports are planned where no worker is', async () => {
+  const home = await harness.newOrganization();
+  await newDue(home);
+  const look = choresOf({ ...harness.deps, engine }).find(({ name }) => /how late/.test(name))!;
+  const lag = async () => (await engine.metrics.planner_lag_seconds.get()).values[0]!.value;
+  await look.work(new AbortController().signal);
+  assert.ok((await lag()) > 86_400);
+  await planDueExports(engine);
+  await look.work(new AbortController().signal);
+  assert.equal(await lag(), 0);
 });
 
 test('a run without rows is completed as it is planned, as a worker would end it', async () => {

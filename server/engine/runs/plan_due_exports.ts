@@ -41,6 +41,29 @@ type Options = {
 };
 
 /**
+ * Notes how late the oldest due export is, and plans none: so the metric grows in an API process
+ * when no worker is there to plan.
+ */
+export async function notePlannerLag(engine: Engine): Promise<void> {
+  const settledBefore = await settledInstant(engine);
+  // Leans on batch_exports_due.
+  const due = await engine.db.row<{ oldest: string }>(sql`
+    SELECT next_run_at AS oldest FROM batch_exports WHERE deleted_at IS NULL
+      AND NOT paused AND next_run_at <= ${settledBefore} ORDER BY next_run_at LIMIT 1`);
+  noteLag(engine, settledBefore, due?.oldest);
+}
+
+function noteLag(engine: Engine, settledBefore: string, oldest: string | undefined): void {
+  engine.metrics.planner_lag_seconds.set(
+    oldest === undefined ? 0 : (Date.parse(settledBefore) - Date.parse(oldest)) / 1000,
+  );
+}
+
+async function settledInstant({ db, settle_seconds }: Engine): Promise<string> {
+  return isoInstant((await databaseInstant(db)) - settle_seconds * 1000);
+}
+
+/**
  * Plans the next run of every export whose interval has settled, those that wait longest first,
  * many projects together; gives how many were planned. A run of which the source says that it has
  * no rows is completed as it is planned. Guarantees: a run is planned once however many processes
@@ -52,17 +75,12 @@ export async function planDueExports(
   engine: Engine,
   { look = (runs) => probe(engine.clickhouse, runs), onPlanned = () => undefined }: Options = {},
 ): Promise<number> {
-  const settledBefore = isoInstant(
-    (await databaseInstant(engine.db)) - engine.settle_seconds * 1000,
-  );
+  const settledBefore = await settledInstant(engine);
   const teams = await engine.db.rows<{ team_id: number; oldest: string }>(sql`
     SELECT team_id, min(next_run_at) AS oldest FROM batch_exports WHERE deleted_at IS NULL
       AND NOT paused AND next_run_at <= ${settledBefore}
     GROUP BY team_id ORDER BY oldest, random() LIMIT ${teams_per_turn_max}`);
-  const oldest = teams[0]?.oldest;
-  engine.metrics.planner_lag_seconds.set(
-    oldest === undefined ? 0 : (Date.parse(settledBefore) - Date.parse(oldest)) / 1000,
-  );
+  noteLag(engine, settledBefore, teams[0]?.oldest);
   if (teams.length === 0) return 0;
   let planned = 0;
   const plan = async (those: Settled): Promise<void> => {
