@@ -44,7 +44,7 @@ test('no name of an export ends the line that tells of it, or reaches the termin
   );
   lines.push(findingLine(warning('export', `"${hostile}" is late`)));
   assert.deepEqual(lines, [
-    `UNKNOWN  ${wanted} (id, File): 1 deliveries, 2 rows`,
+    `UNKNOWN  ${wanted} (id, File): 1 delivery, 2 rows`,
     `  ${wanted}`,
     `  note       ${wanted}`,
     `  changed    ${wanted}: ${wanted}`,

@@ -1,4 +1,4 @@
-/** A number with its noun: `1 row`, `2 rows`. */
+/** A number with its noun: `1 row`, `2 rows`, `2 deliveries`. */
 export function counted(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? '' : 's'}`;
+  return `${count} ${count === 1 ? thing : `${thing.replace(/(?<![aeiou])y$/, 'ie')}s`}`;
 }

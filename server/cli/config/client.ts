@@ -1,5 +1,6 @@
 import { request } from 'undici';
 import type { Applied, Plan } from '../../api/configuration/schema.ts';
+import { parseJson } from '../../platform/parse_json.ts';
 import { UserError } from '../user_error.ts';
 import type { FileFault, FilePlace } from './places.ts';
 import { openPlaces } from './places.ts';
@@ -28,6 +29,7 @@ const headers_timeout_ms = 120_000;
 export function openClient({ address, key, organization }: ServerTarget) {
   const home = `${address}/api/organizations/${encodeURIComponent(organization)}/`;
   const ask = async <Answer>(method: 'GET' | 'POST', path: string, body?: unknown) => {
+    let status: number;
     try {
       const answer = await request(`${home}${path}`, {
         method,
@@ -38,11 +40,16 @@ export function openClient({ address, key, organization }: ServerTarget) {
         headersTimeout: headers_timeout_ms,
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      const text = await answer.body.text();
-      return { status: answer.statusCode, body: parsed(text) as Answer & Problem };
+      const said = parseJson(await answer.body.text());
+      if (typeof said === 'object' && said !== null)
+        return { status: answer.statusCode, body: said as Answer & Problem };
+      status = answer.statusCode;
     } catch (error) {
       throw new UserError(`The server at ${address} cannot be reached: ${reasonOf(error)}.`);
     }
+    const detail = 'The answer is no JSON: is this the address of a Sluice server?';
+    if (status < 300) throw refusal(status, { detail });
+    return { status, body: { detail } as Answer & Problem };
   };
   const refused = (status: number, problem: Problem) =>
     status === 404
@@ -99,14 +106,6 @@ function placed(
 
 function refusal(status: number, { detail }: Problem): UserError {
   return new UserError(`The server answered ${status}: ${detail ?? 'no reason given.'}`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return { detail: 'The answer is no JSON: is this the address of a Sluice server?' };
-  }
 }
 
 function reasonOf(error: unknown): string {

@@ -170,7 +170,7 @@ test('exports that would change are tried, with their first rows; 1 when one fai
   assert.equal(tried.code, 1, tried.out + tried.err);
   const lines = tried.out.split('\n');
   const rows = lines.indexOf('ok projects.web.batch_exports.rows');
-  assert.deepEqual(lines[rows + 1], '   1 rows of a preview', tried.out);
+  assert.deepEqual(lines[rows + 1], '   1 row of a preview', tried.out);
   assert.match(lines[rows + 2]!, /"event":"tried"/);
   assert.match(tried.out, /^FAILED projects\.web\.batch_exports\.lost: \S/m);
   assert.doesNotMatch(tried.out + tried.err, /pl4nted/);

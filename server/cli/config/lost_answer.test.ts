@@ -47,6 +47,9 @@ test('an apply whose answer is lost says what may have become of the plan', asyn
   const late = await sluice.run(words, {});
   assert.match(late.err, /The server answered 504/);
   assert.ok(late.err.includes(told), late.err);
+  lose = (response) => response.end('null');
+  const other = await sluice.run(words, {});
+  assert.ok(other.err.includes(`is this the address of a Sluice server? ${told}`), other.err);
   lose = (response) => response.writeHead(403).end('{"detail":"Not you."}');
   const refused = await sluice.run(words, {});
   assert.ok(!refused.err.includes(told), refused.err);

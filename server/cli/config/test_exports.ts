@@ -1,4 +1,5 @@
 import type { Plan, Step } from '../../api/configuration/schema.ts';
+import { counted } from '../../platform/counted.ts';
 import type { Client } from './client.ts';
 
 type Tested = { steps?: { name: string; status: string; detail: string }[]; detail?: string };
@@ -48,7 +49,7 @@ async function testOne(
     say(`FAILED ${path}: ${shown.body.detail ?? 'no preview'}`);
     return false;
   }
-  say(`   ${shown.body.records ?? 0} rows of a preview`);
+  say(`   ${counted(shown.body.records ?? 0, 'row')} of a preview`);
   for (const line of (shown.body.text ?? '').split('\n').slice(0, 3))
     if (line !== '') say(`   ${line.slice(0, 160)}`);
   return true;

@@ -19,6 +19,7 @@ import { readReceipt } from '../../engine/runs/receipt.ts';
 import { columnsOf } from '../../engine/source/source_query.ts';
 import { listSlices } from '../../engine/runs/progress.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
+import { counted } from '../../platform/counted.ts';
 import { openStallTimer } from '../../platform/pacing/stall_timer.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { CommandContext } from '../command_context.ts';
@@ -89,7 +90,7 @@ export function tellFinding(finding: Finding, write: (line: string) => void): vo
   const say = (line: string) => write(oneLine(line));
   const summary =
     `${finding.name} (${finding.batch_export_id}, ${finding.destination}): ` +
-    `${finding.deliveries} deliveries, ${finding.records} rows`;
+    `${counted(finding.deliveries, 'delivery')}, ${counted(finding.records, 'row')}`;
   const isWhole = finding.differences.length === 0 && finding.fault === null;
   const good = finding.is_readable ? 'ok' : 'signed';
   const bad = finding.fault === null ? 'DIFFERS' : 'UNKNOWN';
