@@ -89,9 +89,7 @@ export function explainFault(
       faultNamed(names, table.by_name) ??
       faultNamed(names, connection_faults) ??
       faultOfStatus(status, table.by_status);
-    return (
-      fault && { fault, said: typeof said === 'string' && said !== '' ? said : `HTTP ${status}` }
-    );
+    return fault && { fault, said: said === '' ? `HTTP ${status}` : said };
   });
 }
 

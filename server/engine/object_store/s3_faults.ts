@@ -160,7 +160,7 @@ function factsOf(
   // An answer to HEAD has no name, so the region in it has to tell.
   if (actual !== signed && [301, 307, 400].includes(status ?? 0))
     return { names: ['PermanentRedirect'], status, said: actual };
-  const message = error.message === 'UnknownError' ? '' : String(error.message);
+  const message = error.message === 'UnknownError' ? '' : error.message;
   const said = message.replaceAll(textOf(aws_access_key_id) ?? '\0', '[hidden]');
   // Rights to the key of an encryption are refused as those to the bucket are.
   const isOfKey = error.name === 'AccessDenied' && /\bkms:\w/.test(said);
