@@ -20,9 +20,18 @@ import { events_route } from './events/routes.ts';
 import { invite_route } from './invites/routes.ts';
 import { members_route } from './members/routes.ts';
 import { notice_target_route, notice_targets_route } from './notice_targets/routes.ts';
-import { organization_route, organization_settings_route } from './organizations/routes.ts';
+import {
+  organization_index_route,
+  organization_route,
+  organization_settings_route,
+} from './organizations/routes.ts';
 import { plugin_route, plugins_route } from './plugins/routes.ts';
-import { project_route, project_settings_route, start_route } from './projects/routes.ts';
+import {
+  project_index_route,
+  project_route,
+  project_settings_route,
+  start_route,
+} from './projects/routes.ts';
 import { login_link_route, login_route } from './sessions/routes.ts';
 import { root_route } from './shell/root_route.ts';
 import { signed_in_route } from './shell/signed_in_route.ts';
@@ -46,6 +55,7 @@ const routes = root_route.addChildren([
     start_route,
     account_route,
     project_route.addChildren([
+      project_index_route,
       exports_route,
       new_export_route,
       edit_export_route,
@@ -69,6 +79,7 @@ const routes = root_route.addChildren([
       project_settings_route,
     ]),
     organization_route.addChildren([
+      organization_index_route,
       members_route,
       activity_route,
       domains_route,
@@ -109,6 +120,8 @@ export function openRouter(queries: QueryClient) {
       },
     },
     parseSearch,
+    // What a page does not know of its address is left out, as its `validateSearch` says.
+    search: { strict: true },
     stringifySearch,
     scrollRestoration: true,
     defaultPreload: 'intent',

@@ -7,7 +7,7 @@ import { useActions } from '../page/actions.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { AroundContext } from '../page/around.ts';
 import { Page } from '../page/page.tsx';
-import { NoSuch, Shown } from '../page/shown.tsx';
+import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { by_dates } from './backfills/by_dates.ts';
 import { intervals } from './form/draft.ts';
@@ -16,6 +16,7 @@ import { oneExport } from './one_export.ts';
 import { useWhenChanged } from './following.ts';
 import { Health } from './list/health.tsx';
 import { overviewOf } from './list/overview.ts';
+import { NoSuchExport } from './no_such_export.tsx';
 import { useReadAnew } from './read_anew.ts';
 import './one_export.css';
 
@@ -37,13 +38,7 @@ export function ExportFrame() {
   const { project_id, export_id } = route.useParams();
   const { pathname } = useLocation();
   const query = useQuery(oneExport(project_id, export_id));
-  const missing = (
-    <NoSuch noun="export">
-      <Link to="/projects/$project_id/exports" params={{ project_id }}>
-        The exports of this project
-      </Link>
-    </NoSuch>
-  );
+  const missing = <NoSuchExport project_id={project_id} />;
   if (query.data === undefined || query.error?.status === 404)
     return (
       <Page title="Export">

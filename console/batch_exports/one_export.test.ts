@@ -201,6 +201,13 @@ test('runs are filtered, and one that failed is tried again', { skip }, async ()
   const rows = page.locator('.run_rows [role=row]');
   await rows.nth(1).waitFor();
   assert.equal(await rows.count(), 2);
+  // Also where the system chooses the colours, the tab that is shown is another than its neighbour.
+  await page.emulateMedia({ forcedColors: 'active' });
+  const edgeOf = (tab: string) =>
+    page.evaluate<string>(`getComputedStyle(document.querySelector('${tab}')).borderBottomColor`);
+  const [shown, other_tab] = ['.tabs [data-status=active]', '.tabs :not([data-status=active])'];
+  assert.notEqual(await edgeOf(shown), await edgeOf(other_tab));
+  await page.emulateMedia({ forcedColors: null });
   await page.getByLabel('Status').selectOption('Failed');
   await page.waitForURL('**/runs?status=failed');
   await rows.nth(1).waitFor({ state: 'detached' });

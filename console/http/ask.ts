@@ -1,5 +1,5 @@
 import { addressOf } from './address.ts';
-import { isSignedOut, problemOf, unreached } from './problem.ts';
+import { isSignedOut, problemOf, unheard, unreached } from './problem.ts';
 import type { Problem } from './problem.ts';
 
 /** A method of the API. */
@@ -17,7 +17,7 @@ export type Sent = {
   signal?: AbortSignal | undefined;
 };
 
-/** What came of a request: an answer (`body` is undefined where it has none), or why not. */
+/** What came of a request: an answer (`body` is undefined for 204 and 304 alone), or why not. */
 export type Outcome<Body> =
   | { ok: true; status: number; body: Body; etag: string | undefined }
   | { ok: false; problem: Problem };
@@ -42,6 +42,8 @@ export async function ask<Body>(
   const response = await send(method, path, sent);
   if (response === undefined) return { ok: false, problem: unreached() };
   const body = await bodyOf(response);
+  if (response.ok && response.status !== 204 && body === undefined)
+    return { ok: false, problem: unheard() };
   if (response.ok || response.status === 304) {
     const etag = response.headers.get('etag') ?? undefined;
     return { ok: true, status: response.status, body: body as Body, etag };

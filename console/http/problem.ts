@@ -39,12 +39,32 @@ export function problemOf(status: number, body: unknown): Problem {
     return new Problem(status, [gone_meanwhile], request_id);
   return Array.isArray(errors) && errors.length > 0
     ? new Problem(status, errors, request_id)
-    : ownProblem(status, `The server answered with the status ${status}: try again in a minute.`);
+    : ownProblem(status, unexplained(status));
+}
+
+/** What a status means whose answer is not of the API, which explains each of its refusals. */
+function unexplained(status: number): string {
+  return status < 500 && status !== 429
+    ? `Something in front of the server, such as a proxy, refused this with the status ${status}: ` +
+        'whoever runs it can say why.'
+    : `The server answered with the status ${status}: try again in a minute.`;
 }
 
 /** Where the server was not reached at all. */
 export function unreached(): Problem {
   return ownProblem(0, 'The server cannot be reached: check your connection, then try again.');
+}
+
+/**
+ * Where something answered that is not the API, such as the sign-in page of a network, or an answer
+ * broke off: what was asked for may have been done or not.
+ */
+export function unheard(): Problem {
+  return ownProblem(
+    0,
+    'The answer did not come from the server, or not whole: check your connection (a network may ' +
+      'want you to sign in to it), then try again.',
+  );
 }
 
 /** Where the server answers, but does not have a part of the console that is open here. */

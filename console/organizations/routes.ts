@@ -1,4 +1,4 @@
-import { createRoute } from '@tanstack/react-router';
+import { createRoute, redirect } from '@tanstack/react-router';
 import { loadedPage } from '../page/load_page.tsx';
 import { signed_in_route } from '../shell/signed_in_route.ts';
 import { OrganizationOutlet } from './organization_outlet.tsx';
@@ -8,6 +8,14 @@ export const organization_route = createRoute({
   getParentRoute: () => signed_in_route,
   path: 'organizations/$organization_id',
   component: OrganizationOutlet,
+});
+
+/** `/organizations/<id>`, an address that was cut off there: the members. */
+export const organization_index_route = createRoute({
+  getParentRoute: () => organization_route,
+  path: '/',
+  beforeLoad: ({ params }) =>
+    redirect({ to: '/organizations/$organization_id/members', params, replace: true, throw: true }),
 });
 
 /** `/organizations/<id>/settings`: name, second factor, projects, deletion. */

@@ -36,6 +36,14 @@ export const project_route = createRoute({
   component: ProjectOutlet,
 });
 
+/** `/projects/<id>`, an address that was cut off there: the exports. */
+export const project_index_route = createRoute({
+  getParentRoute: () => project_route,
+  path: '/',
+  beforeLoad: ({ params }) =>
+    redirect({ to: '/projects/$project_id/exports', params, replace: true, throw: true }),
+});
+
 /** `/projects/<id>/settings`: name, time zone, deletion. */
 export const project_settings_route = createRoute({
   getParentRoute: () => project_route,

@@ -42,17 +42,12 @@ function focusOf(page: Page): Promise<Focus | undefined> {
     const element = document.activeElement;
     if (element === null || element === document.body) return undefined;
     const label = element.getAttribute('aria-label') ?? element.labels?.[0]?.textContent;
-    const style = getComputedStyle(element);
+    const style = getComputedStyle(element.closest('.mantine-PasswordInput-input') ?? element);
     const ring = style.outlineStyle !== 'none' && style.outlineWidth !== '0px';
-    // Fields of the kit show it by the colour of their border.
-    const border = style.getPropertyValue('--input-bd');
-    const is_field = border !== '' && border === style.getPropertyValue('--input-bd-focus');
-    const frame = element.closest('.mantine-PasswordInput-input');
-    const is_within = frame !== null && frame.matches(':focus-within');
     const { width, height } = element.getBoundingClientRect();
     return {
       name: (label ?? element.textContent).replaceAll(/\\s+/g, ' ').replace(/ \\*$/, '').trim(),
-      is_seen: width > 0 && height > 0 && (ring || is_field || is_within),
+      is_seen: width > 0 && height > 0 && ring,
     };
   })()`);
 }

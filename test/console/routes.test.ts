@@ -64,6 +64,11 @@ const signed_in: Record<string, Look> = {
     heading: 'Organization settings',
   },
 };
+/** What leads on by itself to another, where an address was cut off. */
+const leading_on: Record<string, Look> = {
+  project_index_route: { path: '/projects/$project_id', heading: 'Exports' },
+  organization_index_route: { path: '/organizations/$organization_id', heading: 'Members' },
+};
 /** What only stands around others. */
 const around = [
   'root_route',
@@ -135,7 +140,7 @@ test('every route of the router is looked at here', () => {
   const named = [...tree.matchAll(/\w+_route\b/g)].map(([name]) => name);
   assert.deepEqual(
     named.toSorted(),
-    [...Object.keys(signed_out), ...Object.keys(signed_in), ...around].toSorted(),
+    [...Object.keys({ ...signed_out, ...signed_in, ...leading_on }), ...around].toSorted(),
     'Write into `signed_out` or `signed_in` where the route is looked at.',
   );
 });
@@ -157,6 +162,17 @@ for (const [routes, who] of [
       assert.deepEqual(complaints, []);
     });
 
+test('an address that was cut off leads on', { skip }, async () => {
+  const { page } = await visitRoutes('somebody');
+  for (const { path, heading } of Object.values(leading_on)) {
+    await goTo(
+      page,
+      path.replaceAll(/\$\w+/g, (name) => ids[name]!),
+    );
+    await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
+  }
+});
+
 test('a record that is not there leads to those that are', { skip }, async () => {
   const { page, complaints } = await visitRoutes('somebody');
   for (const [name, link] of [
@@ -164,9 +180,10 @@ test('a record that is not there leads to those that are', { skip }, async () =>
     ['erasure_route', 'The erasures of this project'],
     ['plugin_route', 'The plugins of this project'],
     ['domain_route', 'The domains of this organization'],
+    ['edit_export_route', 'The exports of this project'],
   ] as const) {
     const { path } = signed_in[name]!;
-    const last = path.slice(path.lastIndexOf('/') + 1);
+    const last = path.split('/').findLast((part) => part.startsWith('$'))!;
     const known = { ...ids, [last]: '00000000-0000-4000-8000-000000000000' };
     await goTo(
       page,
@@ -208,5 +225,13 @@ test('navigation, menus and switcher are used with the keyboard alone', { skip }
   await page.reload();
   await page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
   assert.equal(await page.evaluate('document.documentElement.dataset.mantineColorScheme'), 'dark');
+  // Paper is white, and browsers leave the backgrounds out.
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(
+    await page.evaluate("getComputedStyle(document.querySelector('h1')).color"),
+    'rgb(0, 0, 0)',
+  );
+  assert.equal(await page.getByRole('navigation').first().isVisible(), false);
+  await page.emulateMedia({ media: null });
   await leave();
 });

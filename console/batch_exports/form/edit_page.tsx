@@ -7,6 +7,7 @@ import { ManagedNote } from '../../configuration/managed_note.tsx';
 import { Page } from '../../page/page.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { exportPath } from '../export_context.ts';
+import { NoSuchExport } from '../no_such_export.tsx';
 import { oneExport } from '../one_export.ts';
 import { useReadAnew } from '../read_anew.ts';
 import { useTurn } from './turn.ts';
@@ -27,11 +28,12 @@ export function EditPage() {
   const query = useQuery(one);
   const secrets = useQuery(reading<StoredSecrets>(`${path}secret_keys/`));
   const { turn, next } = useTurn();
+  const missing = <NoSuchExport project_id={project_id} />;
   return (
     <Page title={`Edit ${query.data?.name ?? 'the export'}`} request={pathOf(one)}>
       <Shown query={types}>
         {({ results }) => (
-          <Shown query={query}>
+          <Shown query={query} missing={missing}>
             {(row) => (
               <Shown query={secrets}>
                 {({ secret_keys }) => (

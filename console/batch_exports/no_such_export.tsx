@@ -1,0 +1,13 @@
+import { Link } from '@tanstack/react-router';
+import { NoSuch } from '../page/shown.tsx';
+
+/** Says that an export is not there, with the way to those that are. */
+export function NoSuchExport({ project_id }: { project_id: string }) {
+  return (
+    <NoSuch noun="export">
+      <Link to="/projects/$project_id/exports" params={{ project_id }}>
+        The exports of this project
+      </Link>
+    </NoSuch>
+  );
+}
