@@ -51,7 +51,7 @@ export function ExportFrame() {
     <Shown query={query}>
       {(row) => (
         <ExportContext value={row}>
-          <Page title={row.name} request={requestOf(row, pathname)}>
+          <Page title={row.name} part={partOf(row, pathname)} request={requestOf(row, pathname)}>
             <ExportActions row={row} />
             <Standing row={row} />
             <ManagedNote by={row.managed_by} />
@@ -126,13 +126,25 @@ function ExportActions({ row }: { row: BatchExport }) {
   return undefined;
 }
 
+/** What of the export the path is about; empty: the map. */
+const restOf = ({ id }: BatchExport, pathname: string) =>
+  pathname.split(`/exports/${id}`)[1]?.replace(/\/$/, '') ?? '';
+
+const tabAt = (rest: string) => tabs.find(({ to }) => to === base + rest);
+
+function partOf(row: BatchExport, pathname: string): string | undefined {
+  const rest = restOf(row, pathname);
+  return rest.startsWith('/runs/') ? 'Run' : tabAt(rest)?.label;
+}
+
 /** What a program asks for to get what the tab shows. */
-function requestOf({ team_id, id }: BatchExport, pathname: string): string {
+function requestOf(row: BatchExport, pathname: string): string {
+  const { team_id, id } = row;
   const path = exportPath(String(team_id), id);
-  const [, rest = ''] = pathname.split(`/exports/${id}`);
-  if (rest.startsWith('/runs/')) return `${path}${rest.slice(1)}${rest.endsWith('/') ? '' : '/'}`;
+  const rest = restOf(row, pathname);
+  if (rest.startsWith('/runs/')) return `${path}${rest.slice(1)}/`;
   if (rest === '/notices') return `/api/projects/${team_id}/notice_deliveries/?batch_export=${id}`;
-  return `${path}${tabs.find(({ to }) => to === base + rest.replace(/\/$/, ''))?.asked ?? ''}`;
+  return `${path}${tabAt(rest)?.asked ?? ''}`;
 }
 
 /** How the export stands, in a line: as the list has it, read anew with whatever changes. */

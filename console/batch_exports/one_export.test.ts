@@ -229,6 +229,7 @@ test('the page of a run has its receipt, its files and its log', { skip }, async
   const { page } = visitor;
   await goTo(page, pageOf(id, `/runs/${run_id}`));
   await page.getByText(`Failed: ${hostile}`).waitFor();
+  assert.match(await page.title(), /^Run, /);
   const log = page.getByRole('list', { name: 'Log, newest first' });
   await log.getByText('It began.').waitFor();
   await page.getByLabel('Level').selectOption('Errors');

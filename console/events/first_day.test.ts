@@ -9,7 +9,7 @@ import type { Browser } from 'playwright-core';
 import { PostHog } from 'posthog-node';
 import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { pressByKey } from '../../test/console/keyboard.ts';
-import { checkEverywhere, openVisitor } from '../../test/console/visitor.ts';
+import { checkEverywhere, openVisitor, untilInPage } from '../../test/console/visitor.ts';
 import type { LeftBrowsers } from '../../test/console/visitor.ts';
 import { is_deep } from '../../test/depth.ts';
 import { shareChromium } from '../../test/processes/chromium.ts';
@@ -50,6 +50,13 @@ test('from the link of the terminal to the first completed export', { skip }, as
   const began = performance.now();
   const left: LeftBrowsers = [];
   const { page, leave } = await openVisitor(browser, server.address, left);
+  // What charts write.
+  await page.addInitScript(`window.written = [];
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...more) {
+      window.written.push(text);
+      return fillText.call(this, text, ...more);
+    };`);
   await page.goto(link);
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
   // Without a mouse, as everything.
@@ -67,6 +74,9 @@ test('from the link of the terminal to the first completed export', { skip }, as
   await client.shutdown();
   await page.getByRole('row', { name: /opened grace/ }).waitFor();
   await page.getByText('1 event stored in this day').waitFor();
+  // There is no half of an event.
+  await untilInPage(page, "window.written.includes('1')");
+  assert.equal(await page.evaluate("window.written.includes('0.5')"), false);
   // What is not taken as it came is told with its value.
   const body = JSON.stringify({
     api_key: write_key,

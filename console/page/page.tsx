@@ -10,17 +10,20 @@ import { AsCurl, curl } from './as_curl.tsx';
  */
 export function Page({
   title,
+  part,
   actions,
   request,
   children,
 }: {
   title: string;
+  /** Which of several pages under that title it is, for the browser's tab and history. */
+  part?: string | undefined;
   actions?: ReactNode;
   /** The path of the API that the page is read from, to be shown as a command. */
   request?: string | undefined;
   children: ReactNode;
 }) {
-  useTitle(title);
+  useTitle(part === undefined ? title : `${part}, ${title}`);
   useActions(request === undefined ? [] : [copyOf(request)]);
   return (
     <>

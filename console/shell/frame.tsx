@@ -37,6 +37,10 @@ export function Frame() {
         onClose={() => setOpenedOn(undefined)}
         title="Navigation"
         size={260}
+        // Also where the link leads to the page that is shown.
+        onClick={({ target }) => {
+          if (target instanceof Element && target.closest('a') !== null) setOpenedOn(undefined);
+        }}
         closeButtonProps={{ 'aria-label': 'Close the navigation' }}
       >
         <Navigation

@@ -94,5 +94,10 @@ test('it is there by pointing too, in a narrow window as well', { skip }, async 
   await field(page).fill('domains');
   await page.getByRole('option', { name: 'Domains' }).click();
   await page.waitForURL('**/domains');
+  // A link to the page that is shown leads to it as well.
+  await page.getByRole('button', { name: 'Navigation', exact: true }).click();
+  const navigation = page.getByRole('dialog', { name: 'Navigation' });
+  await navigation.getByRole('link', { name: 'Domains' }).click();
+  await navigation.waitFor({ state: 'detached' });
   await leave();
 });
