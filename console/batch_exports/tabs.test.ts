@@ -173,6 +173,13 @@ test('the timeline has what happened, and what a change made of what', { skip },
     /name: Export <img.*Renamed <img/,
   );
   await checkEverywhere(page, 'export_timeline');
+  // Also where the system chooses the colours, the tab that is shown is another than its neighbour.
+  await page.emulateMedia({ forcedColors: 'active' });
+  const edgeOf = (tab: string) =>
+    page.evaluate<string>(`getComputedStyle(document.querySelector('${tab}')).borderBottomColor`);
+  const [shown, other_tab] = ['.tabs [data-status=active]', '.tabs :not([data-status=active])'];
+  assert.notEqual(await edgeOf(shown), await edgeOf(other_tab));
+  await page.emulateMedia({ forcedColors: null });
   await page.getByLabel('Show').selectOption('Pauses');
   await page.waitForURL('**/timeline?type=pause');
   await stream.filter({ hasText: /Failed/ }).waitFor({ state: 'detached' });

@@ -45,8 +45,8 @@ export function problemOf(status: number, body: unknown): Problem {
 /** What a status means whose answer is not of the API, which explains each of its refusals. */
 function unexplained(status: number): string {
   return status < 500 && status !== 429
-    ? `Something in front of the server, such as a proxy, refused this with the status ${status}: ` +
-        'whoever runs it can say why.'
+    ? 'Something in front of the server, such as a proxy, refused this with the status ' +
+        `${status}: whoever runs it can say why.`
     : `The server answered with the status ${status}: try again in a minute.`;
 }
 

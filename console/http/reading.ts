@@ -1,4 +1,4 @@
-import { QueryClient, queryOptions } from '@tanstack/react-query';
+import { QueryClient, notifyManager, queryOptions } from '@tanstack/react-query';
 import { ask } from './ask.ts';
 import type { Problem } from './problem.ts';
 
@@ -61,6 +61,8 @@ export function reading<Body extends object>(path: string, rhythm: Rhythm<Body> 
 
 /** Holds what was read from the API. */
 export function openQueries(): QueryClient {
+  // Before the next event: the second press of a double click finds the button busy.
+  notifyManager.setScheduler(queueMicrotask);
   return new QueryClient({
     defaultOptions: {
       // The browser's word that there is no line is not waited on: a request says why it failed.
