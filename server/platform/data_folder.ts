@@ -31,9 +31,11 @@ export class FolderInUseError extends Error {
 /** Thrown when the folder cannot be created or written. */
 export class FolderUnusableError extends Error {
   constructor(folder: string, code: string) {
+    const remedy =
+      code === 'EROFS' ? 'Mount its file system for writing' : 'Give this user the right to';
     super(
-      `The data folder ${folder} cannot be created or written (${code}). Give this user the ` +
-        'right to, or name another one with SLUICE_DATA_DIR.',
+      `The data folder ${folder} cannot be created or written (${code}). ${remedy}, or name ` +
+        'another one with SLUICE_DATA_DIR.',
     );
     this.name = 'FolderUnusableError';
   }

@@ -103,7 +103,8 @@ test(
     const code = `export const composeWebhook = (event, { config }) =>
       event.properties.number === 3 ? null : ({
         url: config.address + '/hook',
-        headers: { 'x-secret': config.secret },
+        method: 'post',
+        headers: { 'x-secret': config.secret, 'x-number': event.properties.number },
         body: { number: event.properties.number, uuid: event.uuid },
       });`;
     const { url } = await enabledPlugin(harness, home, 'pipeline_destinations', code, {

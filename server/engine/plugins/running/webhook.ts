@@ -7,13 +7,21 @@ import type { LoadedConfig } from './loaded_config.ts';
 import { HostNeededError } from './needed_hosts.ts';
 import type { Running } from './running.ts';
 
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+/** As `fetch` takes them, which makes texts of what is none. */
+const header_value = Type.Union([
+  Type.String({ maxLength: 32_768 }),
+  Type.Number(),
+  Type.Boolean(),
+]);
+
 const webhook = shapeOf(
   Type.Object({
     url: Type.String({ maxLength: 8_192 }),
-    method: Type.Optional(Type.String({ pattern: '^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$' })),
-    headers: Type.Optional(
-      Type.Record(Type.String(), Type.String({ maxLength: 32_768 }), { maxProperties: 100 }),
+    method: Type.Optional(
+      Type.String({ enum: methods.flatMap((one) => [one, one.toLowerCase()]) }),
     ),
+    headers: Type.Optional(Type.Record(Type.String(), header_value, { maxProperties: 100 })),
     body: Type.Optional(Type.Unknown()),
   }),
 );
@@ -47,9 +55,9 @@ export async function sendWebhook(
         : JSON.stringify(body);
   const request = {
     url,
-    method,
+    method: method.toUpperCase(),
     headers: [
-      ...Object.entries(headers),
+      ...Object.entries(headers).map(([name, value]) => [name, String(value)]),
       ...(hasType || text === null
         ? []
         : [['content-type', 'application/json'] as [string, string]]),
