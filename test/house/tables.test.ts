@@ -53,7 +53,7 @@ test('what the page says of each table is so', () => {
         : [`${table} does not go with ${names.join(', ')}: no REFERENCES ... ON DELETE CASCADE`];
     return names.flatMap((path) => {
       const code = existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : '';
-      return new RegExp(`DELETE FROM ${table}\\b`).test(code)
+      return new RegExp(`(DELETE FROM|TRUNCATE) ${table}\\b`).test(code)
         ? []
         : [`${path} removes nothing from ${table}`];
     });

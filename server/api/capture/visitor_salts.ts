@@ -30,13 +30,25 @@ export function openVisitorSalts(db: Queryable): VisitorSalts {
 }
 
 /**
- * Forgets the salts of the days that are over. The table gets a new file: in the old one their
- * bytes would stand for weeks, also where dead rows are cleared.
+ * Forgets the salts of the days that are over. The table gets a new file, with what is kept alone:
+ * in the old one their bytes would stand for weeks, and even VACUUM FULL takes along what some
+ * transaction may still see.
  */
 export async function sweepVisitorSalts(db: Database, now_ms: number): Promise<void> {
   const day = dayOf(now_ms - kept_beyond_day_ms);
-  if ((await db.run(sql`DELETE FROM visitor_salts WHERE day < ${day}::date`)) > 0)
-    await db.text('VACUUM FULL visitor_salts');
+  const over = await db.row(sql`SELECT 1 FROM visitor_salts WHERE day < ${day}::date LIMIT 1`);
+  if (over === undefined) return;
+  await db.transaction(async (tx) => {
+    await tx.text('LOCK TABLE visitor_salts');
+    const kept = await tx.rows<{ day: string; salt: string }>(
+      sql`SELECT day::text, salt FROM visitor_salts WHERE day >= ${day}::date`,
+    );
+    await tx.text('TRUNCATE visitor_salts');
+    for (const one of kept)
+      await tx.run(
+        sql`INSERT INTO visitor_salts (day, salt) VALUES (${one.day}::date, ${one.salt})`,
+      );
+  });
 }
 
 function dayOf(instant_ms: number): string {
