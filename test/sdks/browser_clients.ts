@@ -40,8 +40,8 @@ export const browser_clients: readonly BrowserClient[] = [
     name: '@snowplow/browser-tracker',
     program: 'snowplow',
     wanted: [['$pageview', 'visitor'], ['bought', 'ada', 'Zürich 😀'], left],
-    // It keeps what was cut for the next event.
-    gives_up_after: ['cut before', 'cut within', 'cut after'],
+    // It keeps what was cut or refused for the next event.
+    gives_up_after: ['cut before', 'cut within', 'cut after', '503'],
   },
   {
     name: '@jitsu/js',
