@@ -70,9 +70,9 @@ export function encryptionOf(place: S3Place): Encryption {
 }
 
 /**
- * Sends bytes as `send` does with this header. The MD5 is there where the bucket asks for one, as
- * each with Object Lock does: elsewhere the digest that the SDK signs is enough, and an MD5 takes
- * several times as long.
+ * Gives what sends the bytes of one bucket by `send`, with the header that it is given. That has
+ * their MD5 once the bucket has asked for one, as each with Object Lock does: elsewhere the digest
+ * that the SDK signs is enough, and an MD5 takes several times as long.
  */
 export function digestSender() {
   let isAskedFor = false;
