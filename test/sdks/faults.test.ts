@@ -28,6 +28,8 @@ const happening: [fault: Fault, deep?: 'deep'][] = [
   ['delay'],
   ['cut after'],
   ['503', 'deep'],
+  ['cut after'],
+  ['503', 'deep'],
 ];
 
 // All at once, because clients wait for seconds before they try again. `npm run sdks -- faults`

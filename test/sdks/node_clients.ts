@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { LoggerProvider, SimpleLogRecordProcessor } from '@opentelemetry/sdk-logs';
 import { OTLPLogExporter as JsonExporter } from '@opentelemetry/exporter-logs-otlp-http';
 import { OTLPLogExporter as ProtobufExporter } from '@opentelemetry/exporter-logs-otlp-proto';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { PostHogSpanProcessor } from '@posthog/ai/otel';
 import RudderAnalytics from '@rudderstack/rudder-sdk-node';
 import { Analytics as SegmentAnalytics } from '@segment/analytics-node';
 import { buildSelfDescribingEvent, buildStructEvent, newTracker } from '@snowplow/node-tracker';
@@ -228,10 +231,49 @@ const opentelemetry: NodeClient[] = [
   ],
 }));
 
+const spans_path = '/i/v0/ai/otel';
+
+const spans: NodeClient[] = [
+  [
+    '@posthog/ai/otel',
+    (host: string, projectToken: string) => new PostHogSpanProcessor({ host, projectToken }),
+  ] as const,
+  [
+    'OpenTelemetry spans, protobuf',
+    (host: string, key: string) =>
+      new SimpleSpanProcessor(
+        new OTLPTraceExporter({
+          url: `${host}${spans_path}`,
+          headers: { authorization: `Bearer ${key}` },
+        }),
+      ),
+  ] as const,
+].map(([name, processorOf]) => ({
+  name,
+  path: spans_path,
+  send: async (address, key) => {
+    const provider = new BasicTracerProvider({ spanProcessors: [processorOf(address, key)] });
+    const tracer = provider.getTracer('shop', '1.2');
+    for (const operation of ['chat', 'embeddings'])
+      tracer
+        .startSpan(`${operation} model`, {
+          attributes: { 'gen_ai.operation.name': operation, 'user.id': 'ada', ...text },
+        })
+        .end();
+    tracer.startSpan('GET /').end();
+    await provider.shutdown();
+  },
+  wanted: [
+    ['$ai_generation', 'ada', text.sent],
+    ['$ai_embedding', 'ada', text.sent],
+  ],
+}));
+
 /** The clients that run in Node, unchanged. */
 export const node_clients: readonly NodeClient[] = [
   ...posthog,
   ...segment,
   snowplow,
   ...opentelemetry,
+  ...spans,
 ];

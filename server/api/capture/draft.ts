@@ -1,3 +1,8 @@
+import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
+
+/** Largest event at the paths for AI: it holds what a model was told and what it answered. */
+export const ai_event_size_bytes_max = 8 * 1024 * 1024;
+
 /**
  * One event as a protocol's message has it: nothing of it is checked yet. `properties` and what is
  * set are kept as they were sent.
@@ -5,6 +10,8 @@
 export type Draft = {
   name: unknown;
   distinct_id: unknown;
+  /** Why it is not taken, whatever else it says. */
+  refused_as?: WarningReason;
   /** What to call somebody whom the message does not name; without it such an event is refused. */
   distinct_id_otherwise?: 'uuid' | undefined;
   /** The event's own uuid. */

@@ -37,9 +37,10 @@ const forms = doors
 /** What docs/sdks.md says of the body at the path. */
 function wantedOf({ wanted, body }: HostileBody, path: string): number {
   if (typeof wanted === 'number') return wanted;
-  // What names no records is no message to OpenTelemetry.
-  if (path.endsWith('/logs/'))
-    return wanted === 'records' || body.includes('"resourceLogs"') ? 200 : 400;
+  // What names no records, or no spans, is no message to OpenTelemetry.
+  const list = path.endsWith('/logs/') ? 'resourceLogs' : 'resourceSpans';
+  if (/\/logs\/|\/otel\//.test(path))
+    return wanted === 'records' || body.includes(`"${list}"`) ? 200 : 400;
   return wanted === 'told' && path.startsWith('/i/v1/') ? 200 : 400;
 }
 
@@ -86,7 +87,7 @@ test('a wrong key is 401 at every path, and a personal one is told where it belo
     [`slp_${'A'.repeat(43)}`, /unknown, expired or revoked/],
     [home.key, /personal API key \(slk_...\), which must never stand in an SDK/],
   ];
-  const body = { batch: [], data: [], resourceLogs: [] };
+  const body = { batch: [], data: [], resourceLogs: [], resourceSpans: [] };
   const settings = protocols.flatMap((one) =>
     one.settings.filter(({ key }) => key === true).flatMap(({ paths }) => paths),
   );

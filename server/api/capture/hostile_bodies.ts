@@ -56,7 +56,7 @@ export const cheap_bodies: readonly HostileBody[] = [
   },
   {
     says: 'a list of everything',
-    body: '{"batch":[null,1,"",[],{},true],"data":[null,[],{}],"resourceLogs":[0]}',
+    body: '{"batch":[null,1,"",[],{},true],"data":[null,[],{}],"resourceLogs":[0],"resourceSpans":[0]}',
     wanted: 'told',
   },
   { says: 'broken protobuf', body: Buffer.alloc(2_000, 0xff), headers: protobuf, wanted: 400 },

@@ -48,7 +48,8 @@ test('a client that hears of 413 halves its batches, and all of it is stored', a
     const properties = { number, text: 'x'.repeat(1_900_000) };
     client.capture({ distinctId: 'ada', event: `large ${number}`, properties });
   }
-  await client.shutdown();
+  // By itself it gives up after half a minute.
+  await client.shutdown(300_000);
   assert.ok((await answered('/batch/', 413)) > 0);
   // Their names alone: the rest is 23 MB.
   const found = await harness.deps.clickhouse.rows<{ event: string }>({

@@ -24,23 +24,18 @@ const messages: Record<string, (uuid: string, owner: string) => unknown> = {
   rudderstack: callOf,
   jitsu: callOf,
   snowplow: (uuid, owner) => ({ e: 'se', uid: 'ada', eid: uuid, se_ca: owner }),
-  opentelemetry: (uuid, owner) => ({
-    resourceLogs: [
-      {
-        scopeLogs: [
-          {
-            logRecords: [
-              {
-                attributes: Object.entries({ 'event.id': uuid, distinct_id: 'ada', owner }).map(
-                  ([key, stringValue]) => ({ key, value: { stringValue } }),
-                ),
-              },
-            ],
-          },
-        ],
-      },
-    ],
-  }),
+  opentelemetry: (uuid, owner) => {
+    const said = { 'event.id': uuid, distinct_id: 'ada', 'user.id': 'ada', 'llm.owner': owner };
+    const attributes = Object.entries(said).map(([key, stringValue]) => ({
+      key,
+      value: { stringValue },
+    }));
+    // Each path takes its own list.
+    return {
+      resourceLogs: [{ scopeLogs: [{ logRecords: [{ attributes }] }] }],
+      resourceSpans: [{ scopeSpans: [{ spans: [{ attributes }] }] }],
+    };
+  },
 };
 const lists: Record<string, string> = {
   posthog: 'batch',

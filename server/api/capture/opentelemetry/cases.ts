@@ -1,5 +1,6 @@
 import { case_key as key } from '../protocol_case.ts';
 import type { ProtocolCase } from '../protocol_case.ts';
+import { span_cases } from './span_cases.ts';
 
 const headers = { authorization: `Bearer ${key}` };
 const text = (name: string, stringValue: string) => ({ key: name, value: { stringValue } });
@@ -92,4 +93,5 @@ export const opentelemetry_cases: readonly ProtocolCase[] = [
       { refused: 'event_name_missing' },
     ],
   },
+  ...span_cases,
 ];

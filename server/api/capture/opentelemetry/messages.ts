@@ -14,10 +14,11 @@ const field = (type: string, id: number, rule?: 'repeated') => ({
   ...(rule === undefined ? {} : { rule }),
 });
 
-/** The messages of `ExportLogsServiceRequest`, as far as logs have them. */
+/** The messages of `ExportLogsServiceRequest` and `ExportTraceServiceRequest`, as far as kept. */
 const root = protobuf.Root.fromJSON({
   nested: {
-    Request: { fields: { resourceLogs: field('ResourceLogs', 1, 'repeated') } },
+    Logs: { fields: { resourceLogs: field('ResourceLogs', 1, 'repeated') } },
+    Spans: { fields: { resourceSpans: field('ResourceSpans', 1, 'repeated') } },
     ResourceLogs: {
       fields: { resource: field('Resource', 1), scopeLogs: field('ScopeLogs', 2, 'repeated') },
     },
@@ -45,6 +46,31 @@ const root = protobuf.Root.fromJSON({
         eventName: field('string', 12),
       },
     },
+    ResourceSpans: {
+      fields: { resource: field('Resource', 1), scopeSpans: field('ScopeSpans', 2, 'repeated') },
+    },
+    ScopeSpans: { fields: { scope: field('Scope', 1), spans: field('Span', 2, 'repeated') } },
+    Span: {
+      fields: {
+        traceId: field('bytes', 1),
+        spanId: field('bytes', 2),
+        parentSpanId: field('bytes', 4),
+        name: field('string', 5),
+        startTimeUnixNano: field('fixed64', 7),
+        endTimeUnixNano: field('fixed64', 8),
+        attributes: field('KeyValue', 9, 'repeated'),
+        events: field('SpanEvent', 11, 'repeated'),
+        status: field('SpanStatus', 15),
+      },
+    },
+    SpanEvent: {
+      fields: {
+        timeUnixNano: field('fixed64', 1),
+        name: field('string', 2),
+        attributes: field('KeyValue', 3, 'repeated'),
+      },
+    },
+    SpanStatus: { fields: { message: field('string', 2), code: field('int32', 3) } },
     KeyValue: { fields: { key: field('string', 1), value: field('AnyValue', 2) } },
     AnyValue: {
       oneofs: {
@@ -72,25 +98,35 @@ const root = protobuf.Root.fromJSON({
     },
     ArrayValue: { fields: { values: field('AnyValue', 1, 'repeated') } },
     KeyValueList: { fields: { values: field('KeyValue', 1, 'repeated') } },
-    Response: { fields: { partialSuccess: field('PartialSuccess', 1) } },
-    PartialSuccess: {
+    LogsAnswer: { fields: { partialSuccess: field('PartialLogs', 1) } },
+    PartialLogs: {
       fields: { rejectedLogRecords: field('int64', 1), errorMessage: field('string', 2) },
+    },
+    SpansAnswer: { fields: { partialSuccess: field('PartialSpans', 1) } },
+    PartialSpans: {
+      fields: { rejectedSpans: field('int64', 1), errorMessage: field('string', 2) },
     },
     Status: { fields: { code: field('int32', 1), message: field('string', 2) } },
   },
 });
-const request = root.lookupType('Request');
+
+/** What a request is about: its message's name. */
+export type Signal = 'Logs' | 'Spans';
 
 /**
  * The request in the form of its JSON: numbers of 64 bits are text, trace and span ids are bytes.
  * Throws for bytes that are no such message.
  */
-export function decodeRequest(bytes: Uint8Array): unknown {
+export function decodeRequest(bytes: Uint8Array, signal: Signal): unknown {
+  const request = root.lookupType(signal);
   return request.toObject(request.decode(bytes), { longs: String, oneofs: false });
 }
 
 /** The bytes of an answer. */
-export function encodeAnswer(type: 'Response' | 'Status', value: Record<string, unknown>): Buffer {
+export function encodeAnswer(
+  type: `${Signal}Answer` | 'Status',
+  value: Record<string, unknown>,
+): Buffer {
   const message = root.lookupType(type);
   return Buffer.from(message.encode(message.fromObject(value)).finish());
 }

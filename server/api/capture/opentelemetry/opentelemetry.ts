@@ -2,38 +2,81 @@ import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { unparsable } from '../../../platform/http/errors.ts';
 import { jsonAnswer } from '../answers.ts';
+import type { Draft } from '../draft.ts';
 import type { Answer, Decoded, Outcome, Protocol, Sent } from '../protocol.ts';
-import { logDraft } from './log_record.ts';
 import { plainAttributes } from './attributes.ts';
+import { logDraft } from './log_record.ts';
 import { decodeRequest, encodeAnswer } from './messages.ts';
+import type { Signal } from './messages.ts';
+import type { Shared } from './record.ts';
+import { spanDraft } from './span.ts';
 
 const protobuf_type = 'application/x-protobuf';
+const types = ['application/json', protobuf_type];
+
+/** How each signal calls what it holds, and what becomes of one of these. */
+const signals: Record<Signal, Form> = {
+  Logs: {
+    says: 'logs',
+    list: 'resourceLogs',
+    inside: ['scopeLogs', 'logRecords'],
+    rejected: 'rejectedLogRecords',
+    draftOf: logDraft,
+  },
+  Spans: {
+    says: 'traces',
+    list: 'resourceSpans',
+    inside: ['scopeSpans', 'spans'],
+    rejected: 'rejectedSpans',
+    draftOf: spanDraft,
+  },
+};
+type Form = {
+  says: string;
+  list: string;
+  inside: readonly [string, string];
+  rejected: string;
+  draftOf(record: unknown, shared: Shared): Draft;
+};
 
 /**
- * Logs and events in the form of OpenTelemetry, as JSON or protobuf; the answer has that form too.
+ * Logs and events, and spans of language models, in the form of OpenTelemetry, as JSON or protobuf;
+ * the answer has that form too.
  */
 export const opentelemetry: Protocol = {
   name: 'opentelemetry',
   match: [
     {
-      paths: ['/v1/logs/', '/i/v1/logs/'],
+      paths: ['/v1/logs/', '/i/v1/logs/', '/i/v0/ai/otel/v1/logs/'],
       summary: 'Send logs and events of OpenTelemetry',
-      answers: ['application/json', protobuf_type],
-      refusals: ['application/json', protobuf_type],
+      answers: types,
+      refusals: types,
+    },
+    {
+      // PostHog's exporters know the first; of the second is what is told a base address.
+      paths: ['/i/v0/ai/otel/', '/i/v0/ai/otel/v1/traces/'],
+      summary: 'Send spans of language models with OpenTelemetry',
+      answers: types,
+      refusals: types,
     },
   ],
   parse: (bytes, sent) => {
     if (!isProtobuf(sent)) return undefined;
+    const signal = signalOf(sent);
     try {
-      return decodeRequest(bytes);
+      return decodeRequest(bytes, signal);
     } catch (error) {
       if (/max depth|call stack/.test((error as Error).message))
         throw unparsable('The body is nested too deeply.');
-      throw unparsable('The body is not a protobuf message of OpenTelemetry logs.');
+      const { says } = signals[signal];
+      throw unparsable(`The body is not a protobuf message of OpenTelemetry ${says}.`);
     }
   },
-  decode,
-  answer: (sent, outcome) => inForm(sent, 'Response', partialSuccess(outcome)),
+  decode: (body, sent) => decode(body, signals[signalOf(sent)]),
+  answer: (sent, outcome) => {
+    const signal = signalOf(sent);
+    return inForm(sent, `${signal}Answer`, partialSuccess(outcome, signals[signal]));
+  },
   refuse: ({ violations }, sent) =>
     // 3 is INVALID_ARGUMENT; clients look at the status and show the message.
     inForm(sent, 'Status', { code: 3, message: violations[0]!.detail }),
@@ -41,44 +84,49 @@ export const opentelemetry: Protocol = {
   settings: [],
 };
 
+function signalOf({ path }: Sent): Signal {
+  return /\/logs\/?$/.test(path) ? 'Logs' : 'Spans';
+}
+
 function isProtobuf({ headers }: Sent): boolean {
   return headers.content_type?.toLowerCase().startsWith(protobuf_type) === true;
 }
 
-function inForm(sent: Sent, type: 'Response' | 'Status', value: Record<string, unknown>): Answer {
+function inForm(
+  sent: Sent,
+  type: Parameters<typeof encodeAnswer>[0],
+  value: Record<string, unknown>,
+): Answer {
   return isProtobuf(sent)
     ? { type: protobuf_type, body: encodeAnswer(type, value) }
     : jsonAnswer(value);
 }
 
-function partialSuccess({ refused, verdicts }: Outcome): Record<string, unknown> {
+function partialSuccess({ refused, verdicts }: Outcome, { rejected }: Form) {
   if (refused === 0) return {};
   const reasons = verdicts.flatMap(({ is_refused, warnings }) => (is_refused ? warnings : []));
-  return {
-    partialSuccess: {
-      rejectedLogRecords: String(refused),
-      errorMessage: [...new Set(reasons)].join(', '),
-    },
-  };
+  const errorMessage = [...new Set(reasons)].join(', ');
+  return { partialSuccess: { [rejected]: String(refused), errorMessage } };
 }
 
-function decode(body: unknown): Decoded | undefined {
+function decode(body: unknown, { list, inside, draftOf }: Form): Decoded | undefined {
   if (!isJsonObject(body)) return undefined;
-  // A message may be empty; one of something else, such as traces, would be lost in silence.
-  const isOther = !Object.hasOwn(body, 'resourceLogs') && Object.keys(body).length > 0;
-  const lists = isOther ? undefined : (body['resourceLogs'] ?? []);
+  // A message may be empty; one of another signal would be lost in silence.
+  const isOther = !Object.hasOwn(body, list) && Object.keys(body).length > 0;
+  const lists = isOther ? undefined : (body[list] ?? []);
   if (!Array.isArray(lists)) return undefined;
-  const records = lists.filter(isJsonObject).flatMap(({ resource, scopeLogs }) => {
-    const about = attributesOf(resource);
-    return listOf(scopeLogs)
+  const [scopes, records] = inside;
+  const all = lists.filter(isJsonObject).flatMap((one) => {
+    const resource = attributesOf(one['resource']);
+    return listOf(one[scopes])
       .filter(isJsonObject)
-      .flatMap(({ scope, logRecords }) => {
-        const shared = { resource: about, scope: scopeOf(scope) };
-        return listOf(logRecords).map((record) => ({ record, shared }));
+      .flatMap((of_scope) => {
+        const shared = { resource, scope: scopeOf(of_scope['scope']) };
+        return listOf(of_scope[records]).map((record) => ({ record, shared }));
       });
   });
-  const events = records.values().map(({ record, shared }) => logDraft(record, shared));
-  return { length: records.length, events, keys: [] };
+  const events = all.values().map(({ record, shared }) => draftOf(record, shared));
+  return { length: all.length, events, keys: [] };
 }
 
 function listOf(value: unknown): unknown[] {

@@ -2,11 +2,9 @@ import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { ApiError } from '../../../platform/http/errors.ts';
 import { jsonAnswer } from '../answers.ts';
+import { ai_event_size_bytes_max } from '../draft.ts';
 import type { Draft } from '../draft.ts';
 import type { Answer, Decoded, Outcome, Sent, Verdict } from '../protocol.ts';
-
-/** Largest event at the paths for AI: it holds what a model was told and what it answered. */
-const ai_event_size_bytes_max = 8 * 1024 * 1024;
 
 /** The largest that an event may be, where the path says so. */
 export function sizeMaxOf({ path }: Sent): number | undefined {

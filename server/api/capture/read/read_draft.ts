@@ -74,6 +74,7 @@ export function readDraft(
     sent[reason] = judged.by;
     return { ...refuse(reason), is_dropped: true };
   }
+  if (draft.refused_as !== undefined) return refuse(draft.refused_as);
   if (name === undefined || name === '') return refuse('event_name_missing');
   let id = uuid;
   let distinct_id = shortText(draft.distinct_id, 'distinct_id_cut', warn);

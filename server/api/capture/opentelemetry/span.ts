@@ -1,0 +1,141 @@
+import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import { ai_event_size_bytes_max } from '../draft.ts';
+import type { Draft } from '../draft.ts';
+import { aiEventName, aiProperties } from './ai_properties.ts';
+import { plainAttributes } from './attributes.ts';
+import { firstOf, id_names, idText, instantOf, nanosecondsOf } from './record.ts';
+import type { Shared } from './record.ts';
+
+/** Who did it, in the attributes of the span, else of the resource; the first that is there. */
+const who_of_span = [
+  'ai.telemetry.metadata.posthog_distinct_id',
+  'ai.settings.context.posthog_distinct_id',
+  'posthog.distinct_id',
+  'user.id',
+  'enduser.id',
+];
+const who_of_resource = ['posthog.distinct_id', 'user.id'];
+
+/** A span is one of a language model where its name or an attribute begins so. */
+const ai_prefixes = ['gen_ai.', 'ai.', 'llm.', 'traceloop.', 'openinference.', 'pydantic_ai.'];
+/** Attributes of a resource that only describe the machine and the process. */
+const machine_prefixes = ['host.', 'process.', 'os.', 'telemetry.'];
+/** OpenTelemetry's number for a span that failed. */
+const status_error = 2;
+
+type Span = {
+  name: string;
+  attributes: JsonObject;
+  events: SpanEvent[];
+  parent_id: unknown;
+  error: JsonObject | undefined;
+};
+type SpanEvent = { name: unknown; attributes: JsonObject; at: string | undefined };
+
+/**
+ * The event of PostHog's for language models that a span stands for: a generation, an embedding, a
+ * trace or another span of one. A span that has nothing of a model is refused as `feature_off`.
+ * Attributes keep their names where PostHog has no other for them.
+ */
+export function spanDraft(value: unknown, { resource, scope }: Shared): Draft {
+  if (!isJsonObject(value)) return { name: undefined, distinct_id: undefined, properties: {} };
+  const span = spanOf(value);
+  const [trace_id, span_id] = [idText(value['traceId']), idText(value['spanId'])];
+  const { events, properties } = aiProperties(span.attributes, span.events);
+  const who = firstOf(span.attributes, who_of_span) ?? firstOf(resource, who_of_resource);
+  return {
+    ...(isOfModel(span)
+      ? { name: aiEventName(span.attributes, span.parent_id !== undefined) }
+      : { name: span.name, refused_as: 'feature_off' }),
+    distinct_id: who ?? properties['$ai_session_id'] ?? trace_id,
+    distinct_id_otherwise: 'uuid',
+    // Sent again it is the same span; ids of nothing but zeros say that there is none.
+    message_id: firstOf(span.attributes, id_names) ?? idOf(trace_id, span_id),
+    at: instantOf(value['startTimeUnixNano']),
+    // Nobody says when it was sent, and the clocks of servers are right.
+    is_at_right: true,
+    size_bytes_max: ai_event_size_bytes_max,
+    properties: {
+      ...withoutMachine(resource),
+      $lib: 'posthog-otel',
+      ...(scope['version'] === undefined ? {} : { $lib_version: scope['version'] }),
+      ...(Object.keys(scope).length === 0 ? {} : { scope }),
+      ...(events.length === 0 ? {} : { span_events: events }),
+      ...named({
+        $ai_trace_id: trace_id,
+        $ai_span_id: span_id,
+        $ai_parent_id: span.parent_id,
+        $ai_span_name: span.name === '' ? undefined : span.name,
+        $ai_latency: secondsOf(value),
+        $process_person_profile: who === undefined ? false : undefined,
+      }),
+      $ai_ingestion_source: 'otel',
+      ...span.error,
+      ...properties,
+    },
+  };
+}
+
+function spanOf(value: JsonObject): Span {
+  const name = typeof value['name'] === 'string' ? value['name'] : '';
+  const attributes = plainAttributes(value['attributes']);
+  const list = Array.isArray(value['events']) ? value['events'].filter(isJsonObject) : [];
+  const events = list.map((one) => ({
+    name: one['name'],
+    attributes: plainAttributes(one['attributes']),
+    at: instantOf(one['timeUnixNano']),
+  }));
+  const parent = idText(value['parentSpanId']);
+  const parent_id = isId(parent) ? parent : undefined;
+  return { name, attributes, events, parent_id, error: errorOf(value['status'], events) };
+}
+
+function isOfModel({ name, attributes }: Span): boolean {
+  return [name, ...Object.keys(attributes)].some((one) =>
+    ai_prefixes.some((prefix) => one.startsWith(prefix)),
+  );
+}
+
+function idOf(trace_id: unknown, span_id: unknown): string | undefined {
+  return isId(trace_id) && isId(span_id) ? `${trace_id}:${span_id}` : undefined;
+}
+
+function isId(id: unknown): id is string {
+  return typeof id === 'string' && /[^0]/.test(id);
+}
+
+function withoutMachine(resource: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(resource).filter(
+      ([name]) => !machine_prefixes.some((prefix) => name.startsWith(prefix)),
+    ),
+  );
+}
+
+function named(all: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+function secondsOf(value: JsonObject): number | undefined {
+  const [start, end] = [
+    nanosecondsOf(value['startTimeUnixNano']),
+    nanosecondsOf(value['endTimeUnixNano']),
+  ];
+  return start === undefined || end === undefined || end < start
+    ? undefined
+    : Number(end - start) / 1e9;
+}
+
+/** What is said of a span that failed; its last exception says it best. */
+function errorOf(status: unknown, events: SpanEvent[]): JsonObject | undefined {
+  if (!isJsonObject(status)) return undefined;
+  const { code, message } = status;
+  if (code !== status_error && code !== 'STATUS_CODE_ERROR') return undefined;
+  const exception = events.findLast(({ name }) => name === 'exception')?.attributes ?? {};
+  const said = ['exception.type', 'exception.message']
+    .map((name) => exception[name])
+    .filter((text) => typeof text === 'string' && text !== '');
+  const text = said.length > 0 ? said.join(': ') : message;
+  return { $ai_is_error: true, ...(text ? { $ai_error: text } : {}) };
+}
