@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { createTar } from './plugin_archives.ts';
+import { createTar, packFiles } from './plugin_archives.ts';
 import type { TarEntry } from './plugin_archives.ts';
 import { flipped, manifest, many } from './hostile_archives.ts';
 import type { HostileArchive } from './hostile_archives.ts';
@@ -18,6 +18,13 @@ export const pax = (name: string): TarEntry => {
 export const hostile_tars: HostileArchive[] = [
   ['no archive', Buffer.from('hello'), 'invalid', /neither a zip archive nor a tar/],
   ['nothing', Buffer.alloc(0), 'invalid', /neither a zip archive nor a tar/],
+  ['a page', Buffer.from('<!DOCTYPE html><title>Sign in'), 'invalid', /page for browsers/],
+  [
+    'tar: a plugin.json in another encoding',
+    packFiles({ 'plugin.json': Buffer.from('{"name":"Grüße"}', 'latin1') }),
+    'invalid',
+    /^plugin\.json is not text in UTF-8/,
+  ],
   ['an empty tar', gzipSync(createTar([])), 'invalid', /empty/],
   [
     'tar: parent folder',

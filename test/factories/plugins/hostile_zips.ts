@@ -20,6 +20,12 @@ export const hostile_zips: HostileArchive[] = [
   ['zip: drive', zipOf({ name: 'c:/evil.js' }), 'invalid', /absolute path/],
   ['zip: backslash', zipOf({ name: '..\\..\\evil.js' }), 'invalid', /backslash/],
   [
+    'zip: parent folder of Windows',
+    zipOf({ name: 'package\\..\\..\\evil.js', system: 0 }),
+    'invalid',
+    /leads out of the package/,
+  ],
+  [
     'zip: NUL in a name',
     zipOf({ name: 'package/index.js\0.png' }),
     'invalid',

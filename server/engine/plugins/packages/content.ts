@@ -4,17 +4,7 @@ import type { PluginCollection, PluginFiles, PluginPackage } from '../plugin.ts'
 import { openCollector } from './archives/collector.ts';
 import { package_limits } from './limits.ts';
 import { manifest_file, readManifest } from './manifest.ts';
-
-/** The files that code is read from when plugin.json names none, the first that is there. */
-const default_main = ['index.js', 'index.ts'];
-const site_files = ['site.ts', 'site.tsx', 'site.js'];
-const frontend_files = ['frontend.tsx', 'frontend.jsx', 'frontend.ts', 'frontend.js'];
-
-/**
- * The files at which the code of a package begins: on the server, on a customer's page, in the
- * console. Null where it has none.
- */
-export type EntryFiles = { server: string | null; site: string | null; frontend: string | null };
+import { findEntry } from '../sandbox/package_modules.ts';
 
 /**
  * SHA-256 in hexadecimal over names and texts of all files. Guarantee: the same files give the same
@@ -29,26 +19,6 @@ export function contentSha256(files: PluginFiles): string {
     hash.update(`${Buffer.byteLength(name)} ${Buffer.byteLength(text)}\n${name}`).update(text);
   }
   return hash.digest('hex');
-}
-
-/**
- * The entry files of a package. Guarantee: each is a name in `files`; a `main` of plugin.json that
- * is not there throws `PluginError`.
- */
-export function findEntryFiles(files: PluginFiles, main: string | null): EntryFiles {
-  const first = (names: string[]) => names.find((name) => Object.hasOwn(files, name)) ?? null;
-  const named = main?.replace(/^(\.\/)+/, '');
-  const server =
-    named === undefined ? first(default_main) : first([named, `${named}.js`, `${named}.ts`]);
-  if (named !== undefined && server === null)
-    throw invalidPackage(
-      `plugin.json names "${main}" as its main file, which the package does not have. Build ` +
-        'it before packing, or correct main.',
-      {
-        file: manifest_file,
-      },
-    );
-  return { server, site: first(site_files), frontend: first(frontend_files) };
 }
 
 /**
@@ -70,17 +40,16 @@ export function checkPackage(files: PluginFiles, collection: PluginCollection): 
   }
   collector.finish();
   const main = Object.hasOwn(files, manifest_file) ? readManifest(files).main : null;
-  const entries = findEntryFiles(files, main);
   if (collection === 'pipeline_frontend_apps') {
-    if (entries.site === null && entries.frontend === null)
+    if (!findEntry(files, main, 'site') && !findEntry(files, main, 'frontend'))
       throw invalidPackage(
         'A frontend app needs a site.ts (runs on web pages) or a frontend.tsx; the package ' +
           'has neither.',
       );
-  } else if (entries.server === null) {
+  } else if (findEntry(files, main, 'server') === undefined) {
     throw invalidPackage(
       'The package has no code: it needs an index.js or index.ts, or the file that ' +
-        'plugin.json names as main.',
+        'plugin.json or package.json names as main.',
     );
   }
 }

@@ -22,13 +22,21 @@ export function parseJson(text: string, file: string): unknown {
     const what =
       offset >= json.trimEnd().length
         ? 'it ends too early'
-        : `${JSON.stringify(json.slice(offset, offset + 1))} cannot stand here`;
+        : `${JSON.stringify(json[offset])} cannot stand here${hint(json, offset)}`;
     throw invalidPackage(`${file} is not JSON: line ${at.line}, column ${at.column}: ${what}.`, {
       file,
       ...at,
       cause: error,
     });
   }
+}
+
+/** What is JavaScript and no JSON, of what people write most. */
+function hint(json: string, offset: number): string {
+  if (json[offset] === '/') return ', JSON has no comments';
+  return '}]'.includes(json[offset]!) && json.slice(0, offset).trimEnd().endsWith(',')
+    ? ', take the comma before it away'
+    : '';
 }
 
 /**

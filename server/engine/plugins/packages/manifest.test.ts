@@ -155,7 +155,7 @@ test('a default that no configuration and no payload may have is refused', () =>
 test('what is not JSON is shown by line and column', () => {
   const cases: [string, number, number, RegExp][] = [
     ['', 1, 1, /ends too early/],
-    ['{"name": "A",}', 1, 14, /"}" cannot stand here/],
+    ['{"name": "A",}', 1, 14, /"}" cannot stand here, take the comma/],
     ['{\n  "name": nul,\n  "main": 1\n}', 2, 11, /"n"/],
     ['{\n  "name": "A"\n  "main": "b"\n}', 3, 3, /"\\""/],
     ["{'name': 1}", 1, 2, /"'"/],
@@ -164,7 +164,7 @@ test('what is not JSON is shown by line and column', () => {
     ['{"a": [1, 2}', 1, 12, /"}"/],
     ['{"a": 1} x', 1, 10, /"x"/],
     ['{"a": 01}', 1, 8, /"1"/],
-    ['// x\n{}', 1, 1, /"\/"/],
+    ['// x\n{}', 1, 1, /"\/" .* no comments/],
     ['[1,,2]', 1, 4, /","/],
     ['{"a" 1}', 1, 6, /"1"/],
     ['{1: 2}', 1, 2, /"1"/],

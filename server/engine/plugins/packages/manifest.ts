@@ -1,11 +1,13 @@
 import { PluginError, invalidPackage } from '../plugin.ts';
 import type { ConfigField, PluginFiles, PluginManifest } from '../plugin.ts';
+import { showName } from './archives/file_names.ts';
 import { readFields } from './config_fields.ts';
 import { isGiven, valueFault } from './config_value.ts';
 import { isObject, openFaults, show } from './faults.ts';
 import type { Faults } from './faults.ts';
 import { parseJson } from './json_text.ts';
 import { readPublicJobs } from './public_jobs.ts';
+import { findEntry } from '../sandbox/package_modules.ts';
 import { storableFault } from './storable.ts';
 
 /** The file that describes a package, at its top level. */
@@ -27,18 +29,11 @@ const lengths_max = {
  * What plugin.json says. Guarantee: a `PluginError` names the file, and the line and column where
  * the text is not JSON, or every key whose value is wrong with what it must be; keys that are not
  * ours are left alone, since packages carry some for other programs. The version is plugin.json's,
- * or else package.json's.
+ * or else package.json's; so is `main`, where package.json's is there and no index file is.
  */
 export function readManifest(files: PluginFiles): PluginManifest {
   const text = Object.hasOwn(files, manifest_file) ? files[manifest_file]! : undefined;
-  if (text === undefined)
-    throw invalidPackage(
-      'The package has no plugin.json at its top level. Add one with at least a name, or give ' +
-        'the folder that has it.',
-      {
-        file: manifest_file,
-      },
-    );
+  if (text === undefined) throw withoutManifest(files);
   if (text.length > manifest_characters_max)
     throw new PluginError('too_large', 'plugin.json is larger than 1 MiB. Shorten it.', {
       file: manifest_file,
@@ -63,11 +58,23 @@ export function readManifest(files: PluginFiles): PluginManifest {
   return {
     ...words,
     name: words.name!,
-    version: words.version ?? packageVersion(files),
+    version: words.version ?? packageText(files, 'version'),
+    main: words.main ?? packageMain(files),
     config_schema,
     fields,
     public_jobs,
   };
+}
+
+function withoutManifest(files: PluginFiles): PluginError {
+  const other = Object.keys(files).find((name) => /(?:^|\/)plugin\.json$/i.test(name));
+  return invalidPackage(
+    'The package has no plugin.json at its top level' +
+      (other === undefined
+        ? '. Add one with at least a name.'
+        : `, but ${showName(other)}. Pack or name the folder that has plugin.json, written so.`),
+    { file: manifest_file },
+  );
 }
 
 function refuseFaults({ list }: Faults): void {
@@ -111,13 +118,21 @@ function readTexts(json: Record<string, unknown>, faults: Faults) {
   };
 }
 
+function packageMain(files: PluginFiles): string | null {
+  if (findEntry(files, null, 'server') !== undefined) return null;
+  const main = packageText(files, 'main');
+  return main !== null && Object.hasOwn(files, findEntry(files, main, 'server')!) ? main : null;
+}
+
 /** A package.json that cannot be read is npm's business, not ours. */
-function packageVersion(files: PluginFiles): string | null {
+function packageText(files: PluginFiles, key: 'version' | 'main'): string | null {
   if (!Object.hasOwn(files, package_file)) return null;
   try {
-    const { version } = JSON.parse(files[package_file]!) as { version?: unknown };
-    return typeof version === 'string' && storableFault(version, lengths_max.version) === undefined
-      ? version
+    const value = (JSON.parse(files[package_file]!) as Record<string, unknown>)[key];
+    return typeof value === 'string' &&
+      value !== '' &&
+      storableFault(value, lengths_max[key]) === undefined
+      ? value
       : null;
   } catch {
     return null;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assemblePackage, checkPackage, contentSha256, findEntryFiles } from './content.ts';
+import { assemblePackage, checkPackage, contentSha256 } from './content.ts';
 import { faultOf } from '../../../../test/factories/plugins/manifests.ts';
 
 test('the content hash tells packages apart and not the order of their files', () => {
@@ -23,18 +23,6 @@ test('the content hash tells packages apart and not the order of their files', (
 
 test('entry files, and what each collection needs', () => {
   const manifest = { 'plugin.json': '{"name":"A"}' };
-  assert.deepEqual(findEntryFiles({ 'index.ts': '', 'site.ts': '', 'frontend.tsx': '' }, null), {
-    server: 'index.ts',
-    site: 'site.ts',
-    frontend: 'frontend.tsx',
-  });
-  assert.deepEqual(findEntryFiles({ 'dist/a.js': '', 'index.js': '' }, './dist/a'), {
-    server: 'dist/a.js',
-    site: null,
-    frontend: null,
-  });
-  const fault = faultOf(() => findEntryFiles({ 'index.ts': '' }, 'dist/index.js'));
-  assert.deepEqual([fault.code, fault.file], ['invalid', 'plugin.json']);
   const cases: [
     Record<string, string>,
     'pipeline_destinations' | 'pipeline_frontend_apps' | 'pipeline_import_apps',
@@ -42,15 +30,26 @@ test('entry files, and what each collection needs', () => {
   ][] = [
     [{ ...manifest, 'index.js': '' }, 'pipeline_destinations', undefined],
     [{ 'index.ts': '' }, 'pipeline_import_apps', undefined],
+    [{ ...manifest, 'index.mjs': '' }, 'pipeline_destinations', undefined],
+    [
+      { 'plugin.json': '{"name":"A","main":"dist"}', 'dist/index.js': '' },
+      'pipeline_destinations',
+      undefined,
+    ],
+    [
+      { ...manifest, 'package.json': '{"main":"dist/a.js"}', 'dist/a.js': '' },
+      'pipeline_destinations',
+      undefined,
+    ],
+    [
+      { ...manifest, 'package.json': '{"main":"dist/a.js"}', 'a.js': '' },
+      'pipeline_destinations',
+      /no code/,
+    ],
     [{ ...manifest, 'site.ts': '' }, 'pipeline_frontend_apps', undefined],
     [{ ...manifest, 'frontend.tsx': '' }, 'pipeline_frontend_apps', undefined],
     [{ ...manifest, 'index.js': '' }, 'pipeline_frontend_apps', /site\.ts/],
     [{ ...manifest, 'site.ts': '' }, 'pipeline_destinations', /no code/],
-    [
-      { 'plugin.json': '{"name":"A","main":"x.js"}', 'index.js': '' },
-      'pipeline_destinations',
-      /x\.js/,
-    ],
     [{ 'plugin.json': '{', 'index.js': '' }, 'pipeline_destinations', /not JSON/],
     [{}, 'pipeline_destinations', /empty/],
     [{ '../index.js': '' }, 'pipeline_destinations', /leads out/],
@@ -68,6 +67,20 @@ test('entry files, and what each collection needs', () => {
     if (reason === undefined) checkPackage(files, collection);
     else assert.match(faultOf(() => checkPackage(files, collection)).message, reason);
   }
+});
+
+test('package.json says where code begins when nothing else does', () => {
+  const mainOf = (files: Record<string, string>) =>
+    assemblePackage({ 'plugin.json': '{"name":"A"}', ...files }, null).manifest.main;
+  const built = { 'package.json': '{"main":"./dist/a.js"}', 'dist/a.js': '' };
+  assert.equal(mainOf(built), './dist/a.js');
+  assert.equal(mainOf({ ...built, 'index.ts': '' }), null);
+  assert.equal(mainOf({ 'package.json': '{"main":"index.js"}', 'site.ts': '' }), null);
+});
+
+test('a plugin.json elsewhere is named', () => {
+  const fault = faultOf(() => assemblePackage({ 'a/b/plugin.json': '{}', 'a/index.ts': '' }, null));
+  assert.match(fault.message, /but "a\/b\/plugin\.json"/);
 });
 
 test('a package without a tag of its origin is named by version and content', () => {

@@ -44,7 +44,7 @@ export async function bundlePackage(
 ): Promise<Bundles> {
   try {
     const part = async (kind: EntryKind): Promise<Module[] | null> => {
-      const entry = findEntry(files, manifest, kind);
+      const entry = findEntry(files, manifest.main, kind);
       return entry === undefined ? null : collect(files, entry, kind);
     };
     const server = await part('server');
@@ -83,7 +83,9 @@ class Fault extends Error {
 async function collect(files: PluginFiles, entry: string, kind: EntryKind): Promise<Module[]> {
   if (!Object.hasOwn(files, entry))
     throw new Fault({
-      message: `plugin.json names ${entry} as main, and the package has no such file.`,
+      message:
+        `plugin.json names ${entry} as main, and the package has no such file. Build it before ` +
+        'packing, or correct main.',
       file: 'plugin.json',
     });
   const names = [entry];

@@ -35,7 +35,10 @@ test('resolves within the package alone', () => {
       expected,
       `${specifier} in ${importer}`,
     );
-  assert.equal(findEntry(files, plain_manifest, 'site'), undefined);
+  assert.equal(findEntry(files, null, 'site'), undefined);
+  assert.equal(findEntry(files, null, 'server'), 'index.ts');
+  assert.equal(findEntry(files, './lib/', 'server'), 'lib/index.js');
+  assert.equal(findEntry(files, 'lib/a.js', 'server'), 'lib/a.ts');
 });
 
 test(
@@ -55,6 +58,13 @@ test(
       assert.equal((await run({ 'index.js': source }))['result'], result, name);
   },
 );
+
+test('a main file that the package does not have is told at plugin.json', async () => {
+  await assert.rejects(
+    compilePlugin({ 'index.ts': '' }, { ...plain_manifest, main: 'dist/index.js' }),
+    { code: 'compile', file: 'plugin.json', message: /names dist\/index\.js as main/ },
+  );
+});
 
 test('begins with index.js beside index.ts, as packages that were built have them', async () => {
   assert.equal(

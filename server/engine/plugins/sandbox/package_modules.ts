@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { PluginFiles, PluginManifest } from '../plugin.ts';
+import type { PluginFiles } from '../plugin.ts';
 
 /**
  * A part of a package that is compiled for itself: the server's code, what a web page loads, what
@@ -19,16 +19,16 @@ const written_endings: Record<string, string[]> = {
 
 /**
  * The file that a part of the package begins with; undefined where the package does not have the
- * part. `main` in plugin.json may name a file that is missing: then that name is given.
+ * part. `main` of the manifest may name a file that is missing: then that name is given.
  */
 export function findEntry(
   files: PluginFiles,
-  manifest: PluginManifest,
+  main: string | null,
   kind: EntryKind,
 ): string | undefined {
-  if (kind === 'server' && manifest.main !== null && manifest.main !== '') {
-    const main = posix.normalize(manifest.main);
-    return resolveFile(files, main) ?? main;
+  if (kind === 'server' && main !== null && main !== '') {
+    const path = posix.normalize(main).replace(/\/$/, '');
+    return resolveFile(files, path) ?? path;
   }
   // Packages that were built before they were packed have index.js, often with the index.ts that it
   // was made of.

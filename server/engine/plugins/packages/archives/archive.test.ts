@@ -71,6 +71,7 @@ test('reads what npm and the forges pack, zip or tar, without the folder around 
     name: `acme-plugin-1a2b3c4/${name}`,
     content,
   }));
+  const installed = Object.fromEntries(many(2001).map(({ name }) => [`node_modules/${name}`, 'x']));
   const folders: TarEntry[] = [
     { name: 'acme-plugin-1a2b3c4/', type: 'Directory' },
     { name: 'acme-plugin-1a2b3c4/src/', type: 'Directory' },
@@ -105,6 +106,33 @@ test('reads what npm and the forges pack, zip or tar, without the folder around 
     [
       'zip of macOS',
       createZip([...entries, { name: '__MACOSX/acme-plugin-1a2b3c4/._plugin.json', content: 'x' }]),
+    ],
+    [
+      'tar of macOS, beside it what lies in its folder',
+      gzipSync(
+        createTar([
+          { name: './._acme-plugin-1a2b3c4', content: '\0' },
+          { name: '.DS_Store', content: '\0' },
+          ...entries.flatMap((entry) => [
+            { name: entry.name.replace(/[^/]+$/, '._$&'), content: '\0' },
+            entry,
+          ]),
+        ]),
+      ),
+    ],
+    [
+      'zip of Windows',
+      createZip(
+        entries.map((entry) => ({ ...entry, system: 0, name: entry.name.replaceAll('/', '\\') })),
+      ),
+    ],
+    ['tar of a developer', packFiles({ ...files, ...installed }, 'acme-plugin-1a2b3c4')],
+    [
+      'zip of a developer, with links',
+      createZip([
+        ...entries,
+        { name: 'acme-plugin-1a2b3c4/node_modules/.bin/tsc', content: '../x', mode: 0o120777 },
+      ]),
     ],
     ['zip, stored', createZip(entries.map((entry) => ({ ...entry, method: 0, mode: 0o100644 })))],
   ];

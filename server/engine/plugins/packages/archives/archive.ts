@@ -29,7 +29,10 @@ export async function readArchive(
   else if (isGzip(archive) || isTar(archive)) await readTar(archive, isGzip(archive), collector);
   else
     throw invalidPackage(
-      'This is neither a zip archive nor a tar archive. Give the address of one of these.',
+      archive[0] === 0x3c
+        ? 'This is a page for browsers, no archive. Give the address of the download itself.'
+        : 'This is neither a zip archive nor a tar archive, plain or packed with gzip (tar.gz). ' +
+            'Give the address of one of these.',
     );
   return collector.finish();
 }

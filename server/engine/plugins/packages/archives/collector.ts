@@ -24,10 +24,14 @@ export type Collector = {
   keep(name: string, content: Buffer): void;
   /**
    * The files by name. When everything lies in one folder, as in archives of npm, GitHub and
-   * GitLab, that folder is taken off.
+   * GitLab, that folder is taken off. A plugin.json, or a file in which code begins, that is no
+   * text is refused: without it nobody could tell what is wrong.
    */
   finish(): PluginFiles;
 };
+
+/** The files that a package can begin with. */
+const needed = /^(?:plugin\.json|(?:index|site|frontend)\.[cm]?[jt]sx?)$/;
 
 /** Opens one for a package of `packed_bytes` bytes; undefined where nothing is packed. */
 export function openCollector(limits: PackageLimits, packed_bytes: number | undefined): Collector {
@@ -35,6 +39,7 @@ export function openCollector(limits: PackageLimits, packed_bytes: number | unde
   const names: string[] = [];
   const counts = { file: 0, folder: 0 };
   const kept: [string, string][] = [];
+  const unread: string[] = [];
   let unpacked = 0;
   return {
     add: (kind, given) => {
@@ -56,12 +61,18 @@ export function openCollector(limits: PackageLimits, packed_bytes: number | unde
     },
     keep: (name, content) => {
       const text = readText(content);
-      if (text !== undefined) kept.push([name, text]);
+      if (text === undefined) unread.push(name);
+      else kept.push([name, text]);
     },
     finish: () => {
       if (names.length === 0)
         throw invalidPackage('The package is empty; it must have a plugin.json and code.');
       const root = commonRoot(names);
+      const lost = unread.map((name) => name.slice(root.length)).find((name) => needed.test(name));
+      if (lost !== undefined)
+        throw invalidPackage(`${lost} is not text in UTF-8. Save it in this encoding.`, {
+          file: lost,
+        });
       return Object.fromEntries(kept.map(([name, text]) => [name.slice(root.length), text]));
     },
   };

@@ -1,5 +1,15 @@
 const name_bytes_max = 255;
 const depth_max = 20;
+/** What developers' tools and macOS put beside the files of a package. */
+const left_out = new Set(['node_modules', '.git', '__MACOSX', '.DS_Store']);
+
+/**
+ * Is a file or folder left out of every package, with all that lies in it? Such are large, or links
+ * or no text, and no code of a plugin reads them.
+ */
+export function isLeftOut(name: string): boolean {
+  return name.split('/').some((part) => left_out.has(part) || part.startsWith('._'));
+}
 
 /**
  * What is wrong with a file's name within a package, as the end of a sentence, or undefined.

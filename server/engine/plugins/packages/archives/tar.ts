@@ -4,7 +4,7 @@ import { Parser } from 'tar';
 import type { ReadEntry } from 'tar';
 import { PluginError, invalidPackage } from '../../plugin.ts';
 import type { Collector } from './collector.ts';
-import { showName } from './file_names.ts';
+import { isLeftOut, showName } from './file_names.ts';
 
 const block_bytes = 512;
 const meta_bytes_max = 64 * 1024;
@@ -78,6 +78,10 @@ function isPacked(head: Buffer): boolean {
 }
 
 function collect(entry: ReadEntry, collector: Collector): void {
+  if (isLeftOut(entry.path)) {
+    entry.resume();
+    return;
+  }
   if (entry.type === 'Directory') {
     // `tar -C folder .` has the folder itself as "./".
     if (!/^\.\/?$/.test(entry.path)) collector.add('folder', entry.path);

@@ -3,10 +3,11 @@ import yauzl from 'yauzl';
 import type { Entry, ZipFile } from 'yauzl';
 import { PluginError, invalidPackage } from '../../plugin.ts';
 import type { Collector } from './collector.ts';
-import { showName } from './file_names.ts';
+import { isLeftOut, showName } from './file_names.ts';
 
 type Listed = { entry: Entry; name: string; start: number; end: number };
 
+const dos_system = 0;
 const unix_systems = new Set([3, 19]);
 const file_kind_mask = 0o170000;
 const file_kinds = new Set([0, 0o100000, 0o040000]);
@@ -39,14 +40,8 @@ export async function readZip(archive: Buffer, collector: Collector): Promise<vo
 async function list(zip: ZipFile, collector: Collector): Promise<Listed[]> {
   const files: Listed[] = [];
   for await (const entry of zip.eachEntry()) {
-    const given = yauzl.getFileNameLowLevel(
-      entry.generalPurposeBitFlag,
-      entry.fileNameRaw,
-      entry.extraFields,
-      true,
-    );
-    // The Finder of macOS adds this folder to the zip archives that it creates.
-    if (given.startsWith('__MACOSX/')) continue;
+    const given = nameOf(entry);
+    if (isLeftOut(given)) continue;
     checkEntry(entry, given);
     const name = collector.add(given.endsWith('/') ? 'folder' : 'file', given);
     const local = await zip.readLocalFileHeaderPromise(entry);
@@ -63,6 +58,13 @@ async function list(zip: ZipFile, collector: Collector): Promise<Listed[]> {
     });
   }
   return files;
+}
+
+/** On DOS a backslash parts folders, and programs of Windows write them so. */
+function nameOf(entry: Entry): string {
+  const { generalPurposeBitFlag, fileNameRaw, extraFields, versionMadeBy } = entry;
+  const name = yauzl.getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, true);
+  return versionMadeBy >>> 8 === dos_system ? name.replaceAll('\\', '/') : name;
 }
 
 function checkEntry(entry: Entry, name: string): void {

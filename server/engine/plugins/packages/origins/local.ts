@@ -6,17 +6,14 @@ import type { PluginFiles } from '../../plugin.ts';
 import { openCollector } from '../archives/collector.ts';
 import type { Collector } from '../archives/collector.ts';
 import { assemblePackage } from '../content.ts';
-import { nameFault, showName } from '../archives/file_names.ts';
+import { isLeftOut, nameFault, showName } from '../archives/file_names.ts';
 import { package_limits } from '../limits.ts';
 import type { Origin } from './origin.ts';
-
-/** Folders of a developer's tools: large, and no part of the package. */
-const left_out = new Set(['node_modules', '.git']);
 
 /**
  * The origin of a folder below the server's plugin folder. Guarantee: nothing outside of the plugin
  * folder is read, whatever is linked there; links within the package and what is neither file nor
- * folder are refused, and the limits of archives hold. `node_modules` and `.git` are left out.
+ * folder are refused, and the limits of archives hold.
  */
 export function openLocalOrigin(folder: string, plugin_dir: string): Origin {
   const fault = nameFault(folder);
@@ -58,7 +55,7 @@ async function readFolder(root: string, signal: AbortSignal): Promise<PluginFile
       (error: unknown) => Promise.reject(unreadable(folder, error)),
     )) {
       signal.throwIfAborted();
-      if (left_out.has(entry.name)) continue;
+      if (isLeftOut(entry.name)) continue;
       const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory()) {
         collector.add('folder', name);

@@ -64,7 +64,7 @@ export function requireModule(name: unknown): unknown {
   if (!Object.hasOwn(modules, known)) {
     throw new Error(
       `${String(name)} cannot be imported: a plugin has its own files and ` +
-        `${Object.keys(modules).join(', ')}. Put what else it needs into the package.`,
+        `${Object.keys(modules).join(', ')}. Bundle what else it needs into these files.`,
     );
   }
   return 'default' in modules[known]!
