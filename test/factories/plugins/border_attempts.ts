@@ -17,6 +17,11 @@ export const border_attempts: Attempt[] = [
     'a stack that throws when an answer comes',
     'Error.prepareStackTrace = () => { throw new Error("trap"); }; await ' +
       'fetch("http://127.0.0.1:1/").catch(() => {}); return "went on";',
+    gives('went on'),
+  ],
+  [
+    'texts of all objects that throw',
+    'Object.prototype.toJSON = () => { throw new Error("trap"); }; throw new Error("x");',
     fails('runtime'),
   ],
   [

@@ -5,8 +5,34 @@ import { takeEvents } from '../../ingest/stream.ts';
 import { PluginError } from '../plugin.ts';
 import type { CapturedEvent } from '../sandbox/host_services.ts';
 
-/** The call during which something is captured: `key` is the same when the call is tried again. */
-export type Call = { key: string; captured: Map<string, number> };
+/**
+ * The call during which something is captured: `key` is the same when the call is tried again;
+ * `sources` are the configs that the events it is about go back to, undefined where it is about
+ * none.
+ */
+export type Call = {
+  key: string;
+  captured: Map<string, number>;
+  sources: number[] | undefined;
+};
+
+/** The property of a captured event that says to which configs it goes back. */
+const sources_key = '$plugin_configs';
+const sources_max = 1_000;
+
+/**
+ * To which configs all of these events go back: those whose plugins captured them, or what they
+ * answer. A batch that has others too goes back to none.
+ */
+export function sourcesOf(events: { properties: Record<string, unknown> }[]): number[] {
+  const [first = [], ...others] = events.map(({ properties }) => {
+    const found = properties[sources_key];
+    return Array.isArray(found) ? found.slice(0, sources_max) : [];
+  });
+  return first.filter(
+    (id): id is number => typeof id === 'number' && others.every((ids) => ids.includes(id)),
+  );
+}
 
 /** Whose events they are. */
 type Capturer = { team_id: number; config_id: number; plugin_name: string };
@@ -17,8 +43,10 @@ const name_space = 'd7b8a1c6-52f4-4d0e-9a53-6f1c1e0b7c35';
 /**
  * Stores an event in the plugin's project, by the way that events sent to the API take. Guarantees:
  * when it resolves, the event survives a crash; the same event captured again by a call that is
- * tried again, and one with a timestamp captured again by any call, is stored once. Throws a
- * PluginError for an event that is not taken, another error for a store that does not take it now.
+ * tried again, and one with a timestamp captured again by any call, is stored once. One that would
+ * answer what the same config captured in answer to an event is not stored, and the result is
+ * false: it would be answered in turn, without end. Throws a PluginError for an event that is not
+ * taken, another error for a store that does not take it now.
  */
 export async function captureEvent(
   ingestion: Ingestion,
@@ -26,8 +54,15 @@ export async function captureEvent(
   { team_id, config_id, plugin_name }: Capturer,
   call: Call,
   event: CapturedEvent,
-): Promise<void> {
-  const properties = { ...event.properties, $lib: 'sluice-plugin', $plugin: plugin_name };
+): Promise<boolean> {
+  const { sources } = call;
+  if (sources?.includes(config_id) === true) return false;
+  const properties = {
+    ...event.properties,
+    $lib: 'sluice-plugin',
+    $plugin: plugin_name,
+    ...(sources === undefined ? {} : { [sources_key]: [...sources, config_id] }),
+  };
   const sent = {
     uuid: uuidOf(config_id, call, event),
     event: event.event,
@@ -44,6 +79,7 @@ export async function captureEvent(
         problem.detail,
     );
   if (failure !== undefined) throw new Error(`The event was not stored: ${failure}.`);
+  return true;
 }
 
 /** What a call captures several times is that many events: they are counted within the call. */

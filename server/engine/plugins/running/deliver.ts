@@ -141,7 +141,8 @@ async function exportBatch(
     if (result !== null) processed.push(result);
   }
   if (await isErased()) return false;
-  if (processed.length > 0) await plugin.call(events[0]!.uuid, 'exportEvents', processed, signal);
+  if (processed.length > 0)
+    await plugin.call(events[0]!.uuid, 'exportEvents', processed, signal, events);
   return true;
 }
 
@@ -150,12 +151,12 @@ async function handOne(delivery: Delivery, event: PluginEvent): Promise<void> {
   const { methods } = plugin.capabilities;
   const given = await processedBy(delivery, event);
   if (given === null) return;
-  if (methods.includes('onEvent')) await plugin.call(event.uuid, 'onEvent', given, signal);
+  if (methods.includes('onEvent')) await plugin.call(event.uuid, 'onEvent', given, signal, [event]);
   if (!methods.includes('composeWebhook')) return;
   await sendWebhook(
     running.outbound,
     plugin,
-    await plugin.call(`${event.uuid} webhook`, 'composeWebhook', given, signal),
+    await plugin.call(`${event.uuid} webhook`, 'composeWebhook', given, signal, [event]),
     signal,
   );
 }
@@ -163,6 +164,6 @@ async function handOne(delivery: Delivery, event: PluginEvent): Promise<void> {
 /** The event as the plugin's own `processEvent` makes it, null when it drops it. */
 async function processedBy({ plugin, signal }: Delivery, event: PluginEvent): Promise<unknown> {
   return plugin.capabilities.methods.includes('processEvent')
-    ? plugin.call(`${event.uuid} process`, 'processEvent', event, signal)
+    ? plugin.call(`${event.uuid} process`, 'processEvent', event, signal, [event])
     : event;
 }

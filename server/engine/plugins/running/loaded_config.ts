@@ -10,7 +10,7 @@ import { loadPluginConfig } from '../stored_config.ts';
 import type { StoredPluginConfig } from '../stored_config.ts';
 import { loadVersion } from '../versions.ts';
 import { openCache } from './cache.ts';
-import { captureEvent } from './capture.ts';
+import { captureEvent, sourcesOf } from './capture.ts';
 import type { Call } from './capture.ts';
 import { addJob } from './jobs.ts';
 import type { ConfigState, Lease } from './leases.ts';
@@ -19,6 +19,7 @@ import { HostNeededError, openNeededHosts } from './needed_hosts.ts';
 import type { LogLevel, PluginLog } from './plugin_log.ts';
 import { openPluginMetrics } from './plugin_metrics.ts';
 import type { Running } from './running.ts';
+import type { PluginEvent } from './read_events.ts';
 import { openStorage } from './storage.ts';
 
 /** A config whose plugin is loaded with its settings as of `fingerprint`. */
@@ -40,11 +41,18 @@ export type LoadedConfig = {
   /** Does the plugin need this host? See `openNeededHosts`. */
   needsHost(hostname: string): boolean;
   /**
-   * Calls a method of the plugin. `key` names the call and is the same when it is tried again: see
-   * `captureEvent`. Throws what the sandbox throws, and a HostNeededError when the call failed
-   * while a host that the plugin needs was refused to it.
+   * Calls a method of the plugin. `key` names the call and is the same when it is tried again;
+   * `about` are the stored events that it is about: see `captureEvent`. Throws what the sandbox
+   * throws, and a HostNeededError when the call failed while a host that the plugin needs was
+   * refused to it.
    */
-  call(key: string, method: string, payload: unknown, signal: AbortSignal): Promise<unknown>;
+  call(
+    key: string,
+    method: string,
+    payload: unknown,
+    signal: AbortSignal,
+    about?: PluginEvent[],
+  ): Promise<unknown>;
   /** Stores what the plugin counted. Never rejects. */
   saveMetrics(): Promise<void>;
   close(): Promise<void>;
@@ -83,7 +91,8 @@ export async function loadConfig(
   const stored = loadPluginConfig(secrets, lease.config_id, row);
   log.hide(row.secret_keys.map((key) => stored[key]));
   const { config, attachments } = settingsOf(fieldsOf(row.config_schema), stored);
-  const call: { present: Call } = { present: { key: 'load', captured: new Map() } };
+  const beginCall = (key: string, sources?: number[]) => ({ key, captured: new Map(), sources });
+  const call: { present: Call } = { present: beginCall('load') };
   const { allowed_hosts } = row;
   const needsHost = openNeededHosts({ code: code.server, config, attachments, allowed_hosts });
   const refusals = openRefusals(needsHost, log);
@@ -111,8 +120,8 @@ export async function loadConfig(
     calls_max: captures.test(readCode(code.server).text) ? 1 : calls_max,
     handed: new Set(),
     needsHost,
-    call: (key, method, payload, signal) => {
-      call.present = { key, captured: new Map() };
+    call: (key, method, payload, signal, about) => {
+      call.present = beginCall(key, about && sourcesOf(about));
       return refusals.during(() => plugin.call(method, payload, signal));
     },
     saveMetrics: metrics.flush,
@@ -124,6 +133,7 @@ export async function loadConfig(
 const captures = /(?<![\w$/-])capture(?![\w$/-])/;
 
 const hosts_told_max = 20;
+const events_told_max = 20;
 
 /** Which hosts are refused while a call is under way. */
 function openRefusals(needsHost: (hostname: string) => boolean, log: PluginLog) {
@@ -163,10 +173,21 @@ function hostOf(
 ): Omit<HostServices, 'count' | 'refused' | 'isNeeded'> {
   const { db, clock, ingestion } = running;
   const capturer = { team_id, config_id, plugin_name: plugin_name ?? `plugin ${config_id}` };
+  const told = new Set<string>();
   return {
     storage: openStorage(db, config_id),
     cache: openCache(db, config_id),
-    capture: (event) => captureEvent(ingestion, clock, capturer, present(), event),
+    capture: async (event) => {
+      if (await captureEvent(ingestion, clock, capturer, present(), event)) return;
+      if (told.has(event.event) || told.size >= events_told_max) return;
+      told.add(event.event);
+      log.write(
+        'WARNING',
+        `The event "${event.event}" is not captured where it answers an event that this plugin ` +
+          'captured itself, since that would go on without end. Let the plugin pass over its own ' +
+          'events.',
+      );
+    },
     log: (level, message) => log.write(log_levels[level], message),
     runJob: async (name, payload, delay_ms) => {
       await addJob(db, config_id, name, payload, delay_ms);

@@ -16,6 +16,7 @@ import {
   soon,
   target,
 } from '../../../../test/factories/plugins/plugin_runs.ts';
+import { sourcesOf } from './capture.ts';
 
 // Shapes that plugins written for other servers have, each as a small package that loads and
 // delivers.
@@ -94,6 +95,38 @@ test('capture takes a number as distinct_id, and no zone in a timestamp as UTC',
       [timestamps[3], '4711', '2026-01-02T03:04:05.123456Z'],
     ].sort(),
   );
+});
+
+test('plugins that answer each event, and each other, come to an end and say so', async () => {
+  const code = `
+    export async function onEvent(event, { config }) {
+      await posthog.capture('echo', { of: event.event });
+      const body = event.uuid;
+      await ${post};
+    }`;
+  const settings = { config: { address: target.url } };
+  const other = await enabledPlugin(harness, home, 'pipeline_destinations', code, settings);
+  // Each has the event, its own echo, the other's, and the echo of each to the other's.
+  const { url, taken } = await delivered(code, 10, {}, () => sendEvents(home, 1));
+  const stored = await storedEvents(harness, home.project.id);
+  assert.equal(stored.length, 5);
+  assert.equal(new Set(taken).size, 5);
+  const told = /^WARNING The event "echo" is not captured .* without end/;
+  for (const one of [url, other.url])
+    await soon(
+      'the line',
+      async () => (await logLines(home, one)).some((line) => told.test(line)) || undefined,
+    );
+});
+
+test('a batch with events that answer none answers none', () => {
+  const events = [[3, 5], [5], undefined].map((ids) => ({
+    properties: ids === undefined ? {} : { $plugin_configs: ids },
+  }));
+  assert.deepEqual(sourcesOf(events.slice(0, 2)), [5]);
+  assert.deepEqual(sourcesOf(events), []);
+  assert.deepEqual(sourcesOf([{ properties: { $plugin_configs: ['x', 4] } }]), [4]);
+  assert.deepEqual(sourcesOf([{ properties: { $plugin_configs: 'x' } }]), []);
 });
 
 test('metrics count over all calls, and the config lists them', async () => {

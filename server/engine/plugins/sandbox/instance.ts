@@ -209,7 +209,7 @@ function receiver({
   const answer = async (request: number, name: string, text: string): Promise<void> => {
     const { instance, process } = slot();
     const reply = (is_ok: boolean, result: string) =>
-      process.send({ type: 'reply', instance, request, is_ok, text: result });
+      process.send({ type: 'reply', instance, request, name, is_ok, text: result });
     if (host_api === undefined)
       return reply(
         false,
@@ -243,12 +243,25 @@ function receiver({
     else if (report.type === 'thrown')
       pending.get(report.call)?.reject(thrownError(report.text, code));
     else if (report.type === 'request') void answer(report.request, report.name, report.text);
+    else if (report.type === 'unheard')
+      host_api?.host.log('error', unheardText(report.request, report.text, code));
     else if (report.type === 'log')
       host_api?.host.log(levels.find((level) => level === report.level) ?? 'log', report.text);
     else if (report.type === 'metrics') count(report.text);
     else if (report.type === 'where') places.found(report.stack);
     else leave(() => faultError(report.reason, limits, code.locate(report.stack)));
   };
+}
+
+/** A sentence for what failed while nobody awaited it. */
+function unheardText(request: string | null, text: string, code: MappedCode): string {
+  if (request === null) {
+    const { message, file, line, column } = thrownError(text, code);
+    const place = file === undefined ? '' : ` (${[file, line, column].join(':')})`;
+    return `Something failed that the plugin did not await: ${message}${place}`;
+  }
+  const answer = parseJson(text) as { message?: unknown } | undefined;
+  return `A ${request} that the plugin did not await failed: ${String(answer?.message)}`;
 }
 
 function refusal(name: string, message: string): string {

@@ -9,6 +9,7 @@ import {
 import { PluginCallError } from './fault.ts';
 import type { SandboxLimits } from './limits.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
+import { eventually } from '../../../../test/eventually.ts';
 
 const sandbox = aroundTests(
   () =>
@@ -21,6 +22,51 @@ const sandbox = aroundTests(
     await opened.loadCode('');
   },
 );
+
+const lines_wanted: [string, string, RegExp[]][] = [
+  [
+    'after the call, of each request and promise',
+    `export async function onEvent(event, { storage }) {
+      sluice.capture('x'.repeat(201)); storage.get('');
+      (async () => { throw new TypeError('alone'); })();
+    }`,
+    [
+      /^Something failed that the plugin did not await: TypeError: alone \(index\.ts:3:28\)$/,
+      /^A capture that the plugin did not await failed: capture was called with something/,
+      /^A storage\.get that the plugin did not await failed: storage\.get was called with/,
+    ],
+  ],
+  [
+    'during calls, which go on',
+    `export async function onEvent({ n }) {
+      if (n === 0) sluice.capture('x'.repeat(201));
+      if (n === 1) setTimeout(() => { throw new Error('in a timer'); }, 1);
+      await new Promise((done) => setTimeout(done, 50));
+    }`,
+    [
+      /^Something failed that the plugin did not await: .*capture was called .*\(index\.ts:2/,
+      /^Something failed that the plugin did not await: in a timer \(index\.ts:3/,
+    ],
+  ],
+  [
+    'while it is loaded',
+    `Promise.reject(new Error('at the top'));
+    export async function onEvent() {}`,
+    [/^Something failed that the plugin did not await: at the top \(index\.ts:1:16\)$/],
+  ],
+];
+
+for (const [name, code, expected] of lines_wanted) {
+  test(`what failed and was not awaited is in the log: ${name}`, async () => {
+    const { plugin, record } = await sandbox.load(code);
+    await Promise.all([0, 1, 2].map((n) => plugin.call('onEvent', { n }, never)));
+    for (const wanted of expected)
+      await eventually(`${String(wanted)} is not in the log`, () =>
+        record.lines.some(({ level, message }) => level === 'error' && wanted.test(message)),
+      );
+    await plugin.close();
+  });
+}
 
 const busy = 'const work = () => { const end = Date.now() + 75; while (Date.now() < end); };';
 const cases: [string, string, number | undefined, RegExp][] = [

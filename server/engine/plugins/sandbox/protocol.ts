@@ -18,7 +18,7 @@ export type OrderMessage =
       limits: SandboxLimits;
     }
   | { type: 'call'; instance: number; call: number; method: string; text: string }
-  | { type: 'reply'; instance: number; request: number; is_ok: boolean; text: string }
+  | { type: 'reply'; instance: number; request: number; name: string; is_ok: boolean; text: string }
   | { type: 'where'; instance: number }
   | { type: 'dispose'; instance: number }
   | { type: 'ping' };
@@ -64,6 +64,17 @@ export const ReportMessage = Type.Union([
       instance: Count,
       request: Count,
       name: Type.String({ maxLength: 40 }),
+      text: Text,
+    },
+    strict,
+  ),
+  // What failed while nobody awaited it: an error as of `thrown`, or of a request, which is named,
+  // the answer.
+  Type.Object(
+    {
+      type: Type.Literal('unheard'),
+      instance: Count,
+      request: Type.Union([Type.String({ maxLength: 40 }), Type.Null()]),
       text: Text,
     },
     strict,

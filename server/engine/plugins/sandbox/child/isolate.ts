@@ -27,7 +27,6 @@ type Enter = (
   first?: ivm.Transferable,
   second?: string,
 ) => Promise<unknown>;
-type Resume = (kind: 'reply' | 'ring', number: number, first?: boolean, second?: string) => void;
 type Send = (kind: unknown, number: unknown, name: unknown, text: unknown) => string;
 
 /**
@@ -52,6 +51,12 @@ export function openIsolate(
   const findStack = () => stackOf(enter);
   const calls = openCalls(order, isolate, report, () => stretches.add(() => enter('idle', 0)));
   const { allowance } = calls;
+  let isLoading = true;
+  const tell = (text: string, request?: string): void => {
+    const [line] = allowance.takeLine('');
+    if (line === '') report({ type: 'unheard', instance, request: request ?? null, text });
+    else if (line !== undefined) report({ type: 'log', instance, level: 'warn', text: line });
+  };
   const stretches = openStretches(isolate, limits, permits, {
     isProcessorUsedUp: () => calls.isAny() && allowance.isProcessorUsedUp(),
     findStack,
@@ -59,34 +64,43 @@ export function openIsolate(
       allowance.end();
       report({ type: 'fault', instance, reason, is_stuck, stack: stack.slice(0, 20_000) });
     },
-    onError: (error) => calls.settleAll(describe(error)),
+    // All that was to be done has been done: the calls under way may go on, they have no part in it.
+    onError: (error) => (isLoading ? calls.settleAll(describe(error)) : tell(describe(error))),
   });
-  const resume: Resume = (kind, number, first, second) => {
+  const resume = (run: () => Promise<unknown>, late: () => void): void => {
     const begun = calls.rests();
-    stretches.add(async () =>
-      begun === calls.rests() ? enter(kind, number, first, second) : undefined,
-    );
+    stretches.add(async () => (begun === calls.rests() ? run() : late()));
   };
   const send = receiver({
     isCalled: calls.isAny,
     settle: calls.settle,
     allowance,
-    ring: (timer) => resume('ring', timer),
+    ring: (timer) =>
+      resume(
+        () => enter('ring', timer),
+        () => undefined,
+      ),
     report: (message) => report({ ...message, instance }),
   });
 
   calls.begin(order.call);
   stretches.add(async () => {
-    enter = await load(isolate, order, guest, send);
+    const loaded = await load(isolate, order, guest, send);
+    enter = loaded.enter;
+    isLoading = false;
+    await loaded.run();
   });
   return {
     call: ({ call, method, text }) => {
       calls.begin(call);
       stretches.add(() => enter('call', call, method, text));
     },
-    // Answers that come after the end of the call that asked are dropped.
-    reply: ({ request, is_ok, text }) => {
-      if (allowance.giveRequestBack(request)) resume('reply', request, is_ok, text);
+    // Answers that come after the end of the call that asked are dropped; failures are told.
+    reply: ({ request, name, is_ok, text }) => {
+      const late = (): void => (is_ok ? undefined : tell(text, name));
+      if (allowance.giveRequestBack(request))
+        resume(() => enter('reply', request, is_ok, text), late);
+      else late();
     },
     where: () =>
       stretches.add(async () => report({ type: 'where', instance, stack: await findStack() })),
@@ -142,15 +156,15 @@ async function stackOf(enter: Enter): Promise<string> {
 }
 
 /**
- * Creates the world of the plugin and runs its code; gives the function through which the isolate
- * is entered from then on.
+ * Creates the world of the plugin and compiles its code; gives the function through which the
+ * isolate is entered from then on, and the one that runs the code.
  */
 async function load(
   isolate: ivm.Isolate,
   { call, code, setup, limits }: LoadOrder,
   guest: string,
   send: Send,
-): Promise<Enter> {
+): Promise<{ enter: Enter; run(): Promise<unknown> }> {
   const run = { timeout: limits.slice_milliseconds };
   const context = await isolate.createContext();
   const functions = [new ivm.Callback(send), new ivm.Callback(computeFor)];
@@ -170,13 +184,8 @@ async function load(
     { filename: 'plugin.js', lineOffset: -1 },
   );
   const factory: unknown = await script.run(context, { ...run, reference: true, release: true });
-  await enter(
-    'load',
-    call,
-    (factory as ivm.Reference<unknown>).derefInto({ release: true }),
-    setup,
-  );
-  return enter;
+  const code_in_it = (factory as ivm.Reference<unknown>).derefInto({ release: true });
+  return { enter, run: () => enter('load', call, code_in_it, setup) };
 }
 
 type Word =

@@ -9,8 +9,8 @@ import type { Semaphore } from '../../../../platform/pacing/semaphore.ts';
 export type StretchEvents = {
   onFault(reason: 'timeout' | 'memory', is_stuck: boolean, stack: string): void;
   /**
-   * Of what a stretch throws, such as a promise that rejects while nobody waits for it: no call can
-   * be trusted to end any more.
+   * Of what a stretch throws, such as a promise that rejects while nobody waits for it; what waits
+   * for others has gone on before.
    */
   onError(error: unknown): void;
   isProcessorUsedUp(): boolean;

@@ -45,6 +45,10 @@ export function settle(number: number, isOk: boolean, text: string): void {
   const { name, message } = answer as { name: string; message: string };
   const error = name === 'RetryError' ? new RetryError(message) : new Error(message);
   error.name = name;
-  error.stack = `${name}: ${message}\n${String(waiting.origin.stack)}`;
+  try {
+    error.stack = `${name}: ${message}\n${String(waiting.origin.stack)}`;
+  } catch {
+    // A plugin can have said itself how a stack is written, and that can throw.
+  }
   waiting.reject(error);
 }

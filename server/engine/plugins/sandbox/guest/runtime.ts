@@ -84,8 +84,13 @@ async function conclude(number: number, work: Promise<unknown>): Promise<void> {
     const refusal = platform.send('returned', number, '', text);
     if (refusal !== '') throw new Error(refusal);
   } catch (error) {
-    sendMetrics();
-    platform.send('thrown', number, '', toText(describe(error)));
+    // What a plugin does to the built-in objects can reach our own texts too.
+    try {
+      sendMetrics();
+      platform.send('thrown', number, '', toText(describe(error)));
+    } catch {
+      platform.send('thrown', number, '', '');
+    }
   }
 }
 
