@@ -64,7 +64,7 @@ export function openIsolate(
       allowance.end();
       report({ type: 'fault', instance, reason, is_stuck, stack: stack.slice(0, 20_000) });
     },
-    // All that was to be done has been done: the calls under way may go on, they have no part in it.
+    // All that could go on has gone on: the calls under way have no part in it.
     onError: (error) => (isLoading ? calls.settleAll(describe(error)) : tell(describe(error))),
   });
   const resume = (run: () => Promise<unknown>, late: () => void): void => {
