@@ -22,6 +22,15 @@ test('a secret is taken out in every form in which it is repeated', () => {
   }
 });
 
+test('a secret is taken out of the base 64 of a longer text', () => {
+  const secret = 'p\u00e4ss>word?of-one';
+  for (const encoding of ['base64', 'base64url'] as const)
+    for (const around of ['', 'a', 'me', 'key', 'user']) {
+      const text = masked([secret], Buffer.from(`${around}${secret}${around}`).toString(encoding));
+      assert.match(text, /^[\w+/-]{0,8}\*{8}[\w+/-]{0,8}=*$/);
+    }
+});
+
 test('files, JSON, keys of several lines and numbers are known by their parts', () => {
   const line = 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC';
   const pem = `-----BEGIN PRIVATE KEY-----\n${line}\n-----END PRIVATE KEY-----\n`;

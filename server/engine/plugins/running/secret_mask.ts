@@ -78,11 +78,24 @@ function jsonTexts(text: string): string[] {
 
 /** The forms in which a text is repeated: as it is, in JSON, in an address, in base 64. */
 function formsOf(text: string): string[] {
-  const encoded = Buffer.from(text).toString('base64').replace(/=+$/, '');
   return [
     text,
     JSON.stringify(text).slice(1, -1),
     encodeURIComponent(text.toWellFormed()),
-    ...(encoded.length < length_min * 2 ? [] : [encoded]),
+    ...base64Of(text).filter((encoded) => encoded.length >= length_min * 2),
   ];
+}
+
+/** Also behind other text, such as the user of a password, as far as it depends on this one. */
+function base64Of(text: string): string[] {
+  const bytes = Buffer.from(text);
+  const whole = bytes.toString('base64').replace(/=+$/, '');
+  const parts = [0, 1, 2].map((before) => {
+    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
+    return encoded.slice(
+      Math.ceil((before * 4) / 3),
+      Math.floor(((before + bytes.length) * 4) / 3),
+    );
+  });
+  return [whole, ...parts].flatMap((one) => [one, one.replaceAll('+', '-').replaceAll('/', '_')]);
 }
