@@ -47,7 +47,10 @@ test('an event whose request gets no answer comes again, and none is passed over
     (await storedEvents(harness, home.project.id)).map(({ uuid }) => uuid),
   );
   const lines = (await logLines(home, url)).join('\n');
-  assert.match(lines, /WARNING The request failed: \w+\. \(index\.ts:\d+:\d+\) It is tried again/);
+  assert.match(
+    lines,
+    /WARNING What failed is tried again .*: The request failed: \w+\. \(index\.ts:\d+:\d+\)/,
+  );
   assert.doesNotMatch(lines, /Passed over/);
 });
 

@@ -91,7 +91,7 @@ test(
     assert.deepEqual(asked[0], asked[2]);
     assert.match(
       (await logLines(home, url)).join('\n'),
-      /WARNING answered 503 \(index\.ts:\d+:\d+\) It is tried again/,
+      /WARNING What failed is tried again in .* in a row\): answered 503 \(index\.ts:\d+:\d+\)/,
     );
   },
 );

@@ -62,8 +62,8 @@ export async function countFailure(
   if (isRefused || failures >= running.failures_max) return stopFor(turn, failures, error);
   log.write(
     'WARNING',
-    `${describeFailure(error)} It is tried again in ${seconds} s (failure ${failures} of ` +
-      `${running.failures_max} in a row).`,
+    `What failed is tried again in ${seconds} s (failure ${failures} of ${running.failures_max} ` +
+      `in a row): ${describeFailure(error)}`,
   );
   return 'worked';
 }
