@@ -2,6 +2,7 @@ import { transform } from 'esbuild';
 import type { Loader, TransformFailure, TransformOptions, TransformResult } from 'esbuild';
 import type { PluginFiles, PluginManifest } from '../plugin.ts';
 import { top_level_names } from './guest/exported.ts';
+import { namedImports } from './named_imports.ts';
 import { findEntry, resolveModule } from './package_modules.ts';
 import type { EntryKind } from './package_modules.ts';
 
@@ -13,7 +14,14 @@ export type Bundles =
   | { server: string | null; site: string | null; frontend: string | null }
   | { fault: CompileFault };
 
-type Module = { file: string; code: string; map: string; targets: Record<string, string> };
+/** `targets`: import -> file of the package; `needed`: import -> names that are imported from it. */
+type Module = {
+  file: string;
+  code: string;
+  map: string;
+  targets: Record<string, string>;
+  needed: Record<string, string[]>;
+};
 
 const modules_max = 500;
 const source_length_max = 5 * 1024 * 1024;
@@ -153,7 +161,8 @@ async function translate(files: PluginFiles, file: string, kind: EntryKind): Pro
     const target = specifier === undefined ? undefined : resolveModule(files, file, specifier);
     return target === undefined ? [] : [[specifier, target] as const];
   });
-  return { file, code: code.trimEnd(), map, targets: Object.fromEntries(targets) };
+  const needed = kind === 'server' ? namedImports(source, code) : {};
+  return { file, code: code.trimEnd(), map, targets: Object.fromEntries(targets), needed };
 }
 
 const as_typescript: Partial<Record<Loader, Loader>> = { js: 'ts', jsx: 'tsx' };
@@ -215,13 +224,13 @@ function faultOf(error: unknown, file: string): unknown {
 function link(modules: Module[]): { text: string; begins: number[] } {
   const lines = ['var modules = {'];
   const begins: number[] = [];
-  for (const { file, code, targets } of modules) {
+  for (const { file, code, targets, needed } of modules) {
     lines.push(
       `${JSON.stringify(file)}: [${JSON.stringify(targets)}, function (module, exports, require) {`,
     );
     begins.push(lines.length);
     for (const line of code.split('\n')) lines.push(line);
-    lines.push('}],');
+    lines.push(`}, ${JSON.stringify(needed)}],`);
   }
   lines.push('};', loader, `module.exports = load(${JSON.stringify(modules[0]!.file)});`);
   return { text: lines.join('\n'), begins };
@@ -233,7 +242,7 @@ function load(file) {
   var entry = modules[file], module = loaded[file] = { exports: {} };
   entry[1].call(module.exports, module, module.exports, function (name) {
     var is_own = Object.prototype.hasOwnProperty.call(entry[0], name);
-    return is_own ? load(entry[0][name]) : require(name);
+    return is_own ? load(entry[0][name]) : require(name, entry[2][name]);
   });
   return module.exports;
 }`;

@@ -35,6 +35,33 @@ test(
   },
 );
 
+test('names that are imported from the platform are looked for when the code is loaded', async () => {
+  const files = {
+    'index.ts': `import { a, b as c, type D, type E, unused } from "util";
+import f, { g } from 'zlib';
+import { h } from './h';
+export { i } from 'url';
+export const onEvent = (e: E): D => a(c, f, g, h);`,
+    'h.ts': 'export const h = 1;',
+  };
+  const bundles = await bundlePackage(files, plain_manifest);
+  assert.ok(!('fault' in bundles));
+  const asked: unknown[] = [];
+  runInNewContext(`(function (module, exports, require) {\n${bundles.server}\n})`)(
+    { exports: {} },
+    {},
+    (name: string, needed: string[]) => {
+      asked.push([name, needed === undefined ? [] : [...needed]]);
+      return {};
+    },
+  );
+  assert.deepEqual(asked.sort(), [
+    ['url', []],
+    ['util', ['a', 'b']],
+    ['zlib', ['g']],
+  ]);
+});
+
 /** What the platform would find. */
 async function offered(files: PluginFiles): Promise<string[]> {
   const bundles = await bundlePackage(files, plain_manifest);

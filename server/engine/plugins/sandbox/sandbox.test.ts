@@ -52,6 +52,20 @@ const faultyCode: [string, string, Partial<PluginCallError>][] = [
     },
   ],
   [
+    'a name that a module of the platform does not have',
+    'import { createHash } from "crypto";\n' +
+      'import { TextEncoder, promisify } from "util";\n' +
+      'export const onEvent = () => promisify(createHash, TextEncoder);',
+    {
+      code: 'runtime',
+      message:
+        'util has no promisify here: it has TextDecoder, TextEncoder. Bundle what else is needed ' +
+        'into the files.',
+      file: 'index.ts',
+      line: 2,
+    },
+  ],
+  [
     'a metric of an unknown kind',
     'export const metrics = { a: "average" };',
     { code: 'runtime', message: 'The metric a has the operation average: use sum, max or min.' },

@@ -52,9 +52,10 @@ const modules: Record<string, Record<string, unknown>> = {
 };
 
 /**
- * What an import of something outside the package gives. Throws an Error that names what there is.
+ * What an import of something outside the package gives; `needed` are the names that are imported
+ * from it. Throws an Error that names what there is.
  */
-export function requireModule(name: unknown): unknown {
+export function requireModule(name: unknown, needed: readonly string[] = []): unknown {
   const known = String(name).replace(/^node:/, '');
   if (/^\.{0,2}\//.test(known))
     throw new Error(
@@ -67,6 +68,12 @@ export function requireModule(name: unknown): unknown {
         `${Object.keys(modules).join(', ')}. Bundle what else it needs into these files.`,
     );
   }
+  const missing = needed.filter((one) => !Object.hasOwn(modules[known]!, one));
+  if (missing.length > 0)
+    throw new Error(
+      `${known} has no ${missing.join(', ')} here: it has ` +
+        `${Object.keys(modules[known]!).join(', ')}. Bundle what else is needed into the files.`,
+    );
   return 'default' in modules[known]!
     ? { ...modules[known], __esModule: true }
     : { ...modules[known] };

@@ -14,7 +14,7 @@ import { forgetTimers, ring, stackOfTimer } from './timers.ts';
 type Factory = (
   module: { exports: unknown },
   exports: unknown,
-  require: (name: unknown) => unknown,
+  require: (name: unknown, needed?: readonly string[]) => unknown,
 ) => void;
 
 // Methods that get nothing but `meta`; so do the scheduled tasks.
