@@ -29,6 +29,8 @@ type Enter = (
 ) => Promise<unknown>;
 type Send = (kind: unknown, number: unknown, name: unknown, text: unknown) => string;
 
+const not_loaded: Enter = async () => {};
+
 /**
  * Opens an isolate, runs `code` in it and reports `returned` with what it offers, or `thrown`. Only
  * numbers and strings cross its border; it holds two functions of ours (see guest/bridge.ts), and
@@ -42,8 +44,7 @@ export function openIsolate(
   report: Report,
 ): PluginIsolate {
   const { instance, limits } = order;
-  let enter: Enter = async () => {};
-
+  let enter = not_loaded;
   const isolate = new ivm.Isolate({
     memoryLimit: limits.memory_megabytes,
     onCatastrophicError: () => stretches.giveUp(),
@@ -51,23 +52,15 @@ export function openIsolate(
   const findStack = () => stackOf(enter);
   const calls = openCalls(order, isolate, report, () => stretches.add(() => enter('idle', 0)));
   const { allowance } = calls;
-  let isLoading = true;
-  const tell = (text: string, request?: string): void => {
-    const [line] = allowance.takeLine('');
-    if (line === '') report({ type: 'unheard', instance, request: request ?? null, text });
-    else if (line !== undefined) report({ type: 'log', instance, level: 'warn', text: line });
-  };
+  const { tellFault, tellUnheard } = openTellers(instance, allowance, report);
   const stretches = openStretches(isolate, limits, permits, {
     isProcessorUsedUp: () => calls.isAny() && allowance.isProcessorUsedUp(),
     findStack,
-    onFault: (reason, is_stuck, stack) => {
-      allowance.end();
-      report({ type: 'fault', instance, reason, is_stuck, stack: stack.slice(0, 20_000) });
-    },
-    // All that could go on has gone on: the calls under way have no part in it.
-    onError: (error) => (isLoading ? calls.settleAll(describe(error)) : tell(describe(error))),
+    onFault: tellFault,
+    onError: (error) =>
+      enter === not_loaded ? calls.settleAll(describe(error)) : tellUnheard(describe(error)),
   });
-  const resume = (run: () => Promise<unknown>, late: () => void): void => {
+  const resume = (run: () => Promise<unknown>, late = (): void => undefined): void => {
     const begun = calls.rests();
     stretches.add(async () => (begun === calls.rests() ? run() : late()));
   };
@@ -75,21 +68,16 @@ export function openIsolate(
     isCalled: calls.isAny,
     settle: calls.settle,
     allowance,
-    ring: (timer) =>
-      resume(
-        () => enter('ring', timer),
-        () => undefined,
-      ),
+    ring: (timer) => resume(() => enter('ring', timer)),
     report: (message) => report({ ...message, instance }),
   });
 
   calls.begin(order.call);
-  stretches.add(async () => {
-    const loaded = await load(isolate, order, guest, send);
-    enter = loaded.enter;
-    isLoading = false;
-    await loaded.run();
-  });
+  stretches.add(() =>
+    load(isolate, order, guest, send, (made) => {
+      enter = made;
+    }),
+  );
   return {
     call: ({ call, method, text }) => {
       calls.begin(call);
@@ -97,10 +85,9 @@ export function openIsolate(
     },
     // Answers that come after the end of the call that asked are dropped; failures are told.
     reply: ({ request, name, is_ok, text }) => {
-      const late = (): void => (is_ok ? undefined : tell(text, name));
-      if (allowance.giveRequestBack(request))
-        resume(() => enter('reply', request, is_ok, text), late);
-      else late();
+      const late = (): void => (is_ok ? undefined : tellUnheard(text, name));
+      if (!allowance.giveRequestBack(request)) late();
+      else resume(() => enter('reply', request, is_ok, text), late);
     },
     where: () =>
       stretches.add(async () => report({ type: 'where', instance, stack: await findStack() })),
@@ -150,21 +137,37 @@ function openCalls(
   };
 }
 
+/** Tell the end of the isolate, and what failed while nobody awaited it: a line of its log. */
+function openTellers(instance: number, allowance: Allowance, report: Report) {
+  return {
+    tellFault: (reason: 'timeout' | 'memory', is_stuck: boolean, stack: string): void => {
+      allowance.end();
+      report({ type: 'fault', instance, reason, is_stuck, stack: stack.slice(0, 20_000) });
+    },
+    tellUnheard: (text: string, request: string | null = null): void => {
+      const [line] = allowance.takeLine('');
+      if (line === '') report({ type: 'unheard', instance, request, text });
+      else if (line !== undefined) report({ type: 'log', instance, level: 'warn', text: line });
+    },
+  };
+}
+
 async function stackOf(enter: Enter): Promise<string> {
   const stack = await enter('where', 0);
   return typeof stack === 'string' ? stack.slice(0, 20_000) : '';
 }
 
 /**
- * Creates the world of the plugin and compiles its code; gives the function through which the
- * isolate is entered from then on, and the one that runs the code.
+ * Creates the world of the plugin, gives the function through which the isolate is entered from
+ * then on, and runs the code.
  */
 async function load(
   isolate: ivm.Isolate,
   { call, code, setup, limits }: LoadOrder,
   guest: string,
   send: Send,
-): Promise<{ enter: Enter; run(): Promise<unknown> }> {
+  give: (enter: Enter) => void,
+): Promise<void> {
   const run = { timeout: limits.slice_milliseconds };
   const context = await isolate.createContext();
   const functions = [new ivm.Callback(send), new ivm.Callback(computeFor)];
@@ -184,8 +187,13 @@ async function load(
     { filename: 'plugin.js', lineOffset: -1 },
   );
   const factory: unknown = await script.run(context, { ...run, reference: true, release: true });
-  const code_in_it = (factory as ivm.Reference<unknown>).derefInto({ release: true });
-  return { enter, run: () => enter('load', call, code_in_it, setup) };
+  give(enter);
+  await enter(
+    'load',
+    call,
+    (factory as ivm.Reference<unknown>).derefInto({ release: true }),
+    setup,
+  );
 }
 
 type Word =
