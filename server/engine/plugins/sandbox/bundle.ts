@@ -14,7 +14,7 @@ export type Bundles =
   | { server: string | null; site: string | null; frontend: string | null }
   | { fault: CompileFault };
 
-/** `targets`: import -> file of the package; `needed`: import -> names that are imported from it. */
+/** `targets`: import -> file of the package; `needed`: import -> names that it has to have. */
 type Module = {
   file: string;
   code: string;

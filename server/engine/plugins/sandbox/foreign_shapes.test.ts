@@ -35,7 +35,7 @@ test(
   },
 );
 
-test('names that are imported from the platform are looked for when the code is loaded', async () => {
+test('names that are imported from the platform are asked for as the code is loaded', async () => {
   const files = {
     'index.ts': `import { a, b as c, type D, type E, unused } from "util";
 import f, { g } from 'zlib';
