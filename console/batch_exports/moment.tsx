@@ -1,7 +1,7 @@
 import { TextInput } from '@mantine/core';
 import { useContext, useEffect, useRef } from 'react';
 import { ZoneContext } from '../time/instant.tsx';
-import { instantOf, wallClock } from '../time/zone.ts';
+import { fieldOf, typedAt } from '../time/zone.ts';
 
 /**
  * An instant to be typed, as the clocks of the project's zone show it. It is told once the field is
@@ -22,17 +22,12 @@ export function Moment({
 }) {
   const zone = useContext(ZoneContext);
   const field = useRef<HTMLInputElement>(null);
-  const shown =
-    at === undefined || Number.isNaN(at)
-      ? ''
-      : new Date(wallClock(at, zone)).toISOString().slice(0, 16);
+  const shown = at === undefined || Number.isNaN(at) ? '' : fieldOf(at, zone);
   useEffect(() => {
     field.current!.value = shown;
   }, [shown]);
   const tell = ({ value }: HTMLInputElement) => {
-    if (value === shown) return;
-    const wall = Date.parse(`${value}Z`);
-    set(Number.isNaN(wall) ? undefined : instantOf(wall, zone));
+    if (value !== shown) set(typedAt(value, zone));
   };
   return (
     <TextInput

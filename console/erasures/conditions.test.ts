@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { filterInWords, filterOf, isWhole } from './conditions.ts';
 
-const properties = (lines: string) => filterOf({ filter__properties: lines }).properties;
+const zone = 'Europe/Berlin';
+const filter = (values: Record<string, string>) => filterOf(values, zone);
+const properties = (lines: string) => filter({ filter__properties: lines }).properties;
 
 test('a line is a property with a text, a number or a boolean', () => {
   assert.deepEqual(properties('plan = trial\n\nseats=5\n paid = true \nzip = "04109"'), [
@@ -31,28 +33,39 @@ test('no digit of a number is lost', () => {
   ])
     assert.equal(sent(written), `{"key":"id","value":${written}}`);
   assert.match(
-    filterInWords(filterOf({ filter__properties: 'id = 9007199254740993' })),
+    filterInWords({ filter__properties: 'id = 9007199254740993' }, zone),
     /whose id is 9007199254740993,/,
   );
 });
 
 test('a filter without a condition, or with half a property, is left to the API', () => {
-  assert.equal(isWhole(filterOf({})), false);
-  assert.equal(isWhole(filterOf({ filter__events: 'paid', filter__properties: 'plan' })), false);
-  assert.equal(isWhole(filterOf({ filter__events: 'paid', filter__properties: '= 5' })), false);
-  assert.equal(isWhole(filterOf({ filter__properties: 'plan = trial' })), true);
+  assert.equal(isWhole(filter({})), false);
+  assert.equal(isWhole(filter({ filter__events: 'paid', filter__properties: 'plan' })), false);
+  assert.equal(isWhole(filter({ filter__events: 'paid', filter__properties: '= 5' })), false);
+  assert.equal(isWhole(filter({ filter__properties: 'plan = trial' })), true);
   assert.deepEqual(properties('plan'), [{ key: 'plan' }]);
 });
 
 test('the question says which days and which values are meant', () => {
-  const words = (values: Record<string, string>) => filterInWords(filterOf(values));
+  const words = (values: Record<string, string>) => filterInWords(values, zone);
   assert.equal(words({ filter__events: 'paid' }), 'All of them of every day, and no persons,');
   assert.equal(
     words({ filter__after: '2026-01-02', filter__before: '2026-01-03' }),
-    'All of them from 2026-01-02 on and before 2026-01-03 (UTC), and no persons,',
+    'All of them from 2026-01-02 on and before 2026-01-03 (Europe/Berlin), and no persons,',
   );
   assert.equal(
     words({ filter__properties: 'plan = 5\nzip = "5"' }),
     'All of them of every day whose plan is 5 and whose zip is the text “5”, and no persons,',
   );
+});
+
+test('days begin when the clocks of the zone say so, also where they are moved at midnight', () => {
+  const days = { filter__after: '2026-03-29', filter__before: '2026-03-30' };
+  assert.deepEqual(filter(days), {
+    after: '2026-03-28T23:00:00.000Z',
+    before: '2026-03-29T22:00:00.000Z',
+  });
+  assert.deepEqual(filterOf(days, 'Asia/Beirut').after, '2026-03-28T22:00:00.000Z');
+  // What is no day is for the API to refuse: without it the events of all days would go.
+  assert.deepEqual(filter({ filter__after: '12026-03-29' }), { after: '12026-03-29' });
 });

@@ -1,5 +1,6 @@
 import type { ErasureAsked } from '../../server/api/erasures/schema.ts';
 import type { Values } from '../form/values.ts';
+import { typedAt } from '../time/zone.ts';
 
 type Filter = NonNullable<ErasureAsked['filter']>;
 /** A number as it was written, of which JavaScript would lose digits. */
@@ -16,13 +17,18 @@ export function linesOf(value: Values[string] | undefined): string[] {
     .filter((line) => line !== '');
 }
 
-/** The filter that was filled in; what is empty is no condition. */
-export function filterOf(values: Values): Filled {
+/**
+ * The filter that was filled in, with days of the zone; what is empty is no condition. What is no
+ * day stays one, so that it is refused.
+ */
+export function filterOf(values: Values, zone: string): Filled {
   const events = linesOf(values['filter__events']);
   const properties = linesOf(values['filter__properties']).map(propertyOf);
   const at = (name: 'after' | 'before') => {
-    const day = values[`filter__${name}`];
-    return typeof day === 'string' && day !== '' ? { [name]: `${day}T00:00:00Z` } : {};
+    const day = String(values[`filter__${name}`] ?? '');
+    const typed = typedAt(day, zone);
+    if (day === '') return {};
+    return { [name]: typed === undefined ? day : new Date(typed).toISOString() };
   };
   return {
     ...(events.length === 0 ? {} : { events }),
@@ -69,15 +75,16 @@ export function isWhole({ properties = [], ...others }: Filled): boolean {
   return !lacks && properties.length + Object.keys(others).length > 0;
 }
 
-/** What the filter means but for the names, as the beginning of a sentence. */
-export function filterInWords({ after, before, properties = [] }: Filled): string {
+/** What was filled in means but for the names, as the beginning of a sentence. */
+export function filterInWords(values: Values, zone: string): string {
+  const { after, before, properties = [] } = filterOf(values, zone);
   const days = [
-    ...(after === undefined ? [] : [`from ${after.slice(0, 10)} on`]),
-    ...(before === undefined ? [] : [`before ${before.slice(0, 10)}`]),
+    ...(after === undefined ? [] : [`from ${String(values['filter__after'])} on`]),
+    ...(before === undefined ? [] : [`before ${String(values['filter__before'])}`]),
   ];
   const had = properties.map(({ key, value }) => `${key} is ${valueInWords(value)}`);
   return (
-    `All of them ${days.length === 0 ? 'of every day' : `${days.join(' and ')} (UTC)`}` +
+    `All of them ${days.length === 0 ? 'of every day' : `${days.join(' and ')} (${zone})`}` +
     `${had.length === 0 ? '' : ` whose ${had.join(' and whose ')}`}, and no persons,`
   );
 }

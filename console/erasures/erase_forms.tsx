@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { useContext } from 'react';
 import type { ReactNode } from 'react';
 import { counted } from '../batch_exports/quantities.ts';
 import { ChoiceField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
 import type { Question } from '../form/question.tsx';
+import { ZoneContext } from '../time/instant.tsx';
 import { filterInWords, filterOf, isWhole, linesOf } from './conditions.ts';
 import { erasurePath, sizeOf } from './erasures.ts';
 import type { ErasureRow } from './erasures.ts';
@@ -85,20 +87,21 @@ export function ErasePersons({ project_id }: { project_id: string }) {
 
 /** Asks for the erasure of the events that meet every condition. */
 export function EraseEvents({ project_id }: { project_id: string }) {
+  const zone = useContext(ZoneContext);
   const done = useErased(project_id);
   return (
     <Form<ErasureRow>
       path={erasurePath(project_id)}
       part="events"
-      body={(values) => ({ filter: filterOf(values) })}
+      body={(values) => ({ filter: filterOf(values, zone) })}
       asks={(values) => {
-        const filter = filterOf(values);
+        const filter = filterOf(values, zone);
         if (!isWhole(filter)) return undefined;
         const names = filter.events?.length ?? 0;
         const what = names === 0 ? 'events of every name' : `events of ${counted(names, 'name')}`;
         return asked(
           `Erase ${what}?`,
-          filterInWords(filter),
+          filterInWords(values, zone),
           <Size project_id={project_id} body={{ filter }} />,
         );
       }}
@@ -110,14 +113,14 @@ export function EraseEvents({ project_id }: { project_id: string }) {
       <LongField name="filter__events" label="Names" hint="One a line; none: every name." />
       <TextField
         name="filter__after"
-        label="From this day on (UTC)"
+        label={`From this day on (${zone})`}
         type="date"
         autoComplete="off"
         is_optional
       />
       <TextField
         name="filter__before"
-        label="Before this day (UTC)"
+        label={`Before this day (${zone})`}
         type="date"
         autoComplete="off"
         is_optional

@@ -36,17 +36,32 @@ export function wallClock(at: number, zone: string): number {
  * clocks are moved past it as much later as they are moved.
  */
 export function instantOf(wall: number, zone: string): number {
-  const offsets = offsetsAround(wall, zone);
-  const first = wall - Math.max(...offsets);
-  return wallClock(first, zone) === wall ? first : wall - Math.min(...offsets);
+  return instantsOf(wall, zone)[0] ?? wall - Math.min(...offsetsAround(wall, zone));
+}
+
+/** Whenever a clock on a wall of the zone shows this: once, twice, or never. */
+export function instantsOf(wall: number, zone: string): number[] {
+  const instants = new Set(offsetsAround(wall, zone).map((offset) => wall - offset));
+  return [...instants].filter((at) => wallClock(at, zone) === wall).sort((one, two) => one - two);
+}
+
+/** What a field of date and hour shows of an instant, as the clocks of the zone do. */
+export function fieldOf(at: number, zone: string): string {
+  return new Date(wallClock(at, zone)).toISOString().slice(0, 16);
+}
+
+/**
+ * The instant that was typed into a field of a day, or of date and hour, by the clocks of the zone;
+ * undefined where it is none.
+ */
+export function typedAt(field: string, zone: string): number | undefined {
+  const wall = Date.parse(field.includes('T') ? `${field}Z` : `${field}T00:00Z`);
+  return Number.isNaN(wall) ? undefined : instantOf(wall, zone);
 }
 
 /** Whether the clocks of the zone show another instant as they show this one. */
 export function isShownTwice(at: number, zone: string): boolean {
-  const wall = wallClock(at, zone);
-  return offsetsAround(wall, zone).some(
-    (offset) => wall - offset !== at && wallClock(wall - offset, zone) === wall,
-  );
+  return instantsOf(wallClock(at, zone), zone).length > 1;
 }
 
 /** How far the clocks of the zone are before UTC a day earlier, and a day later. */

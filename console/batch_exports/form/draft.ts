@@ -2,6 +2,7 @@ import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import { configToSend } from '../../destinations/config.ts';
 import type { Config, Typed } from '../../destinations/config.ts';
+import { fieldOf, typedAt } from '../../time/zone.ts';
 
 /** What can be exported, with its name for people. */
 export const model_choices: { value: BatchExport['model']; label: string }[] = [
@@ -15,7 +16,7 @@ export type Draft = {
   name: string;
   model: BatchExport['model'];
   interval: string;
-  /** Instants as `datetime-local` has them, in UTC. */
+  /** Instants as `datetime-local` has them, by the clocks of the project's zone. */
   start_at: string;
   end_at: string;
   freshness_seconds: string;
@@ -47,13 +48,10 @@ export const intervals: Record<BatchExport['interval'], string> = {
   week: 'Every week',
 };
 
-/** An instant of the API for a field of date and hour in UTC. */
-function atField(instant: string | null): string {
-  return instant === null ? '' : instant.slice(0, 16);
-}
-
 /** What a form shows before anything is typed. */
-export function draftOf(base: Base | undefined): Draft {
+export function draftOf(base: Base | undefined, zone: string): Draft {
+  const atField = (instant: string | null) =>
+    instant === null ? '' : fieldOf(Date.parse(instant), zone);
   return {
     name: base?.name ?? '',
     model: base?.model ?? 'events',
@@ -78,32 +76,35 @@ export function bodyOf(
   draft: Draft,
   base: Base | undefined,
   type: DestinationType | undefined,
+  zone: string,
 ): Record<string, unknown> {
   const stored = storedConfig(draft, base);
   const config = type === undefined ? {} : configToSend(type, draft.typed, stored);
   const destination = { type: draft.type, config };
-  const said = saidOf(draft);
+  const said = saidOf(draft, zone);
   if (base === undefined) return { ...said, destination };
-  const before = saidOf(draftOf(base));
+  const before = saidOf(draftOf(base, zone), zone);
   const changed = Object.entries(said).filter(([name, value]) => before[name] !== value);
   const is_sent = stored === undefined || Object.keys(config).length > 0;
   return { ...Object.fromEntries(changed), ...(is_sent ? { destination } : {}) };
 }
 
-function saidOf(draft: Draft): Record<string, unknown> {
+function saidOf(draft: Draft, zone: string): Record<string, unknown> {
   const { name, model, interval, is_query, custom_query } = draft;
   const seconds = draft.freshness_seconds.trim();
   return {
     name,
     model,
     interval,
-    start_at: instantOf(draft.start_at),
-    end_at: instantOf(draft.end_at),
+    start_at: instantOf(draft.start_at, zone),
+    end_at: instantOf(draft.end_at, zone),
     freshness_seconds: seconds === '' ? null : /^-?\d+$/.test(seconds) ? Number(seconds) : seconds,
     custom_query: is_query ? custom_query : null,
   };
 }
 
-function instantOf(field: string): string | null {
-  return field === '' ? null : `${field}:00Z`;
+/** What is no instant is sent as it was typed: the API says so. */
+function instantOf(field: string, zone: string): string | null {
+  const at = typedAt(field, zone);
+  return at === undefined ? field || null : new Date(at).toISOString();
 }

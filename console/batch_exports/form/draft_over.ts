@@ -7,10 +7,15 @@ import type { Base, Draft } from './draft.ts';
  * The draft, begun with `before`, as one of what somebody else has stored by now: what was typed
  * stays, what was left alone is theirs.
  */
-export function draftOver(draft: Draft, before: Base | undefined, now: Base | undefined): Draft {
-  const old: Record<string, unknown> = draftOf(before);
+export function draftOver(
+  draft: Draft,
+  before: Base | undefined,
+  now: Base | undefined,
+  zone: string,
+): Draft {
+  const old: Record<string, unknown> = draftOf(before, zone);
   const typed = Object.entries(draft).filter(([name, value]) => value !== old[name]);
-  return { ...draftOf(now), ...Object.fromEntries(typed) };
+  return { ...draftOf(now, zone), ...Object.fromEntries(typed) };
 }
 
 /** What somebody else has changed since the draft was begun with `before`, by names of fields. */
@@ -18,8 +23,9 @@ export function othersChangeOf(
   draft: Draft,
   before: Base | undefined,
   now: Base | undefined,
+  zone: string,
 ): OthersChange {
-  const [old, theirs] = [storedTexts(before), storedTexts(now)];
+  const [old, theirs] = [storedTexts(before, zone), storedTexts(now, zone)];
   const names = differingNames(old, theirs);
   const shown = { ...old, ...shownTexts(draft, draft.typed) };
   const typed = differingNames(old, shown);
@@ -27,8 +33,8 @@ export function othersChangeOf(
   return { names, theirs: valuesNamed(theirs, clashes) };
 }
 
-function storedTexts(base: Base | undefined): Record<string, string> {
-  return shownTexts(draftOf(base), base?.destination.config ?? {});
+function storedTexts(base: Base | undefined, zone: string): Record<string, string> {
+  return shownTexts(draftOf(base, zone), base?.destination.config ?? {});
 }
 
 function shownTexts({ type, typed: _, is_query, ...texts }: Draft, config: object) {

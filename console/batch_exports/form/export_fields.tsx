@@ -1,10 +1,12 @@
 import { NativeSelect, TextInput } from '@mantine/core';
+import { useContext } from 'react';
 import type { ReactNode } from 'react';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import type { Config } from '../../destinations/config.ts';
 import { ConfigFields, FilterFields, filter_keys } from '../../destinations/config_fields.tsx';
 import { useFault } from '../../form/context.ts';
 import { QueryField } from '../../queries/query_field.tsx';
+import { ZoneContext } from '../../time/instant.tsx';
 import { intervals, model_choices, storedConfig } from './draft.ts';
 import type { Base, Draft } from './draft.ts';
 
@@ -127,6 +129,7 @@ function ContentFields({ project_id, draft, change }: Given) {
 }
 
 function WhenFields({ draft, change }: Given) {
+  const zone = useContext(ZoneContext);
   return (
     <>
       <Choice
@@ -138,7 +141,7 @@ function WhenFields({ draft, change }: Given) {
       />
       <Text
         name="start_at"
-        label="Start (UTC)"
+        label={`Start (${zone})`}
         hint="No scheduled run covers what ended before. Empty: from now on."
         type="datetime-local"
         value={draft.start_at}
@@ -146,7 +149,7 @@ function WhenFields({ draft, change }: Given) {
       />
       <Text
         name="end_at"
-        label="End (UTC)"
+        label={`End (${zone})`}
         hint="No scheduled run covers what ends after. Empty: never."
         type="datetime-local"
         value={draft.end_at}

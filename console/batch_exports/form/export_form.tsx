@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { useCallback, useContext, useMemo, useRef, useState } from 'react';
 import type { ChangeEffect } from '../../../server/api/batch_exports/drafts/schema.ts';
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
@@ -8,6 +8,7 @@ import { Form } from '../../form/form.tsx';
 import { askForChange } from '../../http/change.ts';
 import type { Problem } from '../../http/problem.ts';
 import { Dialog } from '../../page/dialog.tsx';
+import { ZoneContext } from '../../time/instant.tsx';
 import { bodyOf, shown_keys } from './draft.ts';
 import type { Base } from './draft.ts';
 import { ExportFields } from './export_fields.tsx';
@@ -41,7 +42,8 @@ export function ExportForm({ base, etag, saved, discarded, ...of }: Given) {
   const type = useMemo(() => types.find((one) => one.type === draft.type), [types, draft.type]);
   const [refusal, setRefusal] = useState<Problem | null>();
   const { asked, confirm, answer } = useEffectAsked(path, kept.base, kept.etag, setRefusal);
-  const body = () => bodyOf(draft, kept.base, type);
+  const zone = useContext(ZoneContext);
+  const body = () => bodyOf(draft, kept.base, type, zone);
   // What was accepted is what is sent, whatever is typed meanwhile.
   const accepted = useRef<object>({});
   const is_new = kept.base === undefined;

@@ -1,6 +1,7 @@
 import { useContext, useEffect, useState } from 'react';
 import { TyperContext, forgetKept, keep, keptName, readKept } from '../../form/kept.ts';
 import type { OthersChange } from '../../form/others_change.ts';
+import { ZoneContext } from '../../time/instant.tsx';
 import type { Base, Draft } from './draft.ts';
 import { draftOf } from './draft.ts';
 import { draftOver, othersChangeOf } from './draft_over.ts';
@@ -21,9 +22,10 @@ export function useKeptDraft(
   etag: string | undefined,
   secret_keys: (type: string) => string[],
 ) {
+  const zone = useContext(ZoneContext);
   const name = keptName(useContext(TyperContext), form);
   const [kept, setKept] = useState<Kept>(
-    () => readKept<Kept>(name) ?? { base, etag, draft: draftOf(base), lost: [] },
+    () => readKept<Kept>(name) ?? { base, etag, draft: draftOf(base, zone), lost: [] },
   );
   const [is_restored, setRestored] = useState(() => readKept(name) !== undefined);
   const [is_touched, setTouched] = useState(is_restored);
@@ -33,7 +35,7 @@ export function useKeptDraft(
   }, [name, kept, is_touched, secret_keys]);
   const is_same = isSame(kept.base, base);
   // Before anything is typed the form is what is stored, also after somebody else's change.
-  if (!is_touched && !is_same) setKept({ base, etag, draft: draftOf(base), lost: [] });
+  if (!is_touched && !is_same) setKept({ base, etag, draft: draftOf(base, zone), lost: [] });
   return {
     ...kept,
     // What moves by itself, such as the next run, is no change by somebody else.
@@ -59,8 +61,8 @@ export function useKeptDraft(
     },
     /** Makes it a draft of what is stored by now, with what was typed on top. */
     takeUp: (): OthersChange => {
-      setKept({ ...kept, base, etag, draft: draftOver(kept.draft, kept.base, base) });
-      return othersChangeOf(kept.draft, kept.base, base);
+      setKept({ ...kept, base, etag, draft: draftOver(kept.draft, kept.base, base, zone) });
+      return othersChangeOf(kept.draft, kept.base, base, zone);
     },
     forget: () => {
       setTouched(false);
@@ -72,7 +74,7 @@ export function useKeptDraft(
 
 function isSame(one: Base | undefined, other: Base | undefined): boolean {
   const texts = [one, other].map((base) =>
-    JSON.stringify([draftOf(base), base?.destination.config ?? null]),
+    JSON.stringify([draftOf(base, 'UTC'), base?.destination.config ?? null]),
   );
   return texts[0] === texts[1];
 }

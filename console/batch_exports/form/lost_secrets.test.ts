@@ -5,7 +5,7 @@ import { lostAfter, withoutSecrets } from './lost_secrets.ts';
 
 test('of secrets that were typed the names are kept, until they are typed again', () => {
   const typed = { host: 'h', password: 'pw', token: '', key: null };
-  const typing = { draft: { ...draftOf(undefined), typed }, lost: ['headers'] };
+  const typing = { draft: { ...draftOf(undefined, 'UTC'), typed }, lost: ['headers'] };
   const kept = withoutSecrets(typing, ['password', 'token', 'key', 'headers']);
   assert.deepEqual(kept.draft.typed, { host: 'h', key: null });
   assert.deepEqual(kept.lost, ['headers', 'password']);

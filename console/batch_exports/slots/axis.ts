@@ -1,4 +1,4 @@
-import { instantOf, wallClock } from '../../time/zone.ts';
+import { instantOf, instantsOf, wallClock } from '../../time/zone.ts';
 import type { Span } from './boundaries.ts';
 
 /** A line of the axis: where it is, and what stands there. */
@@ -30,13 +30,22 @@ export function ticksOf({ from, to }: Span, zone: string, most: number): Tick[] 
     step === undefined
       ? monthStarts(from, to, zone, wanted)
       : roundWalls(wallClock(from, zone), wallClock(to, zone), step);
-  const ticks = walls.map((wall) => ({ at: instantOf(wall, zone), text: textOf(wall, step) }));
-  return ticks.filter(({ at }) => at >= from && at <= to);
+  const ticks = walls
+    .flatMap((wall) => {
+      const instants = instantsOf(wall, zone);
+      // A day begins also where its midnight is left out.
+      if (instants.length === 0 && wall % day === 0) instants.push(instantOf(wall, zone));
+      return instants.map((at) => ({ at, text: textOf(wall, step) }));
+    })
+    .sort((one, two) => one.at - two.at);
+  return ticks.filter(({ at }, index) => at >= from && at <= to && at !== ticks[index - 1]?.at);
 }
 
+/** With an hour around them: the clocks may have been put back in between. */
 function roundWalls(from: number, to: number, step: number): number[] {
   const walls: number[] = [];
-  for (let wall = Math.ceil(from / step) * step; wall <= to; wall += step) walls.push(wall);
+  for (let wall = Math.ceil((from - hour) / step) * step; wall <= to + hour; wall += step)
+    walls.push(wall);
   return walls;
 }
 

@@ -182,3 +182,37 @@ test('ticks stand at round hours, days and months of the zone', () => {
     '2026-01',
   ]);
 });
+
+test('where the clocks are moved, each hour that they show has a tick, and no other', () => {
+  const zone = 'Europe/Berlin';
+  const ticks = (from: string, to: string, most: number) =>
+    ticksOf({ from: at(from), to: at(to) }, zone, most).map(
+      (tick) => `${new Date(tick.at).toISOString().slice(11, 16)} ${tick.text}`,
+    );
+  assert.deepEqual(ticks('2026-03-29T00:00:00Z', '2026-03-29T02:00:00Z', 2), [
+    '00:00 01:00',
+    '01:00 03:00',
+    '02:00 04:00',
+  ]);
+  assert.deepEqual(ticks('2026-10-24T23:00:00Z', '2026-10-25T02:00:00Z', 3), [
+    '23:00 01:00',
+    '00:00 02:00',
+    '01:00 02:00',
+    '02:00 03:00',
+  ]);
+  // A view that begins and ends in the hour that is there twice.
+  assert.deepEqual(ticks('2026-10-25T00:40:00Z', '2026-10-25T01:20:00Z', 3), [
+    '00:45 02:45',
+    '01:00 02:00',
+    '01:15 02:15',
+  ]);
+  // Midnight is left out in Beirut: the day stands where it begins, alone.
+  assert.deepEqual(
+    ticksOf({ from: at('2026-03-28T21:00:00Z'), to: at('2026-03-28T23:00:00Z') }, 'Asia/Beirut', 2),
+    [
+      { at: at('2026-03-28T21:00:00Z'), text: '23:00' },
+      { at: at('2026-03-28T22:00:00Z'), text: '03-29' },
+      { at: at('2026-03-28T23:00:00Z'), text: '02:00' },
+    ],
+  );
+});
