@@ -1,3 +1,4 @@
+import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, getRouteApi, useLocation, useNavigate } from '@tanstack/react-router';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
@@ -51,7 +52,12 @@ export function ExportFrame() {
     <Shown query={query}>
       {(row) => (
         <ExportContext value={row}>
-          <Page title={row.name} part={partOf(row, pathname)} request={requestOf(row, pathname)}>
+          <Page
+            title={row.name}
+            part={partOf(row, pathname)}
+            request={requestOf(row, pathname)}
+            actions={<EditLink row={row} />}
+          >
             <ExportActions row={row} />
             <Standing row={row} />
             <ManagedNote by={row.managed_by} />
@@ -74,6 +80,20 @@ export function ExportFrame() {
         </ExportContext>
       )}
     </Shown>
+  );
+}
+
+/** The way to mend what is wrong, from wherever somebody reads of it. */
+function EditLink({ row }: { row: BatchExport }) {
+  return (
+    <Button
+      component={Link}
+      size="compact-sm"
+      variant="default"
+      to={`/projects/${row.team_id}/exports/${row.id}/edit`}
+    >
+      Edit
+    </Button>
   );
 }
 

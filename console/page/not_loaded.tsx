@@ -7,23 +7,37 @@ import { BusyButton } from './busy_button.tsx';
 import { Page, PlainPage } from './page.tsx';
 import { Refusal, Waiting } from './shown.tsx';
 
+/** So often a server that is away is looked for. */
+const look_ms = 30_000;
 const title = 'This page could not be loaded';
 
 /**
  * In the place of a page whose code did not come. Where the server gives the console, which may be
- * a newer one by now, it is read anew, once by itself; else the reason, and a button.
+ * a newer one by now, it is read anew, once by itself; else the reason, and a button. A server that
+ * was away is looked for from time to time, and once the browser has a network again.
  */
 export function NotLoaded() {
   const [is_asking, setAsking] = useState(true);
   const [problem, setProblem] = useState<Problem>();
+  const [is_away, setAway] = useState(false);
   const readAnew = (why: Problem | undefined, is_wanted: boolean) => {
     // Never without a server: that would end in an error page of the browser.
     if (why === undefined && (is_wanted || isFirstTime())) return location.reload();
     setProblem(why ?? partMissing());
+    setAway(why !== undefined);
     setAsking(false);
   };
-  const begin = useEffectEvent(() => whyNotServed().then((why) => readAnew(why, false)));
-  useEffect(() => void begin(), []);
+  const look = useEffectEvent(() => void whyNotServed().then((why) => readAnew(why, is_away)));
+  useEffect(() => {
+    const lookAgain = () => look();
+    lookAgain();
+    const timer = setInterval(lookAgain, look_ms);
+    addEventListener('online', lookAgain);
+    return () => {
+      clearInterval(timer);
+      removeEventListener('online', lookAgain);
+    };
+  }, []);
   const around = useContext(AroundContext);
   const press = () => {
     setAsking(true);

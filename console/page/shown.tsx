@@ -63,7 +63,10 @@ export function NoSuch({ noun, children }: { noun: string; children?: ReactNode 
   );
 }
 
-/** Why something could not be read or done, with the request id that support asks for. */
+/**
+ * Why something could not be read or done, each reason with the part of the address or of what was
+ * sent that it is about, and the request id that support asks for.
+ */
 export function Refusal({
   problem,
   title = 'This could not be read',
@@ -75,9 +78,16 @@ export function Refusal({
 }) {
   return (
     <Alert color="red" title={title} role="alert" mb="md">
-      <p>
-        <Sentence text={problem.message} />
-      </p>
+      {problem.violations.map(({ attr, detail }) => (
+        <p key={`${attr} ${detail}`}>
+          {attr !== null && (
+            <>
+              <code>{attr}</code>:{' '}
+            </>
+          )}
+          <Sentence text={detail} />
+        </p>
+      ))}
       {problem.request_id !== undefined && (
         <p className="muted">
           Request id: <code>{problem.request_id}</code>

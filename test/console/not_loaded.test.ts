@@ -68,6 +68,13 @@ test(
     await page.getByRole('heading', { name: 'Find a record' }).waitFor();
     await page.goBack();
     assert.equal(await name.inputValue(), 'Typed before');
+    // It comes by itself too, once there is a network again.
+    await page.route('**/*', (route) => route.abort('connectionrefused'));
+    await page.getByRole('link', { name: 'Erasures' }).click();
+    await told.waitFor();
+    await page.unroute('**/*');
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await page.getByRole('heading', { name: 'Erasures' }).waitFor();
     forgetFailures(visitor!);
   },
 );

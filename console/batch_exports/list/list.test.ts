@@ -118,6 +118,11 @@ test('of many exports those in the window are drawn, and all are found', { skip 
   await page.getByText(`Copy ${count - 1}`, { exact: true }).waitFor();
   await page.getByText(`${count.toLocaleString('en')} exports`).waitFor();
   assert.ok((await page.getByRole('row').count()) < 60);
+  // On paper there are more.
+  await page.evaluate("dispatchEvent(new Event('beforeprint'))");
+  await page.getByText('Copy 10', { exact: true }).waitFor();
+  await page.evaluate("dispatchEvent(new Event('afterprint'))");
+  await page.getByText('Copy 10', { exact: true }).waitFor({ state: 'detached' });
   await page.keyboard.press('End');
   await page.getByText('The first of all').waitFor();
   await page.getByLabel('Order').selectOption('created_at');
@@ -130,6 +135,9 @@ test('of many exports those in the window are drawn, and all are found', { skip 
   assert.equal(await page.getByLabel('Search by name').inputValue(), 'first OF');
   await page.getByLabel('Health').selectOption('failing');
   await page.getByText('No exports that fit.').waitFor();
+  // What is wrong in an address is named.
+  await goTo(page, `${list}?health=weather`);
+  await page.getByRole('alert').filter({ hasText: 'health: Must be one of' }).waitFor();
 });
 
 test('many are paused, resumed and deleted, also those not on the screen', { skip }, async () => {

@@ -5,6 +5,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { ExportOverview } from '../../../server/api/batch_exports/overview/schema.ts';
 import { ManagedMark } from '../../configuration/managed_mark.tsx';
+import { useRowsAround } from '../../page/printing.ts';
 import { Instant } from '../../time/instant.tsx';
 import { intervals } from '../form/draft.ts';
 import { Health } from './health.tsx';
@@ -37,7 +38,7 @@ export function ExportTable({ project_id, search, count, chosen, choose }: Given
     count,
     estimateSize: () => row_height,
     scrollMargin: top,
-    overscan: 8,
+    overscan: useRowsAround(8),
   });
   const items = rows.getVirtualItems();
   const known = useKnownPages(project_id, search, items[0]?.index ?? 0, items.at(-1)?.index ?? 0);
@@ -59,7 +60,7 @@ export function ExportTable({ project_id, search, count, chosen, choose }: Given
               data-index={index}
               role="row"
               aria-rowindex={index + 2}
-              className="export_row"
+              className={row === undefined ? 'export_row unread' : 'export_row'}
               style={{ transform: `translateY(${start - top}px)` }}
             >
               {row === undefined ? (

@@ -4,6 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { BulkActionItem } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
+import { useRowsAround } from '../../page/printing.ts';
 import { Refusal } from '../../page/shown.tsx';
 import { counted } from '../quantities.ts';
 import { actionItems, items_at_once } from './bulk.ts';
@@ -78,7 +79,7 @@ function Listed({
     count,
     getScrollElement: () => place.current,
     estimateSize: () => 28,
-    overscan: 10,
+    overscan: useRowsAround(10),
   });
   const drawn = rows.getVirtualItems();
   const known = useKnown(path, outcome, drawn[0]?.index ?? 0, drawn.at(-1)?.index ?? 0);
@@ -96,6 +97,7 @@ function Listed({
           return (
             <li
               key={key}
+              className={item === undefined ? 'unread' : undefined}
               ref={rows.measureElement}
               data-index={index}
               aria-posinset={index + 1}

@@ -2,6 +2,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { Link } from '@tanstack/react-router';
 import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
+import { useRowsAround } from '../../page/printing.ts';
 import { useExport } from '../export_context.ts';
 import { counted, inBytes } from '../quantities.ts';
 import { run_states } from '../state.ts';
@@ -36,7 +37,7 @@ export function RunList({
     estimateSize: () => row_height,
     getItemKey: (index) => runs[index]!.id,
     scrollMargin: top,
-    overscan: 12,
+    overscan: useRowsAround(12),
   });
   const items = rows.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;

@@ -7,7 +7,7 @@ import type { BatchExportRun, Receipt } from '../../../server/api/batch_exports/
 import { addressOf } from '../../http/address.ts';
 import { CopyButton } from '../../page/copy_button.tsx';
 import { NoSuch, Shown } from '../../page/shown.tsx';
-import { ZoneContext } from '../../time/instant.tsx';
+import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly, seconds } from '../../time/words.ts';
 import { useExport } from '../export_context.ts';
 import { counted, inBytes } from '../quantities.ts';
@@ -48,14 +48,14 @@ export function RunPage() {
 
 function Outcome({ run }: { run: BatchExportRun }) {
   const { row } = useExport();
-  const zone = useContext(ZoneContext);
   const { tone } = run_states[run.status];
   const parameters = { project_id: String(row.team_id), export_id: row.id };
   return (
     <section className="part">
       <div className="part_head">
         <h2>
-          Run of {exactly(run.data_interval_start, zone)} to {exactly(run.data_interval_end, zone)}
+          Run of <Instant at={run.data_interval_start} is_exact /> to{' '}
+          <Instant at={run.data_interval_end} is_exact />
         </h2>
         <span className="row_actions">
           <RunActions run={run} size="compact-sm" />

@@ -23,15 +23,6 @@ export function SettingsPage() {
   return (
     <>
       <Section title="Settings">
-        <Button
-          component={Link}
-          size="compact-sm"
-          variant="default"
-          mb="sm"
-          to={`/projects/${row.team_id}/exports/${row.id}/edit`}
-        >
-          Edit
-        </Button>
         <Facts row={row} />
       </Section>
       <Section title={row.paused ? 'Paused' : 'Pause'}>

@@ -8,12 +8,15 @@ import { askedOf, sealCriteria } from '../../engine/erasures/criteria.ts';
 import type { Criteria } from '../../engine/erasures/criteria.ts';
 import { rememberErased } from '../../engine/ingest/persons/erased_ids.ts';
 import type { LateEvents } from '../../engine/ingest/persons/erased_ids.ts';
+import { waitsForOlder } from '../../engine/erasures/erasure.ts';
 import type { ErasureRow } from './schema.ts';
 
 /** The erasures of a table `e` as they are on the wire. */
 const selectFrom = (table: Sql) => sql`
-  SELECT e.id, e.team_id AS project, e.kind, e.late_events, e.asked, e.status, e.step, e.detail,
-    e.counts, (SELECT json_build_object(
+  SELECT e.id, e.team_id AS project, e.kind, e.late_events, e.asked, e.status, e.step,
+    coalesce(e.detail, CASE WHEN e.finished_at IS NULL AND ${waitsForOlder(sql`e`)}
+      THEN 'Waits for an erasure that was asked for before, until its copies are known.' END)
+      AS detail, e.counts, (SELECT json_build_object(
     'waiting', count(*) FILTER (WHERE c.state = 'waiting'),
     'rewriting', count(*) FILTER (WHERE c.state = 'rewriting'),
     'rewritten', count(*) FILTER (WHERE c.state = 'rewritten'),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import type { LateEvents } from '../ingest/persons/erased_ids.ts';
 import type { Engine } from '../engine.ts';
@@ -59,9 +60,18 @@ const renew_ms = 5_000;
 const listed_steps = ['rewrite', 'scrub', 'files', 'certify'] satisfies ErasureStep[];
 
 /**
- * Takes the erasure that waits longest, of those whose project has no older one that is still
- * looking for rows and copies: what two find at once would change under both. Undefined where none
- * waits.
+ * SQL of whether the project of the erasure `one` has an older one that is still looking for rows
+ * and copies: what two find at once would change under both.
+ */
+export function waitsForOlder(one: Sql): Sql {
+  return sql`EXISTS (SELECT 1 FROM erasures older WHERE older.team_id = ${one}.team_id
+    AND older.finished_at IS NULL AND older.step <> ALL (${[...listed_steps]}::text[])
+    AND (older.created_at, older.id) < (${one}.created_at, ${one}.id))`;
+}
+
+/**
+ * Takes the erasure that is due longest, of those that need not wait for an older one. Undefined
+ * where there is none.
  */
 export async function claimErasure({ db, clock }: Engine): Promise<Erasure | undefined> {
   const now = isoInstant(clock.now());
@@ -71,9 +81,7 @@ export async function claimErasure({ db, clock }: Engine): Promise<Erasure | und
     WHERE id = (SELECT id FROM erasures one WHERE finished_at IS NULL
         AND due_at <= ${now}::timestamptz AND (claimed_at IS NULL
           OR claimed_at < ${now}::timestamptz - make_interval(secs => ${claim_seconds}))
-        AND NOT EXISTS (SELECT 1 FROM erasures older WHERE older.team_id = one.team_id
-          AND older.finished_at IS NULL AND older.step <> ALL (${[...listed_steps]}::text[])
-          AND (older.created_at, older.id) < (one.created_at, one.id))
+        AND NOT ${waitsForOlder(sql`one`)}
       ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING id, organization_id, team_id, kind, late_events, criteria_sealed, step, stored_until,
       removed_at, counts, claim_id, created_at`);

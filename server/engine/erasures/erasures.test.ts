@@ -262,11 +262,14 @@ test('what waits for its destination keeps only those of the same deliveries wai
   );
   await db.run(sql`UPDATE erasures SET created_at = created_at - interval '1 minute'
     WHERE id = ${ada}`);
+  const { body: behind } = await ask(home, 'GET', `erasures/${bob}/`);
+  assert.deepEqual([behind.step, /asked for before/.test(behind.detail)], ['resolve', true]);
   await work(home, ada!, 'rewrite');
   // As while its destination is away.
   await db.run(sql`UPDATE erasures SET due_at = '2036-01-01Z' WHERE id = ${ada}`);
   await db.run(sql`UPDATE erasures SET due_at = '2036-01-01Z' WHERE id = ${carol}`);
   await db.run(sql`UPDATE erasures SET created_at = now() WHERE id = ${carol}`);
+  assert.equal((await ask(home, 'GET', `erasures/${bob}/`)).body.detail, null);
   assert.deepEqual((await work(home, bob!)).copies.rewritten, 1);
   assert.deepEqual(await eventsIn(world.folder, 'other'), ['other']);
   await work(home, carol!, 'note');
