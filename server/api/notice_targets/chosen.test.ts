@@ -57,6 +57,8 @@ async function newExportBeside(team_id: number): Promise<{ id: string }> {
 test('mails go to the targets, and without any target to the administrators', async () => {
   const { home, exported, create } = await withWebhook({ enabled: false });
   await create({ type: 'email', address: 'ops@example.com' });
+  const zoned = { timezone: 'Europe/Berlin' };
+  await home.ask('PATCH', `/api/projects/${home.project.id}/`, zoned);
   relay.setFault('reject_recipient');
   await endedRun(harness, exported.id, failed);
   now += 10_000;
@@ -73,6 +75,10 @@ test('mails go to the targets, and without any target to the administrators', as
       mail.content.text.includes(`${page}\n`) &&
       String(mail.content.html).includes(`href="${page}"`),
   );
+  // Times are those of the project's zone.
+  assert.match(mail.content.text, /Time: 2026-01-01 01:00\+01:00 Europe\/Berlin\n/);
+  assert.match(mail.content.text, /Interval: \S+ \S+\+01:00 Europe\/Berlin to /);
+  assert.ok(mail.content.text.includes(`Run: ${page}/runs/`));
 
   const bare = await harness.newOrganization();
   const administrator = await harness.newMember(bare.organization.id, 8);

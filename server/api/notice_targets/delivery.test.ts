@@ -57,7 +57,7 @@ test('a webhook gets each change once, signed, however many processes send', asy
     interval: 'hour',
     destination_type: 'NoOp',
   });
-  assert.deepEqual(data.project, { id: home.project.id, name: 'Default project' });
+  assert.deepEqual(data.project, { id: home.project.id, name: 'Default project', timezone: 'UTC' });
   assert.deepEqual(
     [data.run.id, data.run.status, data.run.error_code, data.detail],
     [run, 'Failed', failed.code, `A run of the export has failed: ${failed.message}`],

@@ -47,8 +47,8 @@ export type NoticeBody = {
       interval: string;
       destination_type: string;
     };
-    /** not in bodies that an earlier version wrote */
-    project?: { id: number; name: string };
+    /** not, or not whole, in bodies that an earlier version wrote */
+    project?: { id: number; name: string; timezone?: string };
     detail: string;
     run: NoticeRun | null;
   } & Record<string, unknown>;

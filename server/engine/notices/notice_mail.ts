@@ -1,3 +1,4 @@
+import { Temporal } from 'temporal-polyfill';
 import { compose } from '../../platform/mail/compose.ts';
 import type { MailContent } from '../../platform/mail/compose.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
@@ -46,17 +47,22 @@ export function noticeMail(
 
 function contentOfOne(public_url: string, { type, timestamp, data }: NoticeBody): MailContent {
   const { batch_export, project, detail, run } = data;
+  const at = (instant: string) => inZone(instant, project?.timezone ?? 'UTC');
+  const url = exportUrl(public_url, batch_export);
   const facts = [
     ...(project === undefined ? [] : [`Project: ${oneLine(project.name)}`]),
-    `Time: ${timestamp}`,
+    `Time: ${at(timestamp)}`,
     ...(run === null
       ? []
-      : [`Run: ${run.id}`, `Interval: ${run.data_interval_start} to ${run.data_interval_end}`]),
+      : [
+          `Interval: ${at(run.data_interval_start)} to ${at(run.data_interval_end)}`,
+          `Run: ${url}/runs/${run.id}`,
+        ]),
   ];
   return {
     heading: headingOf(type, oneLine(batch_export.name)),
     paragraphs: [detail, facts.join('\n')],
-    action: { label: 'See the export', url: exportUrl(public_url, batch_export) },
+    action: { label: 'See the export', url },
   };
 }
 
@@ -71,19 +77,31 @@ function contentOfMany(public_url: string, bodies: NoticeBody[]): MailContent {
   return {
     heading: `${bodies.length} notices of exports${of}: ${counts.join(', ')}`,
     paragraphs: bodies.map(({ type, timestamp, data: { batch_export, detail } }) => {
+      const at = inZone(timestamp, project?.timezone ?? 'UTC');
       const sentence = oneLine(detail);
       const short =
         sentence.length <= sentence_length_max
           ? sentence
           : `${sentence.slice(0, sentence_length_max)}…`;
       const heading = headingOf(type, oneLine(batch_export.name));
-      return `${heading} (${timestamp})\n${short}\n${exportUrl(public_url, batch_export)}`;
+      return `${heading} (${at})\n${short}\n${exportUrl(public_url, batch_export)}`;
     }),
     action: {
       label: 'See the exports',
       url: `${public_url}/projects/${bodies[0]!.data.batch_export.team_id}/exports`,
     },
   };
+}
+
+/** As the clocks of the zone show it, with how far they are before UTC. */
+function inZone(instant: string, zone: string): string {
+  const shown = Temporal.Instant.from(instant).toZonedDateTimeISO(zone);
+  const text = shown.toString({
+    smallestUnit: 'minute',
+    timeZoneName: 'never',
+    offset: zone === 'UTC' ? 'never' : 'auto',
+  });
+  return `${text.replace('T', ' ')} ${zone}`;
 }
 
 /** Where the console shows the export. */

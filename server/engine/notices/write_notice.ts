@@ -39,7 +39,7 @@ export async function writeNotices(
   const rows = await tx.rows<Subject>(sql`
     SELECT json_build_object('id', e.id, 'team_id', e.team_id, 'name', e.name, 'model', e.model,
         'interval', e."interval", 'destination_type', e.destination_type) AS batch_export,
-      json_build_object('id', p.id, 'name', p.name) AS project
+      json_build_object('id', p.id, 'name', p.name, 'timezone', p.timezone) AS project
     FROM batch_exports e JOIN projects p ON p.id = e.team_id
     WHERE e.id = ANY (${notices.map((notice) => notice.batch_export_id)}::uuid[])`);
   const known = new Map(rows.map((row) => [row.batch_export.id, row]));
