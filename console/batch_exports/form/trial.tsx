@@ -26,26 +26,31 @@ type Given = {
 export function Trial(given: Given) {
   const test = useAsking<DestinationTest>('test/', given);
   const preview = useAsking<ExportPreview>('preview/', given);
+  // Another name makes no other connection.
+  const tried = JSON.stringify({ ...given.body(), name: '' });
   return (
     <section aria-label="Try it" className="trial">
       <div className="toolbar">
-        <BusyButton is_busy={test.isPending} press={() => test.mutate()}>
+        <BusyButton is_busy={test.isPending} press={() => test.mutate(tried)}>
           Test the connection
         </BusyButton>
-        <BusyButton is_busy={preview.isPending} press={() => preview.mutate()}>
+        <BusyButton is_busy={preview.isPending} press={() => preview.mutate(tried)}>
           Preview the first rows
         </BusyButton>
         {test.isPending && <Waited what="Testing" />}
       </div>
-      <div role="status">{test.data !== undefined && <Steps test={test.data} />}</div>
+      <div role="status">
+        {test.data !== undefined && <Steps test={test.data} is_old={test.variables !== tried} />}
+      </div>
       {preview.data !== undefined && <Preview preview={preview.data} />}
     </section>
   );
 }
 
+/** Asks what the API makes of the form as it stands; `variables` is what was tried. */
 function useAsking<Answer>(action: string, { path, body, if_match, refused }: Given) {
   const queries = useQueryClient();
-  return useMutation<Answer>({
+  return useMutation<Answer, Problem, string>({
     mutationFn: async () => {
       refused(null);
       const sent = { body: body(), if_match };
@@ -75,12 +80,13 @@ function Waited({ what }: { what: string }) {
 
 const tones = { passed: 'good', failed: 'bad', skipped: 'muted' } as const;
 
-function Steps({ test: { steps } }: { test: DestinationTest }) {
+function Steps({ test: { steps }, is_old }: { test: DestinationTest; is_old: boolean }) {
   const failed = steps.find(({ status }) => status === 'failed');
   return (
     <>
-      <p className={failed === undefined ? 'good' : 'bad'}>
+      <p className={is_old ? 'muted' : failed === undefined ? 'good' : 'bad'}>
         {failed === undefined ? 'The test passed.' : `The test failed at "${failed.name}".`}
+        {is_old && ' What was changed since then is not tested.'}
       </p>
       <ol className="steps">
         {steps.map(({ name, status, detail, duration_ms }) => (
