@@ -76,9 +76,10 @@ test('mails go to the targets, and without any target to the administrators', as
       String(mail.content.html).includes(`href="${page}"`),
   );
   // Times are those of the project's zone.
-  assert.match(mail.content.text, /Time: 2026-01-01 01:00\+01:00 Europe\/Berlin\n/);
-  assert.match(mail.content.text, /Interval: \S+ \S+\+01:00 Europe\/Berlin to /);
-  assert.ok(mail.content.text.includes(`Run: ${page}/runs/`));
+  const { text = '' } = mail.content;
+  assert.match(text, /Time: 2026-01-01 01:00\+01:00 Europe\/Berlin\n/);
+  assert.match(text, /Interval: \S+ \S+\+01:00 Europe\/Berlin to /);
+  assert.ok(text.includes(`Run: ${page}/runs/`));
 
   const bare = await harness.newOrganization();
   const administrator = await harness.newMember(bare.organization.id, 8);
