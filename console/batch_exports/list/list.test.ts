@@ -5,7 +5,7 @@ import sql from 'sql-template-tag';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { inDepth, is_deep } from '../../../test/depth.ts';
 import { goTo } from '../../../test/console/go_to.ts';
-import { checkEverywhere } from '../../../test/console/visitor.ts';
+import { checkEverywhere, untilInPage } from '../../../test/console/visitor.ts';
 import type { Visitor } from '../../../test/console/visitor.ts';
 import { completed, endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
 import { manageByCode } from '../../../test/factories/configurations.ts';
@@ -121,6 +121,9 @@ test('of many exports those in the window are drawn, and all are found', { skip 
   // On paper there are more.
   await page.evaluate("dispatchEvent(new Event('beforeprint'))");
   await page.getByText('Copy 10', { exact: true }).waitFor();
+  await page.emulateMedia({ media: 'print' });
+  await untilInPage(page, "document.querySelector('.export_rows').offsetHeight > 44 * 200");
+  await page.emulateMedia({ media: null });
   await page.evaluate("dispatchEvent(new Event('afterprint'))");
   await page.getByText('Copy 10', { exact: true }).waitFor({ state: 'detached' });
   await page.keyboard.press('End');
