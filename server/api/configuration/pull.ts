@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { isGivenSecret } from '../../engine/destination/stored_config.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
+import { mapInTurns } from '../../platform/pacing/turns.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { kinds } from './kinds/index.ts';
 import { mayRead } from './look.ts';
@@ -36,8 +37,9 @@ export async function pullConfiguration(
   );
   const pulling: Pulling = { configuration: {}, secrets: [] };
   const taken = new Set<string>();
-  for (const object of objects)
-    put(pulling.configuration, object, fileFields(object, pulling, taken));
+  await mapInTurns(objects, (object) =>
+    put(pulling.configuration, object, fileFields(object, pulling, taken)),
+  );
   return pulling;
 }
 

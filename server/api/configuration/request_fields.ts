@@ -24,7 +24,7 @@ export function bodyOf(wanted: Wanted, ids: ReadonlyMap<string, string>): Fields
   const values = Object.entries(wanted.secrets).flatMap(([path, secret]) =>
     'value' in secret ? [[path, secret.value]] : [],
   );
-  const fields = joinSecrets(wanted.fields, Object.fromEntries(values) as Fields);
+  const fields = { ...joinSecrets(wanted.fields, Object.fromEntries(values) as Fields) };
   for (const { field, api_field, kind, within } of wanted.kind.references) {
     if (!Object.hasOwn(fields, field)) continue;
     const sent = fields[field];

@@ -56,12 +56,15 @@ export function partSecrets(kind: Kind, sent: Fields, attr: string): Parted {
 }
 
 /**
- * The fields with the values of secrets put back at their places, in the objects that are there.
+ * The fields with the values of secrets put back at their places, in the objects that are there;
+ * the fields themselves where there are none.
  * Names may have dots, and be `__proto__`: nothing but what the fields hold is reached by them.
  */
 export function joinSecrets(fields: Fields, secrets: Readonly<Fields>): Fields {
+  const places = Object.entries(secrets);
+  if (places.length === 0) return fields;
   const joined = structuredClone(fields);
-  for (const [path, value] of Object.entries(secrets)) {
+  for (const [path, value] of places) {
     const steps = path.split('.');
     let [at, depth] = [joined, 0];
     for (; depth < steps.length - 1; depth += 1) {

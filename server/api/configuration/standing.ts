@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import type { Fields } from '../../platform/fields.ts';
+import { mapInTurns } from '../../platform/pacing/turns.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { kinds } from './kinds/index.ts';
 import type { Kind, Standing } from './kinds/kind.ts';
@@ -39,21 +40,21 @@ export async function readState(
   const paths = new Map<string, string>();
   for (const kind of wanted) {
     const found = await kind.read({ deps, db, organization_id });
-    const placed = withKeys(kind, found, by_id).map((one) => {
+    const placed = await mapInTurns(withKeys(kind, found, by_id), (one) => {
       const path = [paths.get(one.parent_id), kind.section, one.key].filter(
         (step) => step !== undefined && step !== '',
       );
       return { ...one, path: path.join('.') };
     });
     if (kind.name === 'project') for (const { id, path } of placed) paths.set(id, path);
-    objects.push(...placed);
+    for (const one of placed) objects.push(one);
   }
   const ids = new Set(objects.map(({ kind, id }) => `${kind.name} ${id}`));
   const names = new Set(wanted.map(({ name }) => name));
   const gone = managed.filter(
     (one) => names.has(one.kind) && !ids.has(`${one.kind} ${one.object_id}`),
   );
-  return { objects: referring(objects), gone };
+  return { objects: await referring(objects), gone };
 }
 
 /** The kinds that a plan has to read for the objects of these kinds: they and what they need. */
@@ -103,9 +104,9 @@ function keyOf(name: string, otherwise: string): string {
 }
 
 /** The objects with keys where the API has ids of others. */
-function referring(objects: Placed[]): Placed[] {
+function referring(objects: Placed[]): Promise<Placed[]> {
   const keys = new Map(objects.map(({ kind, id, key }) => [`${kind.name} ${id}`, key]));
-  return objects.map((one) => {
+  return mapInTurns(objects, (one) => {
     if (one.kind.references.length === 0) return one;
     const fields: Fields = { ...one.fields };
     for (const { field, api_field, kind } of one.kind.references) {

@@ -3,7 +3,7 @@ import sql from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { NewMail } from '../../platform/mail/outbox.ts';
-import { openTurns } from '../../platform/pacing/turns.ts';
+import { mapInTurns } from '../../platform/pacing/turns.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { inviteMail } from './invite_mail.ts';
 import { linkOf } from './link.ts';
@@ -22,18 +22,13 @@ export async function writeInviteMails(
   sender: Sender,
   invites: StoredInvite[],
 ): Promise<string[]> {
-  const turn = openTurns();
-  const mails: NewMail[] = [];
-  for (const invite of invites) {
-    await turn();
-    mails.push({
-      message: inviteMail(sender, invite, linkOf(deps, invite)),
-      link: {
-        name: `invite:${invite.record.id}:${invite.token_nonce}`,
-        expires_at_ms: Date.parse(invite.sent_at) + open_for_ms,
-      },
-    });
-  }
+  const mails = await mapInTurns(invites, (invite): NewMail => ({
+    message: inviteMail(sender, invite, linkOf(deps, invite)),
+    link: {
+      name: `invite:${invite.record.id}:${invite.token_nonce}`,
+      expires_at_ms: Date.parse(invite.sent_at) + open_for_ms,
+    },
+  }));
   return deps.outbox.write(tx, mails);
 }
 

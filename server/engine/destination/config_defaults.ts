@@ -1,14 +1,13 @@
 import type { DestinationDefinition } from './destination.ts';
 
-/** A copy of the config with the defaults of absent keys. */
+/** The config with the defaults of absent keys. What its keys hold is shared: change none of it. */
 export function withDefaults(
   { config: { properties } }: Pick<DestinationDefinition, 'config'>,
   given: Record<string, unknown>,
 ): Record<string, unknown> {
-  const config = { ...structuredClone(given) };
+  const config = { ...given };
   for (const [key, schema] of Object.entries(properties as Record<string, { default?: unknown }>)) {
-    if (!Object.hasOwn(config, key) && schema.default !== undefined)
-      config[key] = structuredClone(schema.default);
+    if (!Object.hasOwn(config, key) && schema.default !== undefined) config[key] = schema.default;
   }
   return config;
 }

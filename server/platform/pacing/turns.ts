@@ -16,3 +16,18 @@ export function openTurns(): () => Promise<void> | undefined {
   };
   return () => (performance.now() - began < turn_ms ? undefined : giveTurn());
 }
+
+/** What `make` makes of each item, in their order, with turns of others between them. */
+export async function mapInTurns<Item, Made>(
+  items: Iterable<Item>,
+  make: (item: Item) => Made,
+): Promise<Made[]> {
+  const turn = openTurns();
+  const made: Made[] = [];
+  for (const item of items) {
+    made.push(make(item));
+    const pause = turn();
+    if (pause !== undefined) await pause;
+  }
+  return made;
+}

@@ -5,6 +5,7 @@ import type { Fields } from '../../../platform/fields.ts';
 import { withDefaults } from '../../../engine/destination/config_defaults.ts';
 import { loadConfig } from '../../../engine/destination/stored_config.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
+import { mapInTurns } from '../../../platform/pacing/turns.ts';
 import { BatchExportReplacement } from '../../batch_exports/schema.ts';
 import { listExportSettings } from '../../batch_exports/store.ts';
 import type { ExportSettings } from '../../batch_exports/store.ts';
@@ -50,7 +51,7 @@ export const batch_export: Kind = {
     return { ...fields, destination: { ...destination, config: Object.fromEntries(own) } };
   },
   read: async (reading) =>
-    (await listExportSettings(reading.db, reading.organization_id)).map((row) =>
+    mapInTurns(await listExportSettings(reading.db, reading.organization_id), (row) =>
       standingOf(reading, row),
     ),
   // All fields are given, so that what the files no longer say of the config goes.

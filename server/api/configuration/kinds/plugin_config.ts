@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { loadPluginConfig } from '../../../engine/plugins/stored_config.ts';
+import { mapInTurns } from '../../../platform/pacing/turns.ts';
 import { PluginConfigPatch } from '../../plugin_configs/schema.ts';
 import { listConfigSettings } from '../../plugin_configs/store.ts';
 import { pick, plain_kind, recordUrl } from './kind.ts';
@@ -42,7 +43,7 @@ export const plugin_config: Kind = {
         }
       : fields,
   read: async ({ deps, db, organization_id }) =>
-    (await listConfigSettings(db, organization_id)).map((row) => {
+    mapInTurns(await listConfigSettings(db, organization_id), (row) => {
       const values = Object.entries(loadPluginConfig(deps.secrets, row.id, row));
       const hidden = values.filter(([key]) => row.secret_keys.includes(key));
       return {
