@@ -37,15 +37,14 @@ export async function answerLogs(
     ...(search === undefined ? [] : [sql`l.message ILIKE ${patternOf(search)}`]),
   ];
   const matching = sql`FROM batch_export_logs l WHERE ${join(conditions, ' AND ')}`;
-  // Ids grow with time and are what the indexes batch_export_logs_by_export and
-  // batch_export_logs_by_run are in the order of.
+  // The order of batch_export_logs_by_export; a run alone has few lines.
   return answerPage<LogEntry>(
     request,
     db,
     {
       rows: ({ limit, offset }) =>
-        sql`SELECT l."timestamp", l.level, l.message, l.run_id AS run ${matching} ORDER BY l.id DESC
-          LIMIT ${limit} OFFSET ${offset}`,
+        sql`SELECT l."timestamp", l.level, l.message, l.run_id AS run ${matching}
+          ORDER BY l."timestamp" DESC, l.id DESC LIMIT ${limit} OFFSET ${offset}`,
       count: sql`SELECT count(*) AS count ${matching}`,
     },
     page,
