@@ -41,26 +41,31 @@ export async function readFacts(db: Queryable, team_id: number, lock?: 'lock'): 
   const rows = await listExports(db, team_id);
   const ids = rows.map(({ id }) => id);
   const delivered = await deliveredOf(db, rows);
-  const [runs, backfills] = [await listTaken(db, ids), await listBackfills(db, ids)];
+  const runs = byExport(await listTaken(db, ids));
+  const backfills = byExport(await listBackfills(db, ids));
   const plugins = await db.rows<{ name: string; inserted_at: string }>(sql`
     SELECT p.name, cursor.inserted_at FROM plugin_configs c
       JOIN plugin_cursors cursor ON cursor.plugin_config_id = c.id
       JOIN plugins p ON p.id = c.plugin_id
     WHERE c.team_id = ${team_id} AND c.enabled`);
   return {
-    exports: rows.map((row) => factsOf(row, delivered.get(row.id) ?? [], runs, backfills)),
+    exports: rows.map((row) =>
+      factsOf(row, delivered.get(row.id), runs.get(row.id), backfills.get(row.id)),
+    ),
     plugins: plugins.map(({ name, inserted_at }) => ({ name, from: Date.parse(inserted_at) })),
   };
 }
 
+function byExport<Part extends { batch_export_id: string }>(parts: Part[]): Map<string, Part[]> {
+  return Map.groupBy(parts, ({ batch_export_id }) => batch_export_id);
+}
+
 function factsOf(
   row: ExportRow,
-  delivered: Rectangle[],
-  runs: RunRow[],
-  backfills: BackfillRow[],
+  delivered: Rectangle[] = [],
+  runs: RunRow[] = [],
+  backfills: BackfillRow[] = [],
 ): ExportFacts {
-  const own = <Part extends { batch_export_id: string }>(parts: Part[]) =>
-    parts.filter(({ batch_export_id }) => batch_export_id === row.id);
   const { planned_until, next_run_at, wanted_from, ...rest } = row;
   return {
     ...rest,
@@ -68,8 +73,8 @@ function factsOf(
     goes_on: next_run_at !== null,
     wanted_from: Date.parse(wanted_from),
     delivered,
-    runs: own(runs).map(({ selection, is_open }) => ({ area: fromStored(selection), is_open })),
-    backfills: own(backfills).map((backfill) => ({
+    runs: runs.map(({ selection, is_open }) => ({ area: fromStored(selection), is_open })),
+    backfills: backfills.map((backfill) => ({
       is_open: backfill.is_open,
       is_all: backfill.mode === 'all',
       area: [
