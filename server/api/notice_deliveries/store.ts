@@ -11,7 +11,7 @@ export type DeliveriesWanted = { target?: string; batch_export?: string; outcome
 const columns = sql`d.id, d.team_id, d.notice_id AS notice, n.event,
   d.batch_export_id AS batch_export, d.target_id AS target, d.address, d.outcome, d.attempts,
   d.next_attempt_at, n.created_at`;
-const joined = sql`notice_deliveries d JOIN notices n ON n.id = d.notice_id`;
+const with_notice = sql`JOIN notices n ON n.id = d.notice_id`;
 
 const isInPlace = (place: Place) => liesIn(place, sql`d.team_id`);
 
@@ -20,12 +20,13 @@ const fits = (place: Place, { target, batch_export, outcome }: DeliveriesWanted)
   ${batch_export === undefined ? empty : sql`AND d.batch_export_id = ${batch_export}::uuid`}
   ${outcome === undefined ? empty : sql`AND d.outcome = ${outcome}`}`;
 
-/** The deliveries of a place, newest first. */
+/** The deliveries of a place, newest first. The page is chosen before their notices are read. */
 export function listDeliveries(place: Place, wanted: DeliveriesWanted): List {
   return {
     rows: (page) => sql`
-      SELECT ${columns} FROM ${joined} WHERE ${fits(place, wanted)} ORDER BY d.id DESC
-      LIMIT ${page.limit} OFFSET ${page.offset}`,
+      SELECT ${columns} FROM (SELECT d.* FROM notice_deliveries d WHERE ${fits(place, wanted)}
+        ORDER BY d.id DESC LIMIT ${page.limit} OFFSET ${page.offset}) d ${with_notice}
+      ORDER BY d.id DESC`,
     count: sql`SELECT count(*) AS count FROM notice_deliveries d WHERE ${fits(place, wanted)}`,
   };
 }
@@ -41,7 +42,7 @@ export function findDelivery(
       SELECT json_agg(json_build_object('number', a.number, 'at', wire_instant(a.at), 'outcome',
         a.outcome, 'status', a.status, 'detail', a.detail) ORDER BY a.number)
       FROM notice_attempts a WHERE a.delivery_id = d.id), '[]') AS tries
-    FROM ${joined} WHERE d.id = ${id} AND ${isInPlace(place)}`);
+    FROM notice_deliveries d ${with_notice} WHERE d.id = ${id} AND ${isInPlace(place)}`);
 }
 
 /** Locks the delivery; says whether a process has it in hands, and whether its target is off. */
