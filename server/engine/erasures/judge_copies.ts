@@ -7,9 +7,16 @@ import type { Engine } from '../engine.ts';
 import { whyByHand } from './by_hand.ts';
 import type { Erasure } from './erasure.ts';
 import { placeOf } from './place.ts';
+import { spansNoted } from './remove_rows.ts';
 import type { ShownDelivery } from './shown_delivery.ts';
 
+/** All runs of a project are gone through for so many deliveries. */
+const listed_max = 10_000;
 const page_size = 100;
+
+type Shown = Pick<ShownDelivery, 'run_id' | 'delivery_id'>;
+/** From when to when rows were taken in, in milliseconds. */
+type Taken = { first: number; last: number };
 
 /**
  * Finds the deliveries that were made from rows of the erasure and are not listed yet, and lists
@@ -24,18 +31,27 @@ export async function judgeCopies(
   when: 'before' | 'after',
 ): Promise<number> {
   const busy = await listBusy(engine, erasure);
+  const spans = [...(await spansNoted(engine.clickhouse, erasure.id, signal)).values()];
+  const taken = {
+    first: Math.min(...spans.map(({ first }) => Number(first) / 1_000)),
+    last: Math.max(...spans.map(({ last }) => Number(last) / 1_000)),
+  };
   let left = 0;
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
-    const page = await listShown(engine, erasure, after);
-    if (page.length === 0) return left;
-    after = page.at(-1)!.delivery_id;
-    const counts = await countErased(engine, erasure.id, page, signal);
-    for (const [index, delivery] of page.entries()) {
-      const records = counts[index]!;
-      if (records === 0) continue;
-      if (busy.has(delivery.delivery_id)) left += 1;
-      else await listCopy(engine, erasure, { delivery, records }, signal, when);
+    const shown = await listShown(engine, erasure, taken, after);
+    if (shown.length === 0) return left;
+    after = shown.at(-1)!.delivery_id;
+    for (let at = 0; at < shown.length; at += page_size) {
+      const page = await readShown(engine, shown.slice(at, at + page_size));
+      if (page.length === 0) continue;
+      const counts = await countErased(engine, erasure.id, page, signal);
+      for (const [index, delivery] of page.entries()) {
+        const records = counts[index]!;
+        if (records === 0) continue;
+        if (busy.has(delivery.delivery_id)) left += 1;
+        else await listCopy(engine, erasure, { delivery, records }, signal, when);
+      }
     }
   }
 }
@@ -55,10 +71,30 @@ async function listBusy({ db }: Engine, { id, team_id }: Erasure): Promise<Set<s
 function listShown(
   { db }: Engine,
   { id, team_id }: Erasure,
+  { first, last }: Taken,
   after: string,
-): Promise<ShownDelivery[]> {
+): Promise<Shown[]> {
+  return db.rows<Shown>(sql`
+    SELECT DISTINCT ON (run.delivery_id) run.id AS run_id, run.delivery_id
+    FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
+    WHERE run.team_id = ${team_id} AND run.delivery_id > ${after}::uuid
+      AND export.destination_type <> 'NoOp'
+      AND run.status NOT IN ('Starting', 'Running')
+      AND (run.status = 'Completed' OR run.committing_at IS NOT NULL
+        OR export.destination_type = 'HTTP')
+      AND coalesce(run.records_completed, 1) > 0
+      AND EXISTS (SELECT 1 FROM jsonb_array_elements(run.selection) AS side
+        WHERE coalesce((side ->> 'inserted_to')::float8, 'Infinity') > ${first}::float8
+          AND coalesce((side ->> 'inserted_from')::float8, '-Infinity') <= ${last}::float8)
+      AND NOT EXISTS (SELECT 1 FROM erasure_copies copy WHERE copy.erasure_id = ${id}
+        AND copy.delivery_id = run.delivery_id)
+    ORDER BY run.delivery_id, (run.status = 'Completed') DESC, run.finished_at DESC
+    LIMIT ${listed_max}`);
+}
+
+function readShown({ db }: Engine, shown: Shown[]): Promise<ShownDelivery[]> {
   return db.rows<ShownDelivery>(sql`
-    SELECT DISTINCT ON (run.delivery_id) run.id AS run_id, run.delivery_id, run.batch_export_id,
+    SELECT run.id AS run_id, run.delivery_id, run.batch_export_id,
       export.name, run.team_id, coalesce(run.receipt::jsonb ->> 'model', export.model) AS model,
       export.custom_query, export.destination_type, export.destination_config,
       run.revision = export.revision AND export.deleted_at IS NULL AS is_current,
@@ -69,16 +105,7 @@ function listShown(
         'exclude_events', run.receipt::jsonb -> 'exclude_events',
         'names', jsonb_path_query_array(run.receipt::jsonb, '$.slices[*].name')) END AS facts
     FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
-    WHERE run.team_id = ${team_id} AND run.delivery_id > ${after}::uuid
-      AND export.destination_type <> 'NoOp'
-      AND run.status NOT IN ('Starting', 'Running')
-      AND (run.status = 'Completed' OR run.committing_at IS NOT NULL
-        OR export.destination_type = 'HTTP')
-      AND coalesce(run.records_completed, 1) > 0
-      AND NOT EXISTS (SELECT 1 FROM erasure_copies copy WHERE copy.erasure_id = ${id}
-        AND copy.delivery_id = run.delivery_id)
-    ORDER BY run.delivery_id, (run.status = 'Completed') DESC, run.finished_at DESC
-    LIMIT ${page_size}`);
+    WHERE run.id = ANY (${shown.map(({ run_id }) => run_id)}::uuid[])`);
 }
 
 /** How many rows of the erasure each of the deliveries was made from. */

@@ -56,7 +56,7 @@ export async function removeNoted(
  * From when to when the noted rows of each kind were taken in, in microseconds; of a kind that
  * nothing was noted of there is none.
  */
-async function spansNoted(
+export async function spansNoted(
   clickhouse: ClickHouse,
   erasure_id: string,
   abort_signal: AbortSignal,

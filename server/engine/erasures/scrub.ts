@@ -47,7 +47,7 @@ export async function scrub(
     // Values are JSON, and lines often have some: there quotes and backslashes are escaped.
     const named = ids
       .filter((id) => id.length >= id_length_min)
-      .flatMap((id) => [id, JSON.stringify(id).slice(1, -1)]);
+      .flatMap((id) => [...new Set([id, JSON.stringify(id).slice(1, -1)])]);
     const { team_id } = erasure;
     counts.log_lines += await db.run(sql`UPDATE batch_export_logs one SET message = ${gone}
       WHERE batch_export_id IN (SELECT id FROM batch_exports WHERE team_id = ${team_id})
