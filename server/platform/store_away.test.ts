@@ -11,6 +11,7 @@ test('that a store is away is told from every other error, and is logged without
   for (const error of [
     withCode('57P01'),
     withCode('57P03'),
+    withCode('53300'),
     withCode('ECONNREFUSED'),
     withCode('ENOENT', { syscall: 'connect' }),
     new Error('Connection terminated unexpectedly'),

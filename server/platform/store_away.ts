@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-// PostgreSQL ends or starts (57P..); nobody listens, or who did has gone.
+// PostgreSQL ends or starts (57P..), or has no connection left (53300); nobody listens, or who did
+// has gone.
 // A primary that became a standby refuses writes (25006).
 const codes = new Set([
   '25006',
+  '53300',
   '57P01',
   '57P02',
   '57P03',
@@ -36,8 +38,8 @@ const outlasted_ms = 5_000;
 const again_ms = 50;
 
 /**
- * True for an error that says that a store is away: it ends or starts, takes no writes, or the
- * connection to it broke.
+ * True for an error that says that a store is away: it ends or starts, takes no writes or no
+ * further connection, or the connection to it broke.
  */
 export function isStoreAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -8,6 +8,7 @@ import {
   quorum_seconds,
 } from '../../platform/clickhouse/topology/request_settings.ts';
 import { openTurns } from '../../platform/pacing/turns.ts';
+import { endBatch, inquiry_pause_ms, orLate } from './end_batch.ts';
 
 /**
  * How an insert of a batch ended: all rows are stored and on disk, none is, or the store could not
@@ -20,18 +21,10 @@ export type IngestionTable = 'events' | 'persons';
 
 // What is handed on at once: longer texts cost more to put together and to turn into bytes.
 const chunk_bytes = 128 * 1024;
-// How long the store is asked after an insert that failed, in milliseconds and at most.
-const inquiry_ms_max = 3_000;
-const inquiry_pause_ms = 50;
-// Asked again after a pause, because a statement that was sent just before its sender died may not
-// have begun yet.
-const quiet_answers_min = 3;
+/** How long it may count the rows of a batch, once it has let go of it. */
+const count_ms_max = 30_000;
 /** The project of the rows that take the token of a batch; no real one has this number. */
 export const nobody = 0;
-// A server shows the id that the client gave; the embedded store keeps it in `log_comment`.
-const isOfBatch =
-  "(startsWith(query_id, {batch:String}) OR startsWith(Settings['log_comment'], {batch:String}))";
-
 /** A row to insert; `written` are members of it that are JSON already. */
 export type BatchRow = { written?: Uint8Array | undefined };
 
@@ -109,26 +102,6 @@ async function takeToken(
   return false;
 }
 
-async function endBatch(clickhouse: ClickHouse, batchId: string): Promise<boolean> {
-  const deadline = performance.now() + inquiry_ms_max;
-  let quiet = 0;
-  for (;;) {
-    try {
-      quiet = (await isRunning(clickhouse, batchId)) ? 0 : quiet + 1;
-      if (quiet === quiet_answers_min) return true;
-      if (quiet === 0)
-        await clickhouse.command({
-          query: `KILL QUERY WHERE ${isOfBatch} ASYNC`,
-          query_params: { batch: batchId },
-        });
-    } catch {
-      // The store may be restarting; it is asked again until the deadline.
-    }
-    if (performance.now() > deadline) return false;
-    await new Promise((resume) => setTimeout(resume, inquiry_pause_ms));
-  }
-}
-
 async function send<Row extends BatchRow>(
   clickhouse: ClickHouse,
   batch: BatchInsert<Row>,
@@ -137,28 +110,18 @@ async function send<Row extends BatchRow>(
   const milliseconds = batch.ends_at - performance.now();
   if (milliseconds <= 0) throw new Error('The time of the batch was over before it was sent.');
   const late = AbortSignal.timeout(Math.ceil(milliseconds));
-  const is_ended_late = clickhouse.mode.kind === 'one_node';
   const answered = async () => {
     const { stream } = await clickhouse.exec({
       query: `INSERT INTO ${batch.table} FORMAT JSONEachRow`,
       query_id,
       values: Readable.from(jsonLines(batch), { objectMode: false }),
-      ...(is_ended_late ? { abort_signal: late } : {}),
+      ...(clickhouse.mode.kind === 'one_node' ? { abort_signal: late } : {}),
       clickhouse_settings: batchSettings(clickhouse.mode, { token: batch.batch_id, milliseconds }),
     });
     // The store answers an insert with nothing, but only a clean end of that nothing is a yes.
     await finished(stream.resume());
   };
-  await (is_ended_late ? answered() : orLate(answered(), late));
-}
-
-/** Waits no longer than this for what goes on by itself. */
-async function orLate(work: Promise<void>, late: AbortSignal): Promise<void> {
-  work.catch(() => undefined);
-  const { promise, reject } = Promise.withResolvers<never>();
-  const tell = () => reject(new Error('The store did not take the batch in time.'));
-  late.addEventListener('abort', tell, { once: true });
-  await Promise.race([work, promise]).finally(() => late.removeEventListener('abort', tell));
+  await orLate(answered(), late);
 }
 
 /** The rows as lines of JSON; others get their turn on the event loop between them. */
@@ -195,7 +158,10 @@ async function inquire<Row extends BatchRow>(
 ): Promise<InsertOutcome> {
   if (!(await letGo(clickhouse, batch, [batch.table]))) return 'unknown';
   try {
-    const rows = await caughtUp(clickhouse, [batch.table], () => countBatch(clickhouse, batch));
+    const late = AbortSignal.timeout(count_ms_max);
+    const rows = await caughtUp(clickhouse, [batch.table], () =>
+      orLate(countBatch(clickhouse, batch, late), late),
+    );
     if (rows === batch.rows.length) return 'stored';
     return rows === 0 ? 'absent' : 'unknown';
   } catch {
@@ -206,19 +172,13 @@ async function inquire<Row extends BatchRow>(
 async function countBatch(
   clickhouse: ClickHouse,
   { table, team_id, inserted_at }: { table: IngestionTable; team_id: number; inserted_at: string },
+  abort_signal: AbortSignal,
 ): Promise<number> {
   const found = await clickhouse.rows<{ rows: number }>({
     query: `SELECT count() AS rows FROM ${table} WHERE team_id = {team_id:Int64}
         AND inserted_at = {at:DateTime64(6, 'UTC')}`,
     query_params: { team_id, at: inserted_at },
+    abort_signal,
   });
   return Number(found[0]?.rows);
-}
-
-async function isRunning(clickhouse: ClickHouse, batchId: string): Promise<boolean> {
-  const found = await clickhouse.rows<{ running: number }>({
-    query: `SELECT count() AS running FROM system.processes WHERE ${isOfBatch}`,
-    query_params: { batch: batchId },
-  });
-  return Number(found[0]?.running) > 0;
 }

@@ -1,34 +1,33 @@
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Logger } from '../../platform/log.ts';
+import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { clearBatch, is_batch_elsewhere, lockForWriting } from './lock.ts';
 import { settleBatch } from './settle_batch.ts';
 
 const batches_per_call_max = 20;
+/** PostgreSQL's code for a lock that was not there in time. */
+const lock_not_available = '55P03';
 
 /**
  * Ends the batches whose time is over and of which nobody said how they ended, so that they hold
  * the exports of their projects back no longer; otherwise only the project's next batch would. At
- * most 20 per call, one after the other; a project's lock is waited for at most two seconds. What
- * cannot be ended now stays as it is and is logged. Never throws.
+ * most 20 per call, one after the other; a project's lock is waited for at most two seconds: who has
+ * it settles the batch first. What else cannot be ended now stays as it is and is logged.
  */
 export async function resolveBatches(
   db: Database,
   clickhouse: ClickHouse,
   log: Logger,
 ): Promise<void> {
-  try {
-    // In any order, so that batches that cannot be ended do not keep the others from their turn.
-    // The partial index ingestion_states_open has few rows.
-    const open = await db.rows<{ team_id: number }>(sql`
-      SELECT team_id FROM ingestion_states s WHERE batch_id IS NOT NULL
-        AND batch_ends_at < clock_timestamp() AND NOT ${is_batch_elsewhere}
-      ORDER BY random() LIMIT ${batches_per_call_max}`);
-    for (const { team_id } of open) await resolveBatch(db, clickhouse, log, team_id);
-  } catch (error) {
-    log.warn({ err: error }, 'batches of unknown fate could not be listed');
-  }
+  // In any order, so that batches that cannot be ended do not keep the others from their turn.
+  // The partial index ingestion_states_open has few rows.
+  const open = await db.rows<{ team_id: number }>(sql`
+    SELECT team_id FROM ingestion_states s WHERE batch_id IS NOT NULL
+      AND batch_ends_at < clock_timestamp() AND NOT ${is_batch_elsewhere}
+    ORDER BY random() LIMIT ${batches_per_call_max}`);
+  for (const { team_id } of open) await resolveBatch(db, clickhouse, log, team_id);
 }
 
 async function resolveBatch(
@@ -58,6 +57,7 @@ async function resolveBatch(
         );
     });
   } catch (error) {
+    if (isDatabaseError(error) && error.code === lock_not_available) return;
     log.warn(
       { err: error, team_id: teamId },
       'a batch of unknown fate could not be ended; it is tried again',

@@ -57,9 +57,13 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   await beat(engine.db, worker_id);
   const watching = lookAfter(engine, worker_id, active);
   const watch = startLoop('looking after runs', tick_ms, engine.log, watching);
-  const plan = startLoop('planning', tick_ms, engine.log, () =>
-    planning(engine, () => [empty, claim].forEach((loop) => loop.wake())),
+  const settle = startLoop('settling batches of unknown fate', tick_ms, engine.log, () =>
+    resolveBatches(engine.db, engine.clickhouse, engine.log),
   );
+  const onPlanned = () => [empty, claim].forEach((loop) => loop.wake());
+  const plan = startLoop('planning', tick_ms, engine.log, async () => {
+    while ((await planDueExports(engine, { onPlanned })) > 0);
+  });
   const empty = startLoop('completing runs without rows', claim_pause_ms, engine.log, async () => {
     while (!isLeaving && (await completeEmptyRuns(engine)) > 0) claim.wake();
   });
@@ -99,7 +103,7 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
       // First of all: a process that is not given the time to stop in order must not look like one
       // that died.
       const announced = end.is_fault ? undefined : announceStop(engine, worker_id);
-      const loops = [claim, plan, empty, backfills, leftovers];
+      const loops = [claim, settle, plan, empty, backfills, leftovers];
       await Promise.all([announced, ...loops.map((loop) => loop.stop())]);
       await stopRuns(active);
       await watch.stop();
@@ -173,29 +177,4 @@ async function work(
     if (signal.reason !== 'shutdown')
       engine.log.warn({ err: error, run_id: run.id }, 'a run broke off and is taken up again');
   }
-}
-
-/**
- * `onPlanned` is told of new runs as soon as some are written. Each step on its own: what keeps one
- * from its work must not keep the others.
- */
-async function planning(engine: Engine, onPlanned: () => void): Promise<void> {
-  const steps: [string, () => Promise<unknown>][] = [
-    [
-      'settling batches of unknown fate',
-      () => resolveBatches(engine.db, engine.clickhouse, engine.log),
-    ],
-    ['planning', () => planAll(engine, onPlanned)],
-  ];
-  for (const [name, step] of steps) {
-    try {
-      await step();
-    } catch (error) {
-      engine.log.warn({ err: error }, `${name} failed and is tried again`);
-    }
-  }
-}
-
-async function planAll(engine: Engine, onPlanned: () => void): Promise<void> {
-  while ((await planDueExports(engine, { onPlanned })) > 0);
 }

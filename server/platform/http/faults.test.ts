@@ -145,6 +145,19 @@ test(
   },
 );
 
+test('a server whose control store takes no writes is not ready', async () => {
+  const { db } = harness.deps;
+  const row: typeof db.row = (statement) =>
+    db.transaction(async (tx) => {
+      await tx.text('SET TRANSACTION READ ONLY');
+      return tx.row(statement);
+    });
+  const app = buildServer({ ...harness.deps, db: { ...db, row } }, () => undefined);
+  const ready = await app.inject('/readyz');
+  assert.deepEqual([ready.statusCode, ready.json().postgres], [503, 'unavailable']);
+  await app.close();
+});
+
 test('a server that is about to stop is not ready, and ends connections', async () => {
   const app = buildServer(harness.deps, () => undefined);
   assert.equal((await app.inject('/readyz')).json().postgres, 'ok');

@@ -29,13 +29,14 @@ export function serveHealth(
     // The server listens before the first owner and key exist, and a key that works is what ready
     // means.
     const started = sql`SELECT EXISTS (SELECT 1 FROM server_facts
-      WHERE name = 'first_start') AS is_done`;
+        WHERE name = 'first_start') AS is_done,
+      current_setting('transaction_read_only') = 'off' AS takes_writes`;
     const [first_start, clickhouse, standbys] = await Promise.all([
-      answer(context.db.row<{ is_done: boolean }>(started)),
+      answer(context.db.row<{ is_done: boolean; takes_writes: boolean }>(started)),
       answer(context.clickhouse.ping()),
       answer(readStandbys(context.db)),
     ]);
-    const postgres = first_start !== undefined;
+    const postgres = first_start?.takes_writes === true;
     const answering = postgres && clickhouse?.success === true;
     const ready = answering && first_start.is_done;
     void reply.code(ready ? 200 : 503);

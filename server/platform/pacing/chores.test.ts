@@ -35,7 +35,7 @@ test('chores are done at once and again, none overlaps itself or waits for anoth
   assert.ok(runs.quick > runs.slow);
 });
 
-test('a fault is logged with the name of the chore, which goes on', async () => {
+test('a fault is logged with the name of the chore, once while it lasts, and its end', async () => {
   const lines: { msg: string; level: number }[] = [];
   const sink = new Writable({
     write: (chunk, _encoding, next) => next(void lines.push(JSON.parse(String(chunk)))),
@@ -44,8 +44,9 @@ test('a fault is logged with the name of the chore, which goes on', async () => 
   const again = Promise.withResolvers<void>();
   const work = async () => {
     runs += 1;
-    if (runs < 3) throw new Error('The store is away.');
-    again.resolve();
+    if (runs < 4) throw new Error('The store is away.');
+    if (runs < 5) throw new Error('The store starts.');
+    if (runs > 5) again.resolve();
   };
   const chores = startChores([{ name: 'failing', interval_ms: 1, work }], pino({}, sink));
   await again.promise;
@@ -55,6 +56,7 @@ test('a fault is logged with the name of the chore, which goes on', async () => 
     [
       ['failing failed and is tried again', 40],
       ['failing failed and is tried again', 40],
+      ['failing works again', 30],
     ],
   );
 });

@@ -8,10 +8,14 @@ export type Loop = {
   stop(): Promise<void>;
 };
 
+/** How often a fault that lasts is told again. */
+const tell_again_ms = 60_000;
+
 /**
  * Does the work at once and then `pause_ms` after the end of each turn. Guarantees: turns never
- * overlap; one that fails is logged under the name, and the next one comes all the same; the signal
- * ends with `stop`, and what the work throws then is no fault; waiting keeps no process alive.
+ * overlap; one that fails is logged under the name, and the next one comes all the same; a fault
+ * that lasts is told once a minute, and its end; the signal ends with `stop`, and what the work
+ * throws then is no fault; waiting keeps no process alive.
  */
 export function startLoop(
   name: string,
@@ -31,13 +35,15 @@ export function startLoop(
         resolve();
       };
     });
+  const faults = tellFaults(name, log);
   const run = async () => {
     while (!signal.aborted) {
       isWoken = false;
       try {
         await work(signal);
+        faults.over();
       } catch (error) {
-        if (!signal.aborted) log.warn({ err: error }, `${name} failed and is tried again`);
+        if (!signal.aborted) faults.tell(error);
       }
       if (!signal.aborted) await pause();
     }
@@ -53,6 +59,24 @@ export function startLoop(
       stopping.abort();
       wake();
       await done;
+    },
+  };
+}
+
+/** Tells a fault when it is another one than before, or was told long ago. */
+function tellFaults(name: string, log: Logger) {
+  let last: { text: string; told_at: number } | undefined;
+  return {
+    tell: (error: unknown) => {
+      const text = error instanceof Error ? error.message : String(error);
+      const now = performance.now();
+      if (last?.text === text && now - last.told_at < tell_again_ms) return;
+      last = { text, told_at: now };
+      log.warn({ err: error }, `${name} failed and is tried again`);
+    },
+    over: () => {
+      if (last !== undefined) log.info(`${name} works again`);
+      last = undefined;
     },
   };
 }

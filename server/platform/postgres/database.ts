@@ -68,12 +68,13 @@ export type Database = Queryable & {
   close(): Promise<void>;
 };
 
-/** `watch_ms` and `onLater` are those of `openPrimary`. */
+/** `watch_ms`, `silence_ms` and `onLater` are those of `openPrimary`. */
 export type DatabaseOptions = {
   connections_max: number;
   application_name: string;
   onError?: (error: Error) => void;
   watch_ms?: number | undefined;
+  silence_ms?: number | undefined;
   onLater?: (before: Epoch, now: Epoch) => void;
 };
 
@@ -122,7 +123,8 @@ function queryable(send: Send): Queryable {
  * Opens a pool on a PostgreSQL URL (15 or newer), which may name several servers. Guarantees:
  * sessions run in UTC, on the primary; timestamps come back as ISO 8601 text with `Z` and full
  * microseconds; 64-bit integers come back as numbers; an idle connection that breaks is replaced
- * instead of ending the process; what a synchronous standby did not confirm is a `StoreAwayError`.
+ * instead of ending the process; who waits for a server that answers nobody is told so within ten
+ * seconds; what a synchronous standby did not confirm is a `StoreAwayError`.
  */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
   const primary = openPrimary(url, options);
@@ -132,6 +134,9 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     max: options.connections_max,
     application_name: options.application_name,
     connectionTimeoutMillis: 10_000,
+    // One whose server's machine is gone is told so, also while it waits for an answer.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     types: wireTypes,
     // A statement does not wait for the answer to the one before it on its connection.
     pipeline: true,

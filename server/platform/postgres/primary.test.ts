@@ -71,6 +71,8 @@ type FakeServer = {
   url: string;
   standing: Standing;
   asked: string[];
+  /** Takes connections and says nothing, as a process that is paused. */
+  is_frozen: boolean;
   sockets: Set<Socket>;
   cut(): void;
 };
@@ -116,12 +118,13 @@ async function openFake(standing: Standing): Promise<FakeServer> {
   const cut = () => {
     for (const socket of sockets) socket.destroy();
   };
-  const fake = { standing, asked: [] as string[], sockets, cut };
+  const fake = { standing, asked: [] as string[], is_frozen: false, sockets, cut };
   const take = (socket: Socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
     socket.once('data', () => {
+      if (fake.is_frozen) return;
       socket.write(Buffer.concat([message('R', Buffer.alloc(4)), ready]));
       socket.on('data', (sent) => {
         if (sent.toString('latin1', 0, 1) !== 'Q') return;
@@ -178,6 +181,32 @@ test('who waits on an old primary is told, and everybody goes on with the new on
     assert.equal(first!.asked.includes('three'), false);
   } finally {
     await db.close();
+  }
+});
+
+test('who waits for a server that answers nobody is told, and nobody else', async () => {
+  const fake = await openFake(on(1));
+  const db = openDatabase(`postgres://sluice@${fake.url}/sluice`, {
+    connections_max: 2,
+    application_name: 'sluice-test',
+    silence_ms: 20,
+  });
+  try {
+    const hanging = db.text('hang');
+    const told = hanging.then(
+      () => 'answered',
+      ({ message }: Error) => message,
+    );
+    // It is asked whether it is there, and is.
+    await eventually('nobody looked', async () => fake.sockets.size > 1);
+    await eventually('the look goes on', async () => fake.sockets.size === 1);
+    assert.equal(await Promise.race([told, 'waits']), 'waits');
+    fake.is_frozen = true;
+    assert.match(await told, /Connection terminated/);
+  } finally {
+    fake.cut();
+    await db.close();
+    fake.server.close();
   }
 });
 

@@ -10,12 +10,14 @@ import {
 import type { Epoch, Standing } from './epoch.ts';
 import { hostOf, splitHosts } from './hosts.ts';
 import { clientsOf, cutOff } from './session.ts';
+import { cutSilent } from './silence.ts';
 
 /**
  * The servers of a PostgreSQL URL and which of them is the primary. Guarantees: a session is given
  * out only on a server that takes writes, of the cluster that was seen first, and on no earlier
  * timeline than the latest one that was seen; once a later one is seen, all sessions of earlier
- * ones are cut, also those that wait for an answer.
+ * ones are cut, also those that wait for an answer, as are those that wait for a server that
+ * answers nobody.
  */
 export type Primary = {
   /** The pool's class of clients: a new one goes to the server that was the primary last. */
@@ -37,16 +39,21 @@ export type Primary = {
 /** How long a server is waited for when it is looked at, and others when one has answered. */
 const look_ms_max = 3_000;
 const admit_ms_max = 10_000;
+/** After how long without an answer a server is asked whether it is there, and how long it has. */
+const silence_ms_max = 5_000;
 const others_ms_max = 300;
 
 /**
  * Opens the servers of the URL. `watch_ms`: how often they are looked at while sessions work, so
  * that one which waits on an old primary is cut. `onLater` is told of each later epoch.
+ * `silence_ms`: after how long without an answer a server is asked whether it is there, and how
+ * long it has for that; 5 s by default.
  */
 export function openPrimary(
   url: string,
   options: {
     watch_ms?: number | undefined;
+    silence_ms?: number | undefined;
     onLater?: ((before: Epoch, now: Epoch) => void) | undefined;
   },
 ): Primary {
@@ -62,9 +69,14 @@ export function openPrimary(
     present = urls[index];
   };
   const look = () => (looking ??= lookOnce().finally(() => (looking = undefined)));
-  const { watch_ms } = options;
+  const { watch_ms, silence_ms = silence_ms_max } = options;
   const watch =
     watch_ms === undefined ? undefined : setInterval(() => void look(), watch_ms).unref();
+  const silence = cutSilent(
+    sessions.all,
+    () => isThere(present ?? urls[0]!, silence_ms),
+    silence_ms,
+  );
   return {
     Client: clientsOf(() => present ?? urls[0]!),
     find: async () => {
@@ -84,7 +96,10 @@ export function openPrimary(
       return true;
     },
     epoch: sessions.known,
-    close: () => clearInterval(watch),
+    close: () => {
+      clearInterval(watch);
+      silence.close();
+    },
   };
 }
 
@@ -103,6 +118,7 @@ function openSessions(onLater: ((before: Epoch, now: Epoch) => void) | undefined
   };
   return {
     see,
+    all: () => sessions.keys(),
     known: () => known,
     admit: (client: pg.ClientBase, standing: Standing) => {
       refuse(standing, known);
@@ -166,19 +182,30 @@ async function askAll(urls: string[]): Promise<(Standing | undefined)[]> {
   return [...answers];
 }
 
-async function ask(url: string): Promise<Standing | undefined> {
+function ask(url: string): Promise<Standing | undefined> {
+  return lookAt(url, look_ms_max).catch(() => undefined);
+}
+
+/** Whether anybody answers there, be it that no further session is let in. */
+function isThere(url: string, ms_max: number): Promise<boolean> {
+  return lookAt(url, ms_max).then(
+    () => true,
+    (error: unknown) => error instanceof pg.DatabaseError,
+  );
+}
+
+/** Asks the server over a session of its own; rejects when it is not done in time. */
+async function lookAt(url: string, ms_max: number): Promise<Standing> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'sluice-look',
-    connectionTimeoutMillis: look_ms_max,
+    connectionTimeoutMillis: ms_max,
   });
   client.on('error', () => {});
-  const late = setTimeout(() => cutOff(client), look_ms_max);
+  const late = setTimeout(() => cutOff(client), ms_max);
   try {
     await client.connect();
     return await standingOf(client);
-  } catch {
-    return undefined;
   } finally {
     clearTimeout(late);
     client.end().catch(() => undefined);
