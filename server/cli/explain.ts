@@ -1,6 +1,7 @@
 import { ConfigError } from '../config/config.ts';
 import { isDiskFull } from '../platform/disk/full_disk.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
+import { StartFailure } from '../platform/embedded/supervise.ts';
 import { ControlStoreError } from '../platform/postgres/control_store.ts';
 import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
@@ -16,6 +17,7 @@ const told = [
   NoStoreError,
   RestoreUnfinishedError,
   SchemaTooNewError,
+  StartFailure,
   UserError,
   WrongSecretKeyError,
 ];
@@ -31,18 +33,16 @@ export function explain(error: unknown): number {
     process.stderr.write(`Wrong settings:\n${lines.join('')}`);
     return 2;
   }
-  if (told.some((kind) => error instanceof kind)) {
-    process.stderr.write(`${terminalText((error as Error).message)}\n`);
-    return error instanceof WrongUsageError ? 2 : 1;
-  }
-  if (isDiskFull(error)) {
-    const [reason] = (error as Error).message.split('\n');
-    process.stderr.write(
-      terminalText(`A disk is full: ${reason}. Make room, then run this command again.\n`),
-    );
-    return 1;
-  }
+  const sentence = sentenceOf(error);
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`${terminalText(text)}\n`);
-  return 1;
+  process.stderr.write(`${terminalText(sentence ?? text)}\n`);
+  return error instanceof WrongUsageError ? 2 : 1;
+}
+
+/** What is said of a known fault to the person at the terminal; undefined of any other. */
+export function sentenceOf(error: unknown): string | undefined {
+  if (told.some((kind) => error instanceof kind)) return (error as Error).message;
+  if (!isDiskFull(error)) return undefined;
+  const [reason] = (error as Error).message.split('\n');
+  return `A disk is full: ${reason}. Make room, then run this command again.`;
 }

@@ -6,10 +6,8 @@ import { insertUser } from '../api/users/store.ts';
 import type { Deps } from '../deps.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf } from '../platform/activity/changes.ts';
-import { commandLine } from '../platform/command_line.ts';
-import { isWellFormedApiKey, createApiKey } from '../platform/http/caller/api_key.ts';
+import { createApiKey } from '../platform/http/caller/api_key.ts';
 import { hashPassword } from '../platform/passwords/password.ts';
-import { UserError } from './user_error.ts';
 
 /** The advisory lock that lets one process create the first owner. */
 const first_start_lock = 7_301_003;
@@ -20,8 +18,7 @@ export type FirstStart = { email: string; password: string | undefined; api_key:
 /**
  * Creates the owner, "My organization" with "Default project" and a key with all scopes when this
  * database has had no first start; undefined otherwise. Guarantee: two processes that start at once
- * do it once, and a crash in the middle leaves nothing. Throws `UserError` for a configured key
- * that the API would refuse.
+ * do it once, and a crash in the middle leaves nothing.
  */
 export async function firstStart(
   deps: Pick<Deps, 'db' | 'config' | 'secrets'>,
@@ -30,11 +27,6 @@ export async function firstStart(
   if (await db.row(sql`SELECT 1 FROM server_facts WHERE name = 'first_start'`)) return undefined;
   const password = config.owner_password ?? randomBytes(15).toString('base64url');
   const api_key = config.owner_api_key ?? createApiKey();
-  if (!isWellFormedApiKey(api_key))
-    throw new UserError(
-      'SLUICE_OWNER_API_KEY has a wrong checksum, so the API would refuse it: create one with ' +
-        `\`${commandLine('key create')}\`, or leave it out.`,
-    );
   const password_hash = await hashPassword(password);
   return db.transaction(async (tx) => {
     await tx.row(sql`SELECT pg_advisory_xact_lock(${first_start_lock})`);

@@ -13,6 +13,7 @@ import { eventually } from '../../test/eventually.ts';
 import { openHarness } from '../../test/harness.ts';
 import type { TestOrganization } from '../../test/harness.ts';
 import { leastEnvironment } from '../../test/processes/sluice_process.ts';
+import { createApiKey } from '../platform/http/caller/api_key.ts';
 import { readConfig } from '../config/config.ts';
 import { silentLog } from '../platform/log.ts';
 import { mcp } from './mcp.ts';
@@ -114,7 +115,7 @@ test('an organization that forbids writes by agents forbids them here too', asyn
 });
 
 test('a wrong key and a server that is away are told in sentences', async () => {
-  const wrong = await served(`slk_${'0'.repeat(49)}`);
+  const wrong = await served(createApiKey());
   await assert.rejects(wrong.client.listTools(), /unknown, expired or revoked/);
   const { is_error, data } = await wrong.call('list_exports');
   assert.ok(is_error);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createApiKey } from '../platform/http/caller/api_key.ts';
 import { ConfigError, readConfig } from './config.ts';
 
 const problemsOf = (environment: Record<string, string>): string[] => {
@@ -24,9 +25,15 @@ test('without a variable everything has its default', () => {
   );
 });
 
+const key = createApiKey();
 const cases: [Record<string, string>, string[]][] = [
   [{ SLUICE_PORT: '' }, []],
   [{ SLUICE_PORT: ' 80 ' }, []],
+  [{ SLUICE_OWNER_API_KEY: key }, []],
+  [
+    { SLUICE_OWNER_API_KEY: key.slice(0, -1) + (key.endsWith('0') ? '1' : '0') },
+    ['SLUICE_OWNER_API_KEY'],
+  ],
   [
     { SLUICE_PORT: '80.5', SLUICE_LOG_LEVEL: 'loud', SLUICE_PROT: '80' },
     ['SLUICE_PROT', 'SLUICE_PORT', 'SLUICE_LOG_LEVEL'],

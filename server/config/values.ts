@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { commandLine } from '../platform/command_line.ts';
+import { isWellFormedApiKey } from '../platform/http/caller/api_key.ts';
 import { readMailbox } from '../platform/mail/mailbox.ts';
 import { MailSettingError, readRelay } from '../platform/mail/relay.ts';
 import { splitHosts } from '../platform/postgres/hosts.ts';
@@ -119,12 +120,12 @@ export const secrets: Read<string[]> = (value) => {
     wrong('must be secrets of at least 32 characters each, separated by commas.');
   return items;
 };
-/** A personal API key by its form. */
+/** A personal API key that the API would not refuse for its form or its checksum. */
 export const apiKey: Read<string> = (value) => {
-  if (!/^slk_[0-9A-Za-z]{49}$/.test(value))
+  if (!isWellFormedApiKey(value))
     wrong(
-      'must be a personal API key: "slk_" and 49 letters or digits (create one with ' +
-        `\`${commandLine('key create')}\`).`,
+      'must be a personal API key, whole and unchanged: "slk_" and 49 letters or digits, of ' +
+        `which six are a checksum (create one with \`${commandLine('key create')}\`).`,
     );
   return value;
 };

@@ -10,6 +10,7 @@ import { lookAtFolder } from '../../platform/folders.ts';
 import { silentLog } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import type { CommandContext } from '../command_context.ts';
+import { sentenceOf } from '../explain.ts';
 import { lookAtBackground } from './background_findings.ts';
 import { lookAtCluster } from './cluster_findings.ts';
 import { lookAtDisk } from './disk_findings.ts';
@@ -88,8 +89,7 @@ function folders(config: Config): Finding[] {
     if (found.problem !== undefined)
       return fault(
         subject,
-        `${path} cannot be used: ${found.problem}. Let this user write there, or name another ` +
-          `folder with ${variable}.`,
+        `${found.problem}. Let this user write there, or name another folder with ${variable}.`,
       );
     const free = found.free_bytes / gibibyte;
     const detail = `${path}${found.exists ? '' : ' (created when it is needed)'}`;
@@ -109,12 +109,15 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
         : `process ${holder} runs on this data folder`,
     ),
   ];
-  if (config.secret_key === undefined && !existsSync(`${config.data_dir}/secret_key`))
+  const isUnseen = lookAtFolder(config.data_dir).problem !== undefined;
+  if (config.secret_key === undefined && !isUnseen && !existsSync(`${config.data_dir}/secret_key`))
     findings.push(ok('secret key', 'will be created at the first start'));
   const named = await lookAtNamedStores(config);
   findings.push(...named);
   const isNamed = config.database_url !== undefined && config.clickhouse_url !== undefined;
   const isBeside = !isNamed && findRunning(config) !== undefined;
+  // What cannot be looked at was told.
+  if (isUnseen && !isNamed) return findings;
   // A store that cannot be used was told; beside a running server there is still what that one
   // uses.
   if (!isBeside && named.some(({ state }) => state === 'fault')) return findings;
@@ -128,9 +131,15 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
   } catch (error) {
     if (error instanceof NoStoreError)
       findings.push(ok('stores', 'none yet; the first start creates them'));
-    else findings.push(fault('stores', error instanceof Error ? error.message : String(error)));
+    else findings.push(storesFault(error));
   }
   return findings;
+}
+
+/** The finding of stores that could not be looked at. */
+export function storesFault(error: unknown): Finding {
+  const message = error instanceof Error ? error.message : String(error);
+  return fault('stores', sentenceOf(error) ?? message);
 }
 
 async function contents({ deps }: OpenProcess): Promise<Finding[]> {

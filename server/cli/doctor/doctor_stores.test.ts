@@ -12,7 +12,7 @@ import { findPrimary, notePrimary } from '../../platform/postgres/control_store.
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { createBackup } from '../backup/backup.ts';
 import { openPlace } from '../backup/places/open_place.ts';
-import { doctor } from './doctor.ts';
+import { doctor, storesFault } from './doctor.ts';
 import { migrate, migrationStatus } from '../migrate.ts';
 import { lookAtPrimary, standbyFinding } from './primary_findings.ts';
 import { aroundTests, folderAroundTests } from '../../../test/around_tests.ts';
@@ -68,7 +68,25 @@ test('an export folder that nobody can create is a fault, and the doctor ends', 
   assert.equal(code, 1);
   assert.match(
     lines.join('\n'),
-    /^fault +export folder: .* set|name another folder with SLUICE_EXPORT_DIR/m,
+    /^fault +export folder: \/proc is the kernel's own.*name another folder with SLUICE_EXPORT_DIR/m,
+  );
+});
+
+test('of a data folder that cannot be seen it is not said what is in it', async () => {
+  const plain = join(folder, 'plain');
+  writeFileSync(plain, '');
+  const { lines } = await looked({ SLUICE_DATA_DIR: join(plain, 'data') });
+  assert.doesNotMatch(lines.join('\n'), /none yet|will be created/);
+});
+
+test('a full disk is told in a sentence', () => {
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), {
+    code: 'ENOSPC',
+  });
+  assert.equal(
+    storesFault(full).detail,
+    'A disk is full: ENOSPC: no space left on device, write. Make room, then run this command ' +
+      'again.',
   );
 });
 

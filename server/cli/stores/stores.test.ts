@@ -3,7 +3,7 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readConfig } from '../../config/config.ts';
-import { lockDataFolder } from '../../platform/data_folder.ts';
+import { FolderUnusableError, lockDataFolder } from '../../platform/data_folder.ts';
 import { silentLog } from '../../platform/log.ts';
 import { UserError } from '../user_error.ts';
 import { NoStoreError, joinStores, openStores, refuseForeign } from './stores.ts';
@@ -20,6 +20,9 @@ test('the PostgreSQL of another user is refused, with whose it is', () => {
     (error: Error) =>
       error instanceof UserError && error.message.includes(`belongs to the user ${uid}, `),
   );
+  const loop = join(folder, 'loop');
+  symlinkSync(loop, loop);
+  assert.throws(() => refuseForeign(join(loop, 'postgres')), FolderUnusableError);
 });
 
 test('stores that nobody can be told of are stopped again, and the folder is free', async () => {

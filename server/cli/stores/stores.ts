@@ -1,9 +1,13 @@
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
 import { commandLine } from '../../platform/command_line.ts';
-import { findFolderHolder, lockDataFolder } from '../../platform/data_folder.ts';
+import {
+  FolderUnusableError,
+  findFolderHolder,
+  lockDataFolder,
+} from '../../platform/data_folder.ts';
 import { openEmbeddedClickHouse } from '../../platform/embedded/clickhouse/clickhouse.ts';
 import { openEmbeddedPostgres } from '../../platform/embedded/postgres/postgres.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -128,16 +132,26 @@ function refuseUnfinished({ data_dir }: Config): void {
 }
 
 /**
- * Throws a `UserError` where the PostgreSQL of the folder is another user's. For others it is
- * closed anyway; root would get into the folder, and see a PostgreSQL that does not start.
+ * Throws a `UserError` where the PostgreSQL of the folder is another user's: root would get into
+ * it, and see a PostgreSQL that does not start. Others cannot look, which is a
+ * `FolderUnusableError`.
  */
 export function refuseForeign(folder: string, uid = process.getuid?.()): void {
-  const owner = statSync(folder, { throwIfNoEntry: false })?.uid;
+  const owner = ownerOf(folder);
   if (owner === undefined || uid === undefined || owner === uid) return;
   throw new UserError(
     `The PostgreSQL in ${folder} belongs to the user ${owner}, and runs for that user alone. Run ` +
       `this command as that user (sudo -u '#${owner}' ...), or while the server runs.`,
   );
+}
+
+function ownerOf(folder: string): number | undefined {
+  try {
+    return statSync(folder, { throwIfNoEntry: false })?.uid;
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    throw new FolderUnusableError(dirname(folder), code);
+  }
 }
 
 /** PostgreSQL and ClickHouse, each by its URL or embedded. */

@@ -13,8 +13,8 @@ const lock_not_available = '55P03';
 /**
  * Ends the batches whose time is over and of which nobody said how they ended, so that they hold
  * the exports of their projects back no longer; otherwise only the project's next batch would. At
- * most 20 per call, one after the other; a project's lock is waited for at most two seconds: who has
- * it settles the batch first. What else cannot be ended now stays as it is and is logged.
+ * most 20 per call, one after the other; a project's lock is waited for at most two seconds: who
+ * has it settles the batch first. What else cannot be ended now stays as it is and is logged.
  */
 export async function resolveBatches(
   db: Database,

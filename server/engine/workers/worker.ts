@@ -55,8 +55,8 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   let last_team_id = 0;
   let isLeaving = false;
   await beat(engine.db, worker_id);
-  const watching = lookAfter(engine, worker_id, active);
-  const watch = startLoop('looking after runs', tick_ms, engine.log, watching);
+  const looking = lookAfter(engine, worker_id, active);
+  const watch = startLoop('looking after runs', tick_ms, engine.log, looking);
   const settle = startLoop('settling batches of unknown fate', tick_ms, engine.log, () =>
     resolveBatches(engine.db, engine.clickhouse, engine.log),
   );
@@ -70,16 +70,14 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
   const backfills = startLoop('advancing backfills', tick_ms, engine.log, async () => {
     while (!isLeaving && (await advanceBackfills(engine)) > 0) claim.wake();
   });
-  const leftovers = startLoop('removing what deleted runs left', tick_ms, engine.log, async () => {
-    await removeLeftovers(engine);
-  });
+  const leftovers = startLoop('removing what deleted runs left', tick_ms, engine.log, () =>
+    removeLeftovers(engine),
+  );
   const take = (run: ClaimedRun): void => {
     last_team_id = run.team_id;
     takeOn(engine, active, run, {
       onRoom: () => claim.wake(),
-      onEnd: () => {
-        if (run.backfill_id !== null) backfills.wake();
-      },
+      onEnd: () => (run.backfill_id === null ? undefined : backfills.wake()),
     });
   };
   const claim = startLoop('claiming runs', claim_pause_ms, engine.log, async () => {

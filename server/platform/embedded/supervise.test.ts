@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { silentLog } from '../log.ts';
+import { complaintIn } from './postgres/folder.ts';
 import { supervise } from './supervise.ts';
 
 test('a program that ends while it starts is told with what it complained of', async () => {
@@ -21,4 +22,14 @@ test('a program that ends while it starts is told with what it complained of', a
       'PostgreSQL ended while it was starting: ' +
       'FATAL: could not write: No space left on device',
   });
+});
+
+test('of what PostgreSQL said the reason is told, not what it tells who asks too early', () => {
+  const lines = [
+    'LOG:  starting PostgreSQL',
+    'FATAL:  the database system is starting up',
+    'FATAL:  required WAL directory "pg_wal" does not exist',
+    'LOG:  database system is shut down',
+  ];
+  assert.equal(complaintIn(lines.join('\n')), lines[2]);
 });

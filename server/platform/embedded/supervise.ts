@@ -78,7 +78,8 @@ async function endChild(child: ChildProcess, program: Program): Promise<void> {
   await ended(child);
 }
 
-class StartFailure extends Error {}
+/** A program that did not start; the message says why, as far as it complained. */
+export class StartFailure extends Error {}
 
 async function startOnce(
   program: Program,
@@ -198,7 +199,7 @@ export async function supervise(program: Program): Promise<Omit<EmbeddedStore, '
           start_ms_max !== Infinity &&
           (!(error instanceof StartFailure) || performance.now() - began + nextMs() > start_ms_max);
         if (isFinal || stopping.signal.aborted) throw error;
-        log.warn({ err: error }, `${name} did not start; trying again`);
+        log.warn({ reason: (error as Error).message }, `${name} did not start; trying again`);
       }
     }
   };

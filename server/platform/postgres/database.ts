@@ -5,7 +5,7 @@ import type { Sql } from 'sql-template-tag';
 import type { Epoch } from './epoch.ts';
 import { openGrowth } from './growth.ts';
 import { openPrimary } from './primary.ts';
-import type { Primary } from './primary.ts';
+import type { Primary, PrimaryOptions } from './primary.ts';
 import { inSavepoint } from './savepoint.ts';
 import { ask } from './session.ts';
 import { traced } from './traced.ts';
@@ -68,14 +68,10 @@ export type Database = Queryable & {
   close(): Promise<void>;
 };
 
-/** `watch_ms`, `silence_ms` and `onLater` are those of `openPrimary`. */
-export type DatabaseOptions = {
+export type DatabaseOptions = PrimaryOptions & {
   connections_max: number;
   application_name: string;
   onError?: (error: Error) => void;
-  watch_ms?: number | undefined;
-  silence_ms?: number | undefined;
-  onLater?: (before: Epoch, now: Epoch) => void;
 };
 
 /**
@@ -134,9 +130,6 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     max: options.connections_max,
     application_name: options.application_name,
     connectionTimeoutMillis: 10_000,
-    // One whose server's machine is gone is told so, also while it waits for an answer.
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
     types: wireTypes,
     // A statement does not wait for the answer to the one before it on its connection.
     pipeline: true,

@@ -200,7 +200,7 @@ test('who waits for a server that answers nobody is told, and nobody else', asyn
     // It is asked whether it is there, and is.
     await eventually('nobody looked', async () => fake.sockets.size > 1);
     await eventually('the look goes on', async () => fake.sockets.size === 1);
-    assert.equal(await Promise.race([told, 'waits']), 'waits');
+    assert.equal(await Promise.race([told, Promise.resolve('waits')]), 'waits');
     fake.is_frozen = true;
     assert.match(await told, /Connection terminated/);
   } finally {

@@ -44,19 +44,18 @@ const silence_ms_max = 5_000;
 const others_ms_max = 300;
 
 /**
- * Opens the servers of the URL. `watch_ms`: how often they are looked at while sessions work, so
- * that one which waits on an old primary is cut. `onLater` is told of each later epoch.
- * `silence_ms`: after how long without an answer a server is asked whether it is there, and how
- * long it has for that; 5 s by default.
+ * `watch_ms`: how often the servers are looked at while sessions work, so that one which waits on
+ * an old primary is cut. `silence_ms`: after how long without an answer a server is asked whether
+ * it is there, and how long it has for that; 5 s by default. `onLater` is told of each later epoch.
  */
-export function openPrimary(
-  url: string,
-  options: {
-    watch_ms?: number | undefined;
-    silence_ms?: number | undefined;
-    onLater?: ((before: Epoch, now: Epoch) => void) | undefined;
-  },
-): Primary {
+export type PrimaryOptions = {
+  watch_ms?: number | undefined;
+  silence_ms?: number | undefined;
+  onLater?: ((before: Epoch, now: Epoch) => void) | undefined;
+};
+
+/** Opens the servers of the URL. */
+export function openPrimary(url: string, options: PrimaryOptions): Primary {
   const urls = splitHosts(url);
   const sessions = openSessions(options.onLater);
   let present = urls.length === 1 ? urls[0] : undefined;
@@ -104,7 +103,7 @@ export function openPrimary(
 }
 
 /** The sessions by the epoch of their server, and the latest that was seen of any server. */
-function openSessions(onLater: ((before: Epoch, now: Epoch) => void) | undefined) {
+function openSessions(onLater: PrimaryOptions['onLater']) {
   const sessions = new Map<pg.ClientBase, Epoch | undefined>();
   let known: Epoch | undefined;
   const see = (found: Epoch | undefined) => {

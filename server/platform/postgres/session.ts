@@ -11,7 +11,13 @@ const unconfirmed = new WeakSet<pg.ClientBase>();
 export function clientsOf(urlOf: () => string): typeof pg.Client {
   return class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
-      super({ ...config, connectionString: urlOf() });
+      super({
+        ...config,
+        connectionString: urlOf(),
+        // Who waits for an answer of a machine that is gone is told so.
+        keepAlive: true,
+        keepAliveInitialDelayMillis: 10_000,
+      });
       // The pool listens on idle connections only. One that the server ends in the packet that
       // greets it is nobody's yet, and would end this process; whoever gets it finds it broken.
       this.on('error', () => {});

@@ -114,11 +114,22 @@ test('a place that cannot be used is told in a sentence', async () => {
   const plain = join(folder, 'plain');
   await writeFile(plain, '');
   store.failNext(/GET .*backups\/denied/, 403, 'AccessDenied');
+  store.failNext(/GET .*backups\/moved/, 301, 'PermanentRedirect');
   const asked: [() => Promise<unknown>, RegExp][] = [
     [() => Array.fromAsync(bucket('none').list('a/')), /^The bucket "none": There is no bucket/],
-    [() => bucket('none').read('a'), /^The bucket "none": There is no bucket of this name\.$/],
+    [
+      () => bucket('none').read('a'),
+      /^The bucket "none": There is no bucket of this name; check the address\.$/,
+    ],
     [() => bucket('bbb', 'endpoint=http://127.0.0.1:1').read('a'), /^The bucket "bbb": .*\.$/],
-    [() => bucket('backups/denied').read('a'), /A backup needs s3:PutObject, .*s3:DeleteObject/],
+    [
+      () => bucket('backups/denied').read('a'),
+      /may not do this \(AccessDenied\)\. It needs s3:PutObject, .*s3:DeleteObject/,
+    ],
+    [
+      () => bucket('backups/moved').read('a'),
+      /is in another region \(.+\); check "region" in the address\.$/,
+    ],
     [async () => openPlace(plain), /plain is not a folder\.$/],
     [() => openPlace('/proc/x').write('a', Readable.from(['one'])), /kernel's own/],
     [async () => openPlace(join(plain, 'x')), /plain is not a folder\.$/],

@@ -60,31 +60,28 @@ async function endUploads(store: ReturnType<typeof openBucket>, prefix: string):
       await store.endUpload(key, upload_id, AbortSignal.timeout(end_milliseconds));
 }
 
-/** By the code of the fault, what is said of the keys of a config, which nobody has here. */
-const sentences: Record<string, string> = {
-  authentication_failed:
-    'It takes no credentials of this environment. Set AWS_ACCESS_KEY_ID and ' +
-    'AWS_SECRET_ACCESS_KEY, or what else the AWS tools take.',
-  bucket_missing: 'There is no bucket of this name.',
-  connection_failed: 'It does not answer at its address; check "endpoint", and firewalls.',
-  connection_lost:
-    'The connection to it broke or took too long. If it comes again, check "endpoint": a port ' +
-    'with TLS needs https.',
-  host_not_found: 'There is no host of this name.',
+/** How keys of a config, which nobody has here, are called in the address and the environment. */
+const names: [RegExp, string][] = [
+  [/(the key )?\bregion\b(?=[,.]| and)/, '"region" in the address'],
+  [/(the key )?\bbucket_name\b/, 'the address'],
+  [/(the key )?\bendpoint_url\b/, '"endpoint" in the address'],
+  [/\baws_access_key_id\b/, 'AWS_ACCESS_KEY_ID'],
+  [/\baws_secret_access_key\b/, 'AWS_SECRET_ACCESS_KEY'],
+  [/The config has no access key, and this server finds none/, 'There is no access key'],
+];
+
+/** By the code of the fault, what a backup wants beside what an export does. */
+const further: Record<string, string> = {
+  authentication_failed: ' What else the AWS tools take is taken too.',
   permission_denied:
-    'The credentials may not do this. A backup needs s3:PutObject, s3:GetObject, ' +
-    's3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and ' +
-    's3:ListBucketMultipartUploads; a restore needs s3:GetObject and s3:ListBucket.',
-  tls_not_offered: 'It offers no TLS at this port; check "endpoint", which may begin with http.',
-  unexpected_answer: 'What answers there is no store; check "endpoint".',
-  wrong_region: 'It is in another region: name it in the address, as ?region=eu-central-1.',
+    ' A backup needs s3:DeleteObject too, a restore s3:GetObject and s3:ListBucket alone.',
 };
 
 /** A fault of the bucket, for the person at the terminal. */
 function toldFault(error: unknown, bucket: string): unknown {
-  return error instanceof KnownError
-    ? new UserError(`The bucket "${bucket}": ${sentences[error.code] ?? error.message}`)
-    : error;
+  if (!(error instanceof KnownError)) return error;
+  const text = names.reduce((told, [key, name]) => told.replace(key, name), error.message);
+  return new UserError(`The bucket "${bucket}": ${text}${further[error.code] ?? ''}`);
 }
 
 const options = ['region', 'endpoint'];

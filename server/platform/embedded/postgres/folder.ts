@@ -153,7 +153,9 @@ async function buildCluster(
 /** The line that says what was wrong; the programs tell what they clean up after it. */
 export function complaintIn(text: string): string {
   const lines = text.trim().split('\n');
-  return lines.find((line) => /FATAL|PANIC|error:/.test(line)) ?? lines.at(-1) ?? '';
+  // What it says to who asks too early is no reason.
+  const complaint = /(FATAL|PANIC)(?!:\s+the database system is)|error:/;
+  return lines.find((line) => complaint.test(line)) ?? lines.at(-1) ?? '';
 }
 
 /**

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { listen, urlOf } from '../../../test/servers/loopback.ts';
+import { openClickHouse } from '../../platform/clickhouse/client.ts';
+import { endBatch } from './end_batch.ts';
+
+/** Asks a store that answers as `answer` does for the end of a batch, with 50 ms for an answer. */
+async function askedOf(answer: Parameters<typeof createServer>[1]): Promise<boolean> {
+  const server = await listen(createServer(answer));
+  const clickhouse = openClickHouse(urlOf(server), { application: 'test' });
+  try {
+    return await endBatch(clickhouse, 'a batch', 50);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+    await clickhouse.close();
+  }
+}
+
+test('a store that hangs keeps nobody waiting, also in the middle of an answer', async () => {
+  assert.equal(await askedOf(() => undefined), false);
+  assert.equal(await askedOf((_request, response) => response.writeHead(200).write('{')), false);
+});
+
+test('a store that is slow is heard to the end', async () => {
+  const slow = await askedOf((_request, response) => {
+    setTimeout(() => response.end('{"running":0}\n'), 30);
+  });
+  assert.equal(slow, true);
+});
