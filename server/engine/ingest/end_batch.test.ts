@@ -5,12 +5,15 @@ import { listen, urlOf } from '../../../test/servers/loopback.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { endBatch } from './end_batch.ts';
 
-/** Asks a store that answers as `answer` does for the end of a batch, with 50 ms for an answer. */
-async function askedOf(answer: Parameters<typeof createServer>[1]): Promise<boolean> {
+/** Asks a store that answers as `answer` does for the end of a batch. */
+async function askedOf(
+  answer_ms: number,
+  answer: Parameters<typeof createServer>[1],
+): Promise<boolean> {
   const server = await listen(createServer(answer));
   const clickhouse = openClickHouse(urlOf(server), { application: 'test' });
   try {
-    return await endBatch(clickhouse, 'a batch', 50);
+    return await endBatch(clickhouse, 'a batch', answer_ms);
   } finally {
     server.closeAllConnections();
     server.close();
@@ -19,13 +22,16 @@ async function askedOf(answer: Parameters<typeof createServer>[1]): Promise<bool
 }
 
 test('a store that hangs keeps nobody waiting, also in the middle of an answer', async () => {
-  assert.equal(await askedOf(() => undefined), false);
-  assert.equal(await askedOf((_request, response) => response.writeHead(200).write('{')), false);
+  assert.equal(await askedOf(30, () => undefined), false);
+  assert.equal(
+    await askedOf(30, (_request, response) => response.writeHead(200).write('{')),
+    false,
+  );
 });
 
 test('a store that is slow is heard to the end', async () => {
-  const slow = await askedOf((_request, response) => {
-    setTimeout(() => response.end('{"running":0}\n'), 30);
+  const slow = await askedOf(250, (_request, response) => {
+    setTimeout(() => response.end('{"running":0}\n'), 80);
   });
   assert.equal(slow, true);
 });

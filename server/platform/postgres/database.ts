@@ -68,6 +68,7 @@ export type Database = Queryable & {
   close(): Promise<void>;
 };
 
+/** What a pool is opened with. */
 export type DatabaseOptions = PrimaryOptions & {
   connections_max: number;
   application_name: string;
