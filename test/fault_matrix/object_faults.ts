@@ -68,13 +68,13 @@ function s3Faults(store: Store): FaultCase[] {
   ];
 }
 
-/** What passes by itself, so that the run is tried again; and a part that came damaged. */
+/** What passes by itself, so that the run is tried again. */
 function s3Passing(store: Store): FaultCase[] {
   const writing = answering(store, /^(PUT|POST) /);
   return [
     writing('500 three times', 500, 'InternalError', 'store_fault', 'tried again'),
     writing('it asks to slow down three times', 503, 'SlowDown', 'throttled', 'tried again'),
-    writing('a part is not what was sent', 400, 'BadDigest', 'request_refused', 'Failed'),
+    writing('a part is not what was sent', 400, 'BadDigest', 'connection_lost', 'tried again'),
     answering(store, /^POST .*uploadId/)(
       'the upload is gone when it is to be shown',
       404,

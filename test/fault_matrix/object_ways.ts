@@ -14,7 +14,7 @@ export type Store = {
   place(): Scene & { config: Record<string, unknown> };
 };
 
-/** As often as a client sends a request within one attempt. */
+/** As often as a client sends a request within one attempt, where the store's fault may pass. */
 const tries = 3;
 
 /** Nothing mends it but another config. */
@@ -39,7 +39,7 @@ export function answering({ destination, server, place }: Store, request: RegExp
   return (fault: string, status: number, name: string, code: string, ending: Ending): FaultCase => {
     const prepare = async (): Promise<Scene> => {
       const scene = place();
-      const times = ending === 'tried again' && status !== 404 ? tries : 1;
+      const times = status >= 500 ? tries : 1;
       const pattern = below(request, scene);
       return {
         ...scene,
