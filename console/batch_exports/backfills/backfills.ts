@@ -8,8 +8,8 @@ import { reading } from '../../http/reading.ts';
 export type Repaired = {
   start_at: string;
   end_at: string;
-  mode: 'missing' | 'all';
-  by: 'inserted_at';
+  mode: Backfill['mode'];
+  by: Backfill['by'];
 };
 
 /** What the backfill would do if it began now: asked for once, and again when somebody wants it. */

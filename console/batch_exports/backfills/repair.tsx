@@ -42,13 +42,21 @@ export const Repair = memo(function Repair(given: Given) {
   return <Asked {...given} is_by_dates={backfill === by_dates} />;
 });
 
-const modes = [
+type Choice = Pick<Repaired, 'mode' | 'by'>;
+
+const modes: { value: Choice['mode']; label: string }[] = [
   { value: 'missing', label: 'What is missing' },
   { value: 'all', label: 'Everything once more' },
-] as const;
+];
+
+const times: { value: Choice['by']; label: string }[] = [
+  { value: 'inserted_at', label: 'What was taken in then, as on the map' },
+  { value: 'timestamp', label: 'What happened then, whenever it was taken in' },
+];
 
 function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_dates: boolean }) {
   const section = useRef<HTMLElement>(null);
+  const [choice, setChoice] = useState<Choice>({ mode: 'missing', by: 'inserted_at' });
   const of = keyOf(selection);
   const [typed, setTyped] = useState<{ of: string; span: Partial<Span> }>();
   // What was typed and is no span yet; a new selection takes its place.
@@ -71,7 +79,6 @@ function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_
           Close
         </Button>
       </div>
-      <p>A backfill of what was taken in:</p>
       <div className="filters">
         <Moment label="From" at={from} set={(at) => set({ from: at, to })} />
         <Moment
@@ -81,27 +88,53 @@ function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_
           fault={is_empty ? 'This has to be later.' : undefined}
         />
       </div>
-      {open === undefined && selection !== undefined && <Planned key={of} selection={selection} />}
+      <Chosen choice={choice} setChoice={setChoice} />
+      {open === undefined && selection !== undefined && (
+        <Planned key={of} selection={selection} choice={choice} />
+      )}
     </section>
   );
 }
 
 const keyOf = (span: Span | undefined) => (span === undefined ? '' : `${span.from} ${span.to}`);
 
-function Planned({ selection }: { selection: Span }) {
+/** Which of the rows are meant. Persons have one time, that of the latest change. */
+function Chosen({ choice, setChoice }: { choice: Choice; setChoice: (choice: Choice) => void }) {
+  const { row } = useExport();
+  return (
+    <div className="filters">
+      {row.model === 'events' && (
+        <NativeSelect
+          size="sm"
+          label="Of that time"
+          value={choice.by}
+          onChange={({ target }) => setChoice({ ...choice, by: target.value as Choice['by'] })}
+          data={times}
+        />
+      )}
+      <NativeSelect
+        size="sm"
+        label="Deliver"
+        value={choice.mode}
+        onChange={({ target }) => setChoice({ ...choice, mode: target.value as Choice['mode'] })}
+        data={modes}
+      />
+    </div>
+  );
+}
+
+function Planned({ selection, choice }: { selection: Span; choice: Choice }) {
   const { row } = useExport();
   const zone = useContext(ZoneContext);
-  const [mode, setMode] = useState<Repaired['mode']>('missing');
   const latest = slotAt({ interval: row.interval, timezone: zone }, useNow()).to;
   const end = Math.min(selection.to, latest);
   const repaired = useMemo<Repaired>(
     () => ({
       start_at: isoInstant(selection.from),
       end_at: isoInstant(end),
-      mode,
-      by: 'inserted_at',
+      ...choice,
     }),
-    [selection.from, end, mode],
+    [selection.from, end, choice],
   );
   if (selection.from >= latest) return <p>This lies in the future: nothing of it is stored yet.</p>;
   return (
@@ -111,14 +144,6 @@ function Planned({ selection }: { selection: Span }) {
           {exactly(repaired.start_at, 'UTC')} to {exactly(isoInstant(selection.to), 'UTC')}.
         </p>
       )}
-      <NativeSelect
-        size="sm"
-        maw={260}
-        label="Deliver"
-        value={mode}
-        onChange={({ target }) => setMode(target.value === 'all' ? 'all' : 'missing')}
-        data={[...modes]}
-      />
       <Plan repaired={repaired} />
     </>
   );
@@ -143,7 +168,7 @@ function Plan({ repaired }: { repaired: Repaired }) {
         <>
           <Numbers plan={plan} bytes={bytesOf(plan.progress.records_total_count, row)} />
           {plan.progress.records_total_count === 0 ? (
-            <p>There is nothing to deliver.</p>
+            <Nothing has_other={row.model === 'events' && repaired.by === 'inserted_at'} />
           ) : (
             <Form
               path={`${path}backfill/`}
@@ -179,6 +204,11 @@ function Plan({ repaired }: { repaired: Repaired }) {
       )}
     </Shown>
   );
+}
+
+function Nothing({ has_other }: { has_other: boolean }) {
+  const hint = ' For events that an import or a phone brought later, choose What happened then.';
+  return <p>There is nothing to deliver.{has_other && hint}</p>;
 }
 
 const inNumbers = (count: number) => count.toLocaleString('en');

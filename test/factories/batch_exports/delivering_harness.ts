@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import { startWorker } from '../../../server/engine/workers/worker.ts';
 import type { Worker } from '../../../server/engine/workers/worker.ts';
-import { pauseAfter } from '../../eventually.ts';
+import { eventually, pauseAfter } from '../../eventually.ts';
 import { openHarness } from '../../harness.ts';
 import type { Answer, Harness, TestOrganization } from '../../harness.ts';
 import { newExport, projectBase } from './batch_exports.ts';
@@ -16,6 +16,9 @@ export const first_hour_at = Date.parse('2026-01-01T00:00:00.000000Z');
 
 /** The names of the events of `withEvents`, sorted. */
 export const all_events = Array.from({ length: 30 }, (_, number) => `event ${number}`).toSorted();
+
+/** When an hour of that day begins: the first is 0. */
+export const hour_of = (hour: number) => new Date(first_hour_at + hour * hour_ms).toISOString();
 
 /** An event that happened and was taken in at these instants, in milliseconds. */
 export type PlacedEvent = { event: string; happened: number; taken: number };
@@ -125,6 +128,25 @@ export async function withEvents(
   const send = (method: string, path: string, sent?: unknown) =>
     home.ask(method, `${url}${path}`, sent);
   return { home, created, get, send };
+}
+
+/** Moves the schedules to the hours from one to another, and waits until they are delivered. */
+export async function deliverHours(
+  { deps: { db } }: Harness,
+  worker: Worker,
+  ids: string[],
+  [from, to]: [number, number],
+): Promise<void> {
+  await db.run(sql`UPDATE batch_exports SET created_at = ${hour_of(0)},
+    planned_until = ${hour_of(from)}, next_run_at = ${hour_of(from + 1)}, end_at = ${hour_of(to)}
+    WHERE id = ANY(${ids}::uuid[])`);
+  worker.wake();
+  await eventually('The hour is not delivered.', async () => {
+    const { count } = (await db.row<{ count: number }>(sql`
+      SELECT count(*) AS count FROM batch_export_runs WHERE status = 'Completed'
+        AND data_interval_start = ${hour_of(from)} AND batch_export_id = ANY(${ids}::uuid[])`))!;
+    return count === ids.length;
+  });
 }
 
 /** The rows of all files below the prefix, in no order. */
