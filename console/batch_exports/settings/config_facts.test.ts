@@ -16,14 +16,15 @@ const type = {
   only_with: [{ keys: ['account'], key: 'prefix', values: ['other'] }],
 } as unknown as DestinationType;
 
-test('what is stored stands under the titles of the form, in words', () => {
+test('what is stored stands under the titles of the form in its order, in words', () => {
+  // In the order in which a database gives them.
   const config = {
-    prefix: '',
-    compression: null,
-    is_flat: false,
-    include_events: ['a', 'b'],
-    account: 'x',
     later: 3,
+    prefix: '',
+    account: 'x',
+    is_flat: false,
+    compression: null,
+    include_events: ['a', 'b'],
   };
   assert.deepEqual(
     configFacts(type, config).map(({ title, text }) => [title, text]),
@@ -35,5 +36,5 @@ test('what is stored stands under the titles of the form, in words', () => {
       ['later', '3'],
     ],
   );
-  assert.equal(configFacts(undefined, config)[4]!.title, 'account');
+  assert.equal(configFacts(undefined, config)[2]!.title, 'account');
 });

@@ -16,15 +16,17 @@ function told(value: unknown): Told {
 }
 
 /**
- * What is stored of a destination, under the titles that its form has: a key that means nothing
- * beside the others is left out. Without the type, which a server may no longer have, all by key.
+ * What is stored of a destination, under the titles and in the order that its form has: a key that
+ * means nothing beside the others is left out. Without the type, which a server may no longer have,
+ * all by key.
  */
 export function configFacts(
   type: DestinationType | undefined,
   config: Config,
 ): (Told & { key: string; title: string })[] {
   const schemas = Object.fromEntries(type === undefined ? [] : keysOf(type));
-  return Object.entries(config)
-    .filter(([key]) => type === undefined || isShown(type, key, {}, config))
-    .map(([key, value]) => ({ key, title: schemas[key]?.title ?? key, ...told(value) }));
+  return [...new Set([...Object.keys(schemas), ...Object.keys(config)])]
+    .filter((key) => Object.hasOwn(config, key))
+    .filter((key) => type === undefined || isShown(type, key, {}, config))
+    .map((key) => ({ key, title: schemas[key]?.title ?? key, ...told(config[key]) }));
 }
