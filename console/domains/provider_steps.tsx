@@ -25,11 +25,16 @@ export function ProviderForm({ domain, organization_id }: Given) {
   const done = useDone();
   return (
     <>
-      <p>Give your provider the metadata of this server:</p>
+      <p>Give your provider the metadata of this server. Its address is the entity id as well:</p>
       <Command
         text={`${server_address}/api/saml/metadata/?organization=${organization_id}`}
         what="the address of the metadata"
       />
+      <p>Where it asks for the ACS URL, which some call the reply URL:</p>
+      <Command text={`${server_address}/complete/saml/`} what="the ACS URL" />
+      <p className="muted">
+        Have it sign assertions, with RSA and SHA-256, and send the attribute <code>email</code>.
+      </p>
       <Form
         method="PATCH"
         path={domainPath(organization_id, domain.id)}

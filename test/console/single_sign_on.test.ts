@@ -55,8 +55,10 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   await page.getByRole('heading', { name: 'acme.example', level: 1 }).waitFor();
 
   // The record is looked for, not found, added as the page says it, and found.
-  const name = await page.getByRole('region', { name: 'the name of the record' }).textContent();
-  const value = await page.getByRole('region', { name: 'the value of the record' }).textContent();
+  const told = (what: string) =>
+    page.getByRole('region', { name: what, exact: true }).textContent();
+  const name = await told('the name of the record');
+  const value = await told('the value of the record');
   const record = page.getByRole('region', { name: '1. Add the record to your DNS' });
   await page.getByRole('button', { name: 'Look it up now' }).click();
   await page.getByText('The record was looked up.').waitFor();
@@ -71,6 +73,10 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   await page.getByText('It can begin once the provider is saved in step 3.').waitFor();
   assert.equal(await page.locator('option[value=saml]').count(), 0);
 
+  const address = (await told('the address of the metadata'))!;
+  const metadata = await (await fetch(address)).text();
+  assert.ok(metadata.includes(`entityID="${address}"`), metadata);
+  assert.ok(metadata.includes(`Location="${await told('the ACS URL')}"`), metadata);
   const { port } = provider.address() as AddressInfo;
   await page.getByLabel('Its name (entity id)').fill(acme.entity_id);
   await page.getByLabel('Its sign-on address').fill(`http://localhost:${port}/sso`);
