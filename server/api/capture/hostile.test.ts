@@ -38,9 +38,9 @@ const forms = doors
 function wantedOf({ wanted, body }: HostileBody, path: string): number {
   if (typeof wanted === 'number') return wanted;
   // What names no records, or no spans, is no message to OpenTelemetry.
-  const list = path.endsWith('/logs/') ? 'resourceLogs' : 'resourceSpans';
-  if (/\/logs\/|\/otel\//.test(path))
-    return wanted === 'records' || body.includes(`"${list}"`) ? 200 : 400;
+  if (path.endsWith('/logs/'))
+    return wanted === 'records' || body.includes('"resourceLogs"') ? 200 : 400;
+  if (path.includes('/otel/')) return body.includes('"resourceSpans"') ? 200 : 400;
   return wanted === 'told' && path.startsWith('/i/v1/') ? 200 : 400;
 }
 
