@@ -1,3 +1,4 @@
+import { literal } from '../../server/platform/clickhouse/quote.ts';
 import { Failure } from './failure.ts';
 import { openEntries } from './keeper.ts';
 import type { Process, Replica } from './replica.ts';
@@ -255,8 +256,7 @@ function mutationsRelation({ cluster, replica }: Asked): string {
 function rowsOf(structure: string, rows: object[] | string): string {
   const is_text = typeof rows === 'string';
   const text = is_text ? rows : rows.map((row) => JSON.stringify(row)).join('\n');
-  const quoted = (part: string) => `'${part.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-  if (text === '') return `(SELECT * FROM null(${quoted(structure)}))`;
+  if (text === '') return `(SELECT * FROM null(${literal(structure)}))`;
   const format = is_text ? 'JSONCompactEachRow' : 'JSONEachRow';
-  return `(SELECT * FROM format(${format}, ${quoted(structure)}, ${quoted(text)}))`;
+  return `(SELECT * FROM format(${format}, ${literal(structure)}, ${literal(text)}))`;
 }

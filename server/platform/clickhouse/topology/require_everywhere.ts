@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ClickHouse } from '../client.ts';
 import { stored_tables } from './mode.ts';
 import { ddl_seconds } from './request_settings.ts';
-import { everywhere, quoted } from './statements.ts';
+import { literal } from '../quote.ts';
+import { everywhere } from './statements.ts';
 
 const pause_ms = 500;
 
@@ -34,7 +35,7 @@ export async function findLacking(clickhouse: ClickHouse): Promise<string | unde
         arrayStringConcat(arraySort(groupArray(concat(table, '.', name, ' ', type))), ', ')
           AS columns
       FROM ${everywhere(mode, 'system.columns')}
-      WHERE database = ${quoted(mode.database)} AND table IN {tables:Array(String)}
+      WHERE database = ${literal(mode.database)} AND table IN {tables:Array(String)}
       GROUP BY host ORDER BY host`,
     query_params: { tables: [...stored_tables, 'person_distinct_ids'] },
   });

@@ -1,5 +1,6 @@
 import { deduplication_windows } from './mode.ts';
 import type { Mode } from './mode.ts';
+import { identifier, literal } from '../quote.ts';
 
 /**
  * A statement of the migrations, which are written for one node, as the store of this mode has to
@@ -11,7 +12,7 @@ export function statementFor(mode: Mode, statement: string): string {
   const create = /^(CREATE (?:TABLE|VIEW) IF NOT EXISTS \w+)/;
   const created =
     mode.kind === 'on_cluster'
-      ? statement.replace(create, (text) => `${text} ON CLUSTER ${quoted(mode.cluster)}`)
+      ? statement.replace(create, (text) => `${text} ON CLUSTER ${literal(mode.cluster)}`)
       : statement;
   if (!created.startsWith('CREATE TABLE')) return created;
   const replicated = created.replace(/\bENGINE = MergeTree\b/, 'ENGINE = ReplicatedMergeTree');
@@ -25,15 +26,6 @@ export function statementFor(mode: Mode, statement: string): string {
 /** All replicas' rows of a table, as a relation; on one node, and in the cloud, the table. */
 export function everywhere(mode: Mode, table: string): string {
   if (mode.kind === 'one_node' || mode.kind === 'cloud') return table;
-  const name = table.includes('.') ? table : `${backquoted(mode.database)}.${table}`;
-  return `clusterAllReplicas(${quoted(mode.cluster)}, ${name})`;
-}
-
-/** A text as a literal. */
-export function quoted(text: string): string {
-  return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
-}
-
-function backquoted(name: string): string {
-  return `\`${name.replaceAll(/[\\`]/g, String.raw`\$&`)}\``;
+  const name = table.includes('.') ? table : `${identifier(mode.database)}.${table}`;
+  return `clusterAllReplicas(${literal(mode.cluster)}, ${name})`;
 }

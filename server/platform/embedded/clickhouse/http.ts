@@ -1,6 +1,7 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { literal } from '../../clickhouse/quote.ts';
 import { streamInsert } from './insert.ts';
 import type { Pipes } from './pipes.ts';
 import { stopOperation, streamResult } from './read.ts';
@@ -8,7 +9,7 @@ import { streamThroughPipe } from './piped.ts';
 import type { Operation, Outcome } from './read.ts';
 import { preambleOf, readRequest } from './request.ts';
 import type { ClickHouseRequest } from './request.ts';
-import { fault, faultOf, quote } from './session.ts';
+import { fault, faultOf } from './session.ts';
 import type { Engine, Fault } from './session.ts';
 import { readStatement } from './statement.ts';
 import type { Statement } from './statement.ts';
@@ -215,7 +216,7 @@ async function inOwnWords(
       ? `${statement.before}${statement.after}`
       : `${statement.before}${statement.after}FORMAT ${statement.format}`;
   try {
-    await engine.run(`SELECT formatQuery(${quote(sent)})`);
+    await engine.run(`SELECT formatQuery(${literal(sent)})`);
     return { ...told, text: told.text.replaceAll(pipe, 'the answer') };
   } catch (error) {
     return {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { faultOf, quote } from './session.ts';
+import { literal } from '../../clickhouse/quote.ts';
+import { faultOf } from './session.ts';
 import { openWriter } from './pipes.ts';
 import { stopOperation } from './read.ts';
 import type { Operation, Outcome } from './read.ts';
@@ -28,7 +29,7 @@ export async function streamInsert(operation: Operation, insert: Insert): Promis
   const settled = (async () => {
     try {
       await engine.run(
-        `${preamble}${insert.before}\nFROM INFILE ${quote(pipe)} COMPRESSION 'none' ` +
+        `${preamble}${insert.before}\nFROM INFILE ${literal(pipe)} COMPRESSION 'none' ` +
           `${insert.after} FORMAT ${insert.format}`,
       );
     } catch (error) {

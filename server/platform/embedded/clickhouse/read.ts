@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { faultOf, quote } from './session.ts';
+import { literal } from '../../clickhouse/quote.ts';
+import { faultOf } from './session.ts';
 import type { Engine, Fault } from './session.ts';
 import { openReader, touchReader } from './pipes.ts';
 
@@ -76,7 +77,7 @@ export async function tryFormat(
 
 /** The statement that writes the result of a SELECT into the pipe of the operation. */
 export const intoPipe = ({ preamble, pipe }: Operation, { before, format, after }: Read): string =>
-  `${preamble}${before}\nINTO OUTFILE ${quote(pipe)} TRUNCATE FORMAT ${format}${after}`;
+  `${preamble}${before}\nINTO OUTFILE ${literal(pipe)} TRUNCATE FORMAT ${format}${after}`;
 
 /**
  * Streams the result of a SELECT, one valid document of its format, into the response with

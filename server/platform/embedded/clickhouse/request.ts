@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
 import { pipe_header, plain_columns } from '../../clickhouse/answer.ts';
+import { identifier, literal } from '../../clickhouse/quote.ts';
 import { engine_niceness, large_answer_niceness } from './orders.ts';
-import { fault, quote } from './session.ts';
+import { fault } from './session.ts';
 import type { Fault } from './session.ts';
 import { readBounded } from '../../read_bounded.ts';
 
@@ -118,23 +119,19 @@ function sort(
  * come first: after `readonly` nothing can be set.
  */
 export function preambleOf(request: ClickHouseRequest, label: string): string {
-  const params = request.params.map(([name, value]) => `SET ${name} = ${quote(value)};`);
+  const params = request.params.map(([name, value]) => `SET ${name} = ${literal(value)};`);
   const settings = [
     ['os_threads_nice_value_query', String(nicenessOf(request))] as const,
     ...request.settings,
     ['log_comment', label] as const,
-  ].map(([name, value]) => `${name} = ${quote(value)}`);
-  const database = request.database === undefined ? '' : `USE ${quoteName(request.database)};`;
+  ].map(([name, value]) => `${name} = ${literal(value)}`);
+  const database = request.database === undefined ? '' : `USE ${identifier(request.database)};`;
   return `${params.join('')}${database}SET ${settings.join(', ')};`;
 }
 
 function nicenessOf({ settings, is_piped }: ClickHouseRequest): number {
   if (settings.some(([name]) => name === 'priority')) return nicenessOfYielding;
   return is_piped ? large_answer_niceness : engine_niceness;
-}
-
-function quoteName(name: string): string {
-  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 }
 
 function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer<ArrayBuffer>> {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { literal } from '../../clickhouse/quote.ts';
 import { openAddon } from './addon.ts';
 
 /** How an output or input format may be used. */
@@ -22,11 +23,6 @@ export type Engine = {
   findFormat(name: string): FormatUse | undefined;
   close(): void;
 };
-
-/** A ClickHouse string literal of any text. */
-export function quote(text: string): string {
-  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\0', '\\0')}'`;
-}
 
 /**
  * Opens the engine on `folder`, which one process at a time can hold: throws the engine's error
@@ -77,7 +73,9 @@ export async function openEngine(folder: string, memory_bytes_max: number): Prom
   return {
     run,
     async kill(label) {
-      const answer = await run(`KILL QUERY WHERE Settings['log_comment'] = ${quote(label)} ASYNC`);
+      const answer = await run(
+        `KILL QUERY WHERE Settings['log_comment'] = ${literal(label)} ASYNC`,
+      );
       return answer.length > 0;
     },
     findFormat: (name) => formats.get(name.toLowerCase()),
