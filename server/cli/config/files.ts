@@ -2,6 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { isFields } from '../../platform/fields.ts';
+import type { Fields } from '../../platform/fields.ts';
 import { UserError } from '../user_error.ts';
 import type { FileFault, FilePlace, ReadValue } from './places.ts';
 import { resolveReferences } from './references.ts';
@@ -40,19 +42,17 @@ export async function readFiles(paths: readonly string[], variables: Variables):
       result.faults.push({ file, line: 1, column: 1, detail: says_nothing });
       continue;
     }
-    if (!isMap(read.value)) {
+    if (!isFields(read.value)) {
       result.faults.push({ file, line: 1, column: 1, detail: 'A configuration is a map.' });
       continue;
     }
     const resolved = resolveReferences(read, variables);
     result.faults.push(...resolved.faults);
     for (const path of resolved.varied) varied.add(path);
-    merge(result, result.value, resolved.value as Values, '', read.places);
+    merge(result, result.value, resolved.value as Fields, '', read.places);
   }
   return { ...result, varied };
 }
-
-type Values = Record<string, unknown>;
 
 function filesOf(path: string): string[] {
   let isFolder: boolean;
@@ -99,12 +99,12 @@ function noUtf8(file: string, bytes: Buffer): FilesRead {
 async function readModule(file: string): Promise<FilesRead> {
   const places = new Map<string, FilePlace>([['', { file, line: 0, column: 0 }]]);
   try {
-    const module = (await import(pathToFileURL(file).href)) as Values;
+    const module = (await import(pathToFileURL(file).href)) as Fields;
     const exported = module['default'] ?? module['configuration'];
     // As JSON would have it: no functions, no instances.
     const value: unknown = JSON.parse(JSON.stringify(exported ?? null));
     note(places, value, '', { file, line: 0, column: 0 });
-    if (isMap(value)) return { value, places, faults: [] };
+    if (isFields(value)) return { value, places, faults: [] };
   } catch (error) {
     const detail = `The module cannot be loaded: ${(error as Error).message}`;
     return { value: null, places, faults: [{ ...placeOfError(error as Error, file), detail }] };
@@ -152,8 +152,8 @@ function isShared(path: string): boolean {
 
 function merge(
   result: FilesRead,
-  into: Values,
-  from: Values,
+  into: Fields,
+  from: Fields,
   prefix: string,
   places: ReadonlyMap<string, FilePlace>,
 ): void {
@@ -163,7 +163,7 @@ function merge(
     if (!Object.hasOwn(into, name)) {
       into[name] = value;
       keepPlaces(result, path, places);
-    } else if (isShared(path) && isMap(present) && isMap(value))
+    } else if (isShared(path) && isFields(present) && isFields(value))
       merge(result, present, value, path, places);
     else if (value !== null || present !== null) {
       const first = result.places.get(path);
@@ -184,8 +184,4 @@ function keepPlaces(
 ): void {
   for (const [inner, place] of places)
     if (inner === path || inner.startsWith(`${path}.`)) kept.set(inner, place);
-}
-
-function isMap(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

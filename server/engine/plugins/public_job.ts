@@ -1,4 +1,4 @@
-import { isObject } from './packages/faults.ts';
+import { isFields } from '../../platform/fields.ts';
 import { kindOfPayload } from './packages/public_jobs.ts';
 import { storableFault } from './packages/storable.ts';
 
@@ -31,10 +31,10 @@ export function publicJobPayload(
   spec: unknown,
   sent: Record<string, unknown>,
 ): { payload: Record<string, unknown> } | { faults: PayloadFault[] } {
-  const described = isObject(spec) && isObject(spec['payload']) ? spec['payload'] : {};
+  const described = isFields(spec) && isFields(spec['payload']) ? spec['payload'] : {};
   const fields = new Map(
     Object.entries(described).flatMap(([name, field]) =>
-      isObject(field) ? [[name, field as Field] as const] : [],
+      isFields(field) ? [[name, field as Field] as const] : [],
     ),
   );
   const faults: PayloadFault[] = Object.keys(sent)

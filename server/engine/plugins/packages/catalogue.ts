@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PluginCollection } from '../plugin.ts';
-import { isObject } from './faults.ts';
+import { isFields } from '../../../platform/fields.ts';
 
 /**
  * A package that the server offers by name. `url` is an address as `openOrigin` takes it;
@@ -36,7 +36,7 @@ export function readCatalogue(path: string | undefined): CatalogueEntry[] {
     faultsOf(entry).map((fault) => `entry ${index + 1}: ${fault}`),
   );
   for (const key of ['name', 'url'] as const) {
-    const values = entries.map((entry) => (isObject(entry) ? entry[key] : undefined));
+    const values = entries.map((entry) => (isFields(entry) ? entry[key] : undefined));
     const twice = values.filter(
       (value, index) => typeof value === 'string' && values.indexOf(value) !== index,
     );
@@ -68,7 +68,7 @@ function readList(file: string): unknown[] {
 }
 
 function faultsOf(entry: unknown): string[] {
-  if (!isObject(entry)) return ['must be an object'];
+  if (!isFields(entry)) return ['must be an object'];
   const { name, description, url, collection, maintainer } = entry;
   const isText = (value: unknown, length_max: number) =>
     typeof value === 'string' && value.trim() !== '' && value.length <= length_max;

@@ -1,6 +1,7 @@
 import type { ConfigField } from '../plugin.ts';
 import { isGiven, valueFault } from './config_value.ts';
-import { isObject, show } from './faults.ts';
+import { isFields } from '../../../platform/fields.ts';
+import { show } from './faults.ts';
 import type { Faults } from './faults.ts';
 
 const types = ['string', 'json', 'attachment', 'choice'];
@@ -53,7 +54,7 @@ const checks: Record<keyof ConfigField, Check> = {
  * choices and is no secret.
  */
 export function readFields(schema: unknown, faults: Faults): ConfigField[] {
-  const items = isObject(schema)
+  const items = isFields(schema)
     ? fromObject(schema)
     : Array.isArray(schema)
       ? schema.map((item, index) => ({ path: `config[${index}]`, key: undefined, item }))
@@ -67,7 +68,7 @@ export function readFields(schema: unknown, faults: Faults): ConfigField[] {
   }
   const keys = new Set<string>();
   return items.flatMap(({ path, key, item }) => {
-    if (!isObject(item)) {
+    if (!isFields(item)) {
       faults.add(path, `must be an object, not ${show(item)}`);
       return [];
     }
@@ -84,7 +85,7 @@ export function readFields(schema: unknown, faults: Faults): ConfigField[] {
 
 function fromObject(schema: Record<string, unknown>) {
   const order = (item: unknown) =>
-    isObject(item) && typeof item['order'] === 'number' ? item['order'] : order_missing;
+    isFields(item) && typeof item['order'] === 'number' ? item['order'] : order_missing;
   return Object.entries(schema)
     .map(([key, item]) => ({ path: `config.${key}`, key, item }))
     .sort((one, other) => order(one.item) - order(other.item));

@@ -1,5 +1,5 @@
 import type { ConfigField } from '../plugin.ts';
-import { isObject } from './faults.ts';
+import { isFields } from '../../../platform/fields.ts';
 import { parseJson } from '../../../platform/parse_json.ts';
 
 type ValueFault = { code: 'invalid_choice' | 'invalid_input'; detail: string };
@@ -39,7 +39,7 @@ export function valueFault(field: ConfigField, value: unknown): ValueFault | und
 }
 
 function isAttachment(value: unknown): boolean {
-  if (!isObject(value)) return false;
+  if (!isFields(value)) return false;
   const { file_name, content_type, contents, ...others } = value;
   if (
     typeof file_name !== 'string' ||

@@ -19,11 +19,6 @@ export function openFaults(): Faults {
   };
 }
 
-/** True for objects of JSON, false for lists and null. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** A value for a sentence, cut when it is long. */
 export function show(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);

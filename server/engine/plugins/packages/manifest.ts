@@ -3,7 +3,8 @@ import type { ConfigField, PluginFiles, PluginManifest } from '../plugin.ts';
 import { showName } from './archives/file_names.ts';
 import { readFields } from './config_fields.ts';
 import { isGiven, valueFault } from './config_value.ts';
-import { isObject, openFaults, show } from './faults.ts';
+import { isFields } from '../../../platform/fields.ts';
+import { openFaults, show } from './faults.ts';
 import type { Faults } from './faults.ts';
 import { parseJson } from './json_text.ts';
 import { readPublicJobs } from './public_jobs.ts';
@@ -39,7 +40,7 @@ export function readManifest(files: PluginFiles): PluginManifest {
       file: manifest_file,
     });
   const json = parseJson(text, manifest_file);
-  if (!isObject(json))
+  if (!isFields(json))
     throw invalidPackage('plugin.json must be an object, as in {"name": "My plugin"}.', {
       file: manifest_file,
       line: 1,

@@ -1,4 +1,5 @@
-import { isObject, show } from './faults.ts';
+import { isFields } from '../../../platform/fields.ts';
+import { show } from './faults.ts';
 import type { Faults } from './faults.ts';
 
 type Kind = { must: string; holds(value: unknown): boolean };
@@ -32,25 +33,25 @@ export function kindOfPayload(type: unknown): Kind {
  * Guarantee: without faults, every payload field has a known type and no default of another one.
  */
 export function readPublicJobs(jobs: unknown, faults: Faults): Record<string, unknown> {
-  if (!isObject(jobs)) {
+  if (!isFields(jobs)) {
     faults.add('publicJobs', `must be an object of jobs by name, not ${show(jobs)}`);
     return {};
   }
   for (const [name, job] of Object.entries(jobs)) {
     const path = `publicJobs.${name}`;
-    if (!isObject(job)) faults.add(path, `must be an object, not ${show(job)}`);
+    if (!isFields(job)) faults.add(path, `must be an object, not ${show(job)}`);
     else checkPayload(`${path}.payload`, job['payload'] ?? {}, faults);
   }
   return jobs;
 }
 
 function checkPayload(path: string, payload: unknown, faults: Faults): void {
-  if (!isObject(payload)) {
+  if (!isFields(payload)) {
     faults.add(path, `must be an object of fields by name, not ${show(payload)}`);
     return;
   }
   for (const [key, field] of Object.entries(payload)) {
-    if (!isObject(field)) faults.add(`${path}.${key}`, `must be an object, not ${show(field)}`);
+    if (!isFields(field)) faults.add(`${path}.${key}`, `must be an object, not ${show(field)}`);
     else if (!Object.hasOwn(kinds, String(field['type'])))
       faults.add(
         `${path}.${key}.type`,

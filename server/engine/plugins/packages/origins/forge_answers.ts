@@ -1,5 +1,5 @@
 import { PluginError } from '../../plugin.ts';
-import { isObject } from '../faults.ts';
+import { isFields } from '../../../../platform/fields.ts';
 import { unreadable } from './origin_request.ts';
 
 /**
@@ -9,7 +9,7 @@ import { unreadable } from './origin_request.ts';
 export function textsOf(origin: string, found: unknown, key: string): string[] {
   if (!Array.isArray(found)) throw unreadable(origin);
   return found.map((item) => {
-    const value: unknown = isObject(item) ? item[key] : undefined;
+    const value: unknown = isFields(item) ? item[key] : undefined;
     if (typeof value !== 'string') throw unreadable(origin);
     return value;
   });

@@ -4,7 +4,7 @@ import { PluginError, invalidPackage } from '../../plugin.ts';
 import type { PluginPackage } from '../../plugin.ts';
 import { readArchive } from '../archives/archive.ts';
 import { assemblePackage } from '../content.ts';
-import { isObject } from '../faults.ts';
+import { isFields } from '../../../../platform/fields.ts';
 import type { Origin, OriginDeps } from './origin.ts';
 import { requestJson, requestOrigin, unreadable } from './origin_request.ts';
 
@@ -87,11 +87,11 @@ async function readMetadata(
     { origin, thing: `the package ${name}`, url, accept, token },
     signal,
   );
-  if (!isObject(json) || !isObject(json['versions']) || !isObject(json['dist-tags']))
+  if (!isFields(json) || !isFields(json['versions']) || !isFields(json['dist-tags']))
     throw unreadable(origin);
   const versions = Object.entries(json['versions']).flatMap(
     ([version, entry]): [string, Dist][] => {
-      const dist = isObject(entry) && isObject(entry['dist']) ? entry['dist'] : {};
+      const dist = isFields(entry) && isFields(entry['dist']) ? entry['dist'] : {};
       const { tarball, integrity } = dist;
       return typeof tarball === 'string' && semver.valid(version) !== null
         ? [[version, { tarball, integrity: typeof integrity === 'string' ? integrity : '' }]]
