@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { uuidParameter } from '../../platform/http/caller/access.ts';
-import { notFound } from '../../platform/http/errors.ts';
+import { missing } from '../../platform/http/errors.ts';
 import { ifMatch, showsMatch } from '../../platform/http/etag.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { lockRun } from './runs/store.ts';
@@ -52,9 +52,4 @@ export async function getLockedRun(
   const id = uuidParameter(request, 'id');
   const row = await getLockedExport(request, tx, 'batch_export_id');
   return { row, run: (await lockRun(tx, row.id, id)) ?? missing() };
-}
-
-/** Throws the 404 that everything unknown answers. */
-export function missing(): never {
-  throw notFound();
 }

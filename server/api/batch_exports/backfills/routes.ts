@@ -3,14 +3,14 @@ import { cancelBackfill } from '../../../engine/planning/backfill.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { NoFields, body, jsonBody } from '../../../platform/http/bodies/body.ts';
-import { conflict } from '../../../platform/http/errors.ts';
+import { conflict, missing } from '../../../platform/http/errors.ts';
 import { inReadTurn, ownerOf } from '../../../platform/http/limits/owner_turns.ts';
 import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { write } from '../../../platform/http/write.ts';
 import { exportActionEntry } from '../activity.ts';
 import { backfill } from './backfill.ts';
 import { findBackfill, listBackfills } from './store.ts';
-import { getExport, getPresence, getLockedExport, missing } from '../found.ts';
+import { getExport, getPresence, getLockedExport } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { Backfill, BatchExportWithBackfill, NewBackfill } from './schema.ts';
 

@@ -5,7 +5,7 @@ import type { StoredConfig } from '../../../engine/destination/stored_config.ts'
 import type { Engine } from '../../../engine/engine.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
-import { missing } from '../found.ts';
+import { missing } from '../../../platform/http/errors.ts';
 import { isInPlace } from '../place.ts';
 import { StoredSecrets } from './schema.ts';
 

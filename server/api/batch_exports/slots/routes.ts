@@ -6,10 +6,10 @@ import {
   nominalLength,
 } from '../../../engine/planning/interval.ts';
 import { isoInstant } from '../../../platform/clock.ts';
-import { invalid } from '../../../platform/http/errors.ts';
+import { invalid, missing } from '../../../platform/http/errors.ts';
 import { linkTo } from '../../../platform/http/lists/pagination.ts';
 import { query } from '../../../platform/http/lists/query.ts';
-import { getPresence, missing } from '../found.ts';
+import { getPresence } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { refuseEmptyRange } from '../range.ts';
 import { Slots, SlotsQuery } from './schema.ts';
