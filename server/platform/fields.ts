@@ -5,3 +5,8 @@ export type Fields = Record<string, unknown>;
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** The fields that have a value: undefined is none. */
+export function withoutUndefined(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

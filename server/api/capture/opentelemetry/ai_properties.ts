@@ -1,5 +1,6 @@
 import { isJsonObject, isTooDeep, parseExact } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import { withoutUndefined } from '../../../platform/fields.ts';
 import { takeList } from './written_out.ts';
 
 // Attributes are those of OpenTelemetry's conventions for generative AI (`gen_ai.`, of several
@@ -148,7 +149,7 @@ export function aiProperties(
   const events = takeMessages(all, span_events);
   takeVercelTexts(all);
   takeInstructions(all);
-  return { properties: withoutEmpty(all), events };
+  return { properties: withoutUndefined(all), events };
 }
 
 /** What says the very same again goes with it. */
@@ -216,7 +217,7 @@ function takeVercelTexts(all: JsonObject): void {
   const { 'ai.response.text': content, 'ai.response.toolCalls': calls } = all;
   if ((content ?? calls) === undefined || all['$ai_output_choices'] !== undefined) return;
   all['$ai_output_choices'] = [
-    withoutEmpty({ role: 'assistant', content, tool_calls: parsed(calls) }),
+    withoutUndefined({ role: 'assistant', content, tool_calls: parsed(calls) }),
   ];
   delete all['ai.response.text'];
   delete all['ai.response.toolCalls'];
@@ -250,8 +251,4 @@ function textOf(parts: unknown): unknown {
     isJsonObject(part) && part['type'] === 'text' ? part['content'] : undefined,
   );
   return texts.every((text) => typeof text === 'string') ? texts.join('\n\n') : parts;
-}
-
-function withoutEmpty(all: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

@@ -1,5 +1,6 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import { withoutUndefined } from '../../../platform/fields.ts';
 import { ai_event_size_bytes_max } from '../draft.ts';
 import type { Draft } from '../draft.ts';
 import { aiEventName, aiProperties } from './ai_properties.ts';
@@ -62,7 +63,7 @@ export function spanDraft(value: unknown, { resource, scope }: Shared): Draft {
       ...(scope['version'] === undefined ? {} : { $lib_version: scope['version'] }),
       ...(Object.keys(scope).length === 0 ? {} : { scope }),
       ...(events.length === 0 ? {} : { span_events: events }),
-      ...named({
+      ...withoutUndefined({
         $ai_trace_id: trace_id,
         $ai_span_id: span_id,
         $ai_parent_id: span.parent_id,
@@ -111,10 +112,6 @@ function withoutMachine(resource: JsonObject): JsonObject {
       ([name]) => !machine_prefixes.some((prefix) => name.startsWith(prefix)),
     ),
   );
-}
-
-function named(all: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
 function secondsOf(value: JsonObject): number | undefined {

@@ -1,5 +1,6 @@
 import { isJsonObject, parseExact } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import { withoutUndefined } from '../../../platform/fields.ts';
 import { pixelAnswer } from '../answers.ts';
 import type { Draft } from '../draft.ts';
 import { shownKeys } from '../keys.ts';
@@ -79,18 +80,18 @@ function contentOf(payload: JsonObject): Content {
     case 'pv':
       return {
         name: '$pageview',
-        properties: named({
+        properties: withoutUndefined({
           $current_url: payload['url'],
           $title: payload['page'],
           $referrer: payload['refr'],
         }),
       };
     case 'pp':
-      return { name: 'page_ping', properties: named({ $current_url: payload['url'] }) };
+      return { name: 'page_ping', properties: withoutUndefined({ $current_url: payload['url'] }) };
     case 'se':
       return {
         name: 'structured_event',
-        properties: named({
+        properties: withoutUndefined({
           category: payload['se_ca'],
           action: payload['se_ac'],
           label: payload['se_la'],
@@ -118,7 +119,7 @@ function describedOf(payload: JsonObject): Content {
   const name = typeof schema === 'string' ? schema.split('/')[1] : undefined;
   return {
     name,
-    properties: named({ $schema: schema, ...(isJsonObject(data) ? data : { data }) }),
+    properties: withoutUndefined({ $schema: schema, ...(isJsonObject(data) ? data : { data }) }),
   };
 }
 
@@ -136,8 +137,4 @@ function jsonOf(text: unknown, packed: unknown): unknown {
   } catch {
     return undefined;
   }
-}
-
-function named(fields: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
