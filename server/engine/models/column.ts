@@ -28,3 +28,8 @@ export type ColumnSet = 'files' | 'tables';
  * text, without escapes. None is null.
  */
 export type TextRow = { columns: Column[]; values: string[] };
+
+/** A column that the relation has under its own name and in its own type, never NULL. */
+export function ownColumn(name: string, type: ColumnType): Column {
+  return { name, type, nullable: false, expression: name };
+}

@@ -1,37 +1,18 @@
 import { filterCondition } from './event_filter.ts';
 import type { EventFilter } from './event_filter.ts';
 import type { Rectangle } from '../ledger/rectangles.ts';
+import { ownColumn } from './column.ts';
 import type { Column } from './column.ts';
 import type { Model, QueryText } from './model.ts';
 import { extractValue } from './readable_json.ts';
 import { selectionCondition, teamParameter } from './selection.ts';
 
-const uuid: Column = { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' };
-const timestamp: Column = {
-  name: 'timestamp',
-  type: 'timestamp',
-  nullable: false,
-  expression: 'timestamp',
-};
-const event: Column = { name: 'event', type: 'text', nullable: false, expression: 'event' };
-const properties: Column = {
-  name: 'properties',
-  type: 'json',
-  nullable: false,
-  expression: 'properties',
-};
-const distinctId: Column = {
-  name: 'distinct_id',
-  type: 'text',
-  nullable: false,
-  expression: 'distinct_id',
-};
-const insertedAt: Column = {
-  name: 'inserted_at',
-  type: 'timestamp',
-  nullable: false,
-  expression: 'inserted_at',
-};
+const uuid = ownColumn('uuid', 'uuid');
+const timestamp = ownColumn('timestamp', 'timestamp');
+const event = ownColumn('event', 'text');
+const properties = ownColumn('properties', 'json');
+const distinctId = ownColumn('distinct_id', 'text');
+const insertedAt = ownColumn('inserted_at', 'timestamp');
 
 /** A key may stand there in the escapes of single characters as well. */
 const mayHave = (key: string): string =>
@@ -84,18 +65,18 @@ export const events: Model = {
     files: [
       uuid,
       timestamp,
-      { name: 'created_at', type: 'timestamp', nullable: false, expression: 'created_at' },
+      ownColumn('created_at', 'timestamp'),
       event,
       properties,
       distinctId,
-      { name: 'elements_chain', type: 'text', nullable: false, expression: 'elements_chain' },
+      ownColumn('elements_chain', 'text'),
       {
         name: 'person_properties',
         type: 'json',
         nullable: true,
         expression: "nullIf(person_properties, '')",
       },
-      { name: 'person_id', type: 'uuid', nullable: false, expression: 'person_id' },
+      ownColumn('person_id', 'uuid'),
       insertedAt,
     ],
     tables: [
@@ -111,7 +92,7 @@ export const events: Model = {
       rareProperty('set', '$set'),
       rareProperty('set_once', '$set_once'),
       distinctId,
-      { name: 'team_id', type: 'integer', nullable: false, expression: 'team_id' },
+      ownColumn('team_id', 'integer'),
       usualProperty('ip', '$ip'),
       usualProperty('site_url', '$current_url'),
       timestamp,

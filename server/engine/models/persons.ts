@@ -1,22 +1,18 @@
+import { ownColumn } from './column.ts';
 import type { Column } from './column.ts';
 import { latestVersions } from './latest_versions.ts';
 import type { Model } from './model.ts';
 
 const columns: Column[] = [
-  { name: 'team_id', type: 'integer', nullable: false, expression: 'team_id' },
-  { name: 'distinct_id', type: 'text', nullable: false, expression: 'distinct_id' },
-  { name: 'person_id', type: 'uuid', nullable: false, expression: 'person_id' },
-  { name: 'properties', type: 'json', nullable: false, expression: 'properties' },
-  {
-    name: 'person_distinct_id_version',
-    type: 'integer',
-    nullable: false,
-    expression: 'person_distinct_id_version',
-  },
-  { name: 'person_version', type: 'integer', nullable: false, expression: 'person_version' },
-  { name: 'created_at', type: 'timestamp', nullable: false, expression: 'created_at' },
+  ownColumn('team_id', 'integer'),
+  ownColumn('distinct_id', 'text'),
+  ownColumn('person_id', 'uuid'),
+  ownColumn('properties', 'json'),
+  ownColumn('person_distinct_id_version', 'integer'),
+  ownColumn('person_version', 'integer'),
+  ownColumn('created_at', 'timestamp'),
   { name: 'is_deleted', type: 'boolean', nullable: false, expression: 'is_deleted = 1' },
-  { name: 'inserted_at', type: 'timestamp', nullable: false, expression: 'inserted_at' },
+  ownColumn('inserted_at', 'timestamp'),
 ];
 
 /**
