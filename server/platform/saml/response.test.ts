@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { beginSignIn, change } from '../../../test/saml/forgery.ts';
-import type { SignInUnderWay } from '../../../test/saml/forgery.ts';
 import {
   assertionXml,
   encodeResponse,
@@ -10,31 +9,14 @@ import {
   signXml,
   signedResponse,
 } from '../../../test/saml/identity_provider.ts';
-import type { ResponseFacts } from '../../../test/saml/identity_provider.ts';
-import { peekRequestId, readResponse } from './response.ts';
-import type { SignIn } from './response.ts';
+import { accept, acceptFacts, now_ms, read, readEncoded } from '../../../test/saml/sign_ins.ts';
+import { peekRequestId } from './response.ts';
 
-const now_ms = Date.parse('2026-11-21T10:00:00Z');
 const minute_ms = 60_000;
 const at = (offset_ms: number) => new Date(now_ms + offset_ms).toISOString();
 const sha512 = {
   signature_algorithm: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
   digest_algorithm: 'http://www.w3.org/2001/04/xmlenc#sha512',
-};
-
-const readEncoded = (world: SignInUnderWay, encoded: string) =>
-  readResponse({ SAMLResponse: encoded }, world.provider, world.service, world.expectations);
-const read = (world: SignInUnderWay, xml: string) => readEncoded(world, encodeResponse(xml));
-
-async function accept(world: SignInUnderWay, xml: string): Promise<SignIn> {
-  const answer = await read(world, xml);
-  assert.ok('sign_in' in answer, JSON.stringify(answer));
-  return answer.sign_in;
-}
-
-const acceptFacts = (facts: Partial<ResponseFacts>) => {
-  const world = beginSignIn(now_ms);
-  return accept(world, signedResponse(world.acme, { ...world.facts, ...facts }));
 };
 
 test('a genuine response gives the person, the assertion and its ends', async () => {

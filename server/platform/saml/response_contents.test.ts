@@ -1,28 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { beginSignIn } from '../../../test/saml/forgery.ts';
-import type { SignInUnderWay } from '../../../test/saml/forgery.ts';
-import { encodeResponse, signedResponse } from '../../../test/saml/identity_provider.ts';
-import type { ResponseFacts } from '../../../test/saml/identity_provider.ts';
-import { readResponse } from './response.ts';
-import type { SignIn } from './response.ts';
-
-const now_ms = Date.parse('2026-11-21T10:00:00Z');
-
-const readEncoded = (world: SignInUnderWay, encoded: string) =>
-  readResponse({ SAMLResponse: encoded }, world.provider, world.service, world.expectations);
-const read = (world: SignInUnderWay, xml: string) => readEncoded(world, encodeResponse(xml));
-
-async function accept(world: SignInUnderWay, xml: string): Promise<SignIn> {
-  const answer = await read(world, xml);
-  assert.ok('sign_in' in answer, JSON.stringify(answer));
-  return answer.sign_in;
-}
-
-const acceptFacts = (facts: Partial<ResponseFacts>) => {
-  const world = beginSignIn(now_ms);
-  return accept(world, signedResponse(world.acme, { ...world.facts, ...facts }));
-};
+import { acceptFacts } from '../../../test/saml/sign_ins.ts';
 
 test('the address is found under the names of providers, in any case, else NameID', async () => {
   const names = [

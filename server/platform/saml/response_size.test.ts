@@ -4,22 +4,9 @@ import fc from 'fast-check';
 import { countProcessorTime } from '../../../test/processor_time.ts';
 import { inDepth } from '../../../test/depth.ts';
 import { beginSignIn, change } from '../../../test/saml/forgery.ts';
-import type { SignInUnderWay } from '../../../test/saml/forgery.ts';
 import { encodeResponse } from '../../../test/saml/identity_provider.ts';
-import { peekRequestId, readResponse } from './response.ts';
-import type { SignIn } from './response.ts';
-
-const now_ms = Date.parse('2026-11-21T10:00:00Z');
-
-const readEncoded = (world: SignInUnderWay, encoded: string) =>
-  readResponse({ SAMLResponse: encoded }, world.provider, world.service, world.expectations);
-const read = (world: SignInUnderWay, xml: string) => readEncoded(world, encodeResponse(xml));
-
-async function accept(world: SignInUnderWay, xml: string): Promise<SignIn> {
-  const answer = await read(world, xml);
-  assert.ok('sign_in' in answer, JSON.stringify(answer));
-  return answer.sign_in;
-}
+import { accept, now_ms, read } from '../../../test/saml/sign_ins.ts';
+import { peekRequestId } from './response.ts';
 
 test('256 KiB of anything are judged in linear time, before a signature is asked for', async () => {
   const world = beginSignIn(now_ms);
