@@ -20,7 +20,8 @@ export type FaultyServer = {
   close(): Promise<void>;
 };
 
-type Refusal = (
+/** Writes an error in the server's own form. */
+export type Refusal = (
   request: http.IncomingMessage,
   response: http.ServerResponse,
   status: number,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type http from 'node:http';
 import { openFaultyServer } from './faulty_server.ts';
+import type { Refusal } from './faulty_server.ts';
 import type { FaultyServer } from './faulty_server.ts';
 import { packFiles } from '../factories/plugins/plugin_archives.ts';
 
@@ -191,14 +192,9 @@ function archiveOf(repository: Repository | undefined, ref: string): Answer {
     : { status: 200, body: packFiles(commit.files, `plugin-${commit.id.slice(0, 7)}`) };
 }
 
-function refuse(
-  _request: http.IncomingMessage,
-  response: http.ServerResponse,
-  status: number,
-  code: string,
-): void {
+const refuse: Refusal = (_request, response, status, code) => {
   send(response, { status, json: { message: code } });
-}
+};
 
 function send(response: http.ServerResponse, { status, json, body, location }: Answer): void {
   if (location !== undefined) response.setHeader('location', location);

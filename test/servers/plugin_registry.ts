@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type http from 'node:http';
 import { openFaultyServer } from './faulty_server.ts';
+import type { Refusal } from './faulty_server.ts';
 import type { FaultyServer } from './faulty_server.ts';
 import { packFiles } from '../factories/plugins/plugin_archives.ts';
 
@@ -106,14 +107,9 @@ export async function openPluginRegistry(): Promise<PluginRegistry> {
   };
 }
 
-function refuse(
-  _request: http.IncomingMessage,
-  response: http.ServerResponse,
-  status: number,
-  code: string,
-): void {
+const refuse: Refusal = (_request, response, status, code) => {
   answer(response, status, { error: code });
-}
+};
 
 function answer(response: http.ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));

@@ -2,6 +2,7 @@ import http from 'node:http';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { openFaultyServer } from '../faulty_server.ts';
+import type { Refusal } from '../faulty_server.ts';
 import type { FaultyServer } from '../faulty_server.ts';
 
 /** Azure Blob Storage as Microsoft's own emulator has it, on 127.0.0.1. */
@@ -81,19 +82,14 @@ export async function openAzureServer(): Promise<AzureServer> {
   };
 }
 
-function refuse(
-  _request: http.IncomingMessage,
-  response: http.ServerResponse,
-  status: number,
-  code: string,
-): void {
+const refuse: Refusal = (_request, response, status, code) => {
   const body =
     '<?xml version="1.0" ' +
     `encoding="utf-8"?><Error><Code>${code}</Code><Message>${code}</Message></Error>`;
   response
     .writeHead(status, { 'content-type': 'application/xml', 'x-ms-error-code': code })
     .end(body);
-}
+};
 
 function forward(request: http.IncomingMessage, response: http.ServerResponse, port: number): void {
   const onward = http.request(

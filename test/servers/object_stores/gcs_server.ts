@@ -3,6 +3,7 @@ import type http from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { isGrant } from '../google_grant.ts';
 import { openFaultyServer } from '../faulty_server.ts';
+import type { Refusal } from '../faulty_server.ts';
 import type { FaultyServer } from '../faulty_server.ts';
 import type { Outbound } from '../../../server/platform/outbound/outbound.ts';
 import { Refused, bucketOf, page_size } from './gcs_store.ts';
@@ -77,12 +78,7 @@ async function handle(
 }
 
 /** Each of the three services has a form of its own for errors. */
-function refuse(
-  request: http.IncomingMessage,
-  response: http.ServerResponse,
-  status: number,
-  code: string,
-): void {
+const refuse: Refusal = (request, response, status, code) => {
   const path = request.url ?? '';
   const isJson = path === '/token' || /^\/(upload\/)?storage\/v1\//.test(path);
   const json =
@@ -96,7 +92,7 @@ function refuse(
     'content-type': isJson ? 'application/json; charset=UTF-8' : 'application/xml; charset=UTF-8',
   });
   response.end(isJson ? JSON.stringify(json) : xml);
-}
+};
 
 function answer(store: Store, request: http.IncomingMessage, body: Buffer): Answer {
   const url = new URL(request.url ?? '/', 'http://host');
