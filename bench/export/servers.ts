@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { request } from 'undici';
 import type { FormatSelection } from '../../server/engine/formats/expression.ts';
 import { selectFor } from '../../server/engine/formats/select.ts';
 import { models } from '../../server/engine/models/index.ts';
 import { openOwnClickHouse } from '../../test/factories/events/embedded_clickhouse.ts';
 import { openClickHouseProxy } from '../../test/servers/databases/clickhouse_proxy.ts';
+import { accessTo, poolOf, socketOf } from '../../test/servers/databases/embedded_postgres.ts';
 import { openMariaDb } from '../../test/servers/databases/mariadb_server.ts';
 import { openPostgresProxy } from '../../test/servers/databases/postgres_proxy.ts';
 import type { BenchServer } from '../measure/bench_server.ts';
@@ -44,14 +44,10 @@ async function writeBytes(
  * Unix socket only.
  */
 export async function postgresPlace(server: BenchServer): Promise<Place> {
-  const url = new URL(server.database_url.replace('@/', '@host/'));
-  const port = url.searchParams.get('port') ?? '5432';
-  const socket = `${url.searchParams.get('host')}/.s.PGSQL.${port}`;
-  const door = await openPostgresProxy(socket, { tls: false });
-  const pool = new pg.Pool({ connectionString: server.database_url, max: 1 });
+  const door = await openPostgresProxy(socketOf(server.database_url), { tls: false });
+  const pool = poolOf(server.database_url);
   await pool.query('CREATE SCHEMA IF NOT EXISTS warehouse');
-  const { username: user, password, pathname } = url;
-  const database = pathname.slice(1);
+  const { user, password, database } = accessTo(server.database_url, door.port);
   const select = selectFor({ format: 'TabSeparated', compression: null }, tables);
   const columns = names.map((name) => `"${name}"`).join(', ');
   let file = '';

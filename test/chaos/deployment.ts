@@ -10,6 +10,7 @@ import { openDatabase } from '../../server/platform/postgres/database.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import { openStartLog } from './start_log.ts';
 import type { StartLog } from './start_log.ts';
+import { accessTo, socketOf } from '../servers/databases/embedded_postgres.ts';
 import { openPostgresProxy } from '../servers/databases/postgres_proxy.ts';
 import { call, serverEnvironment, startServer } from '../processes/server_process.ts';
 import { keepRunning, startS3 } from './kept_process.ts';
@@ -207,7 +208,6 @@ export function configsOf(
   destinationUrl: string,
   { s3_port, postgres_port }: { s3_port: number; postgres_port: number },
 ): Pick<Deployment, 's3_config' | 'postgres_config'> {
-  const { username: user, password, pathname } = new URL(destinationUrl.replace('@/', '@host/'));
   return {
     s3_config: {
       bucket_name: 'campaign',
@@ -216,14 +216,7 @@ export function configsOf(
       aws_secret_access_key: 'campaign',
       endpoint_url: `http://127.0.0.1:${s3_port}`,
     },
-    postgres_config: {
-      user,
-      password,
-      host: '127.0.0.1',
-      port: postgres_port,
-      database: pathname.slice(1),
-      has_self_signed_cert: true,
-    },
+    postgres_config: accessTo(destinationUrl, postgres_port),
   };
 }
 
@@ -270,10 +263,4 @@ async function whenUp(
       throw new Error(`The deployment did not come up again: ${missing.join(', ')}.`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-}
-
-/** The path of the socket of an embedded PostgreSQL. */
-export function socketOf(url: string): string {
-  const parts = new URL(url.replace('@/', '@host/'));
-  return `${parts.searchParams.get('host')}/.s.PGSQL.${parts.searchParams.get('port') ?? '5432'}`;
 }

@@ -14,9 +14,10 @@ import { silentLog } from '../../server/platform/log.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import { call, serverEnvironment, startServer } from '../processes/server_process.ts';
 import type { ServerProcess } from '../processes/server_process.ts';
+import { socketOf } from '../servers/databases/embedded_postgres.ts';
 import { openPostgresProxy } from '../servers/databases/postgres_proxy.ts';
 import type { Places } from './delivered.ts';
-import { configsOf, socketOf } from './deployment.ts';
+import { configsOf } from './deployment.ts';
 import { startS3 } from './kept_process.ts';
 
 const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url));

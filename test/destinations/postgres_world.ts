@@ -4,6 +4,7 @@ import type { Config } from './destination_world.ts';
 import { betweenFiles } from '../between_files.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
+import { accessTo, poolOf, socketOf } from '../servers/databases/embedded_postgres.ts';
 import { openPostgresProxy } from '../servers/databases/postgres_proxy.ts';
 import type { PostgresProxy } from '../servers/databases/postgres_proxy.ts';
 import type { PostgresConfig } from '../../server/engine/destinations/postgres/config.ts';
@@ -41,25 +42,11 @@ export const inSchema = (config: Config, table = 'events') =>
 export const openAroundTests = betweenFiles(
   async () => {
     stores = await openTestStores({ clickhouse: false });
-    pool = new pg.Pool({
-      connectionString: stores.database_url,
-      max: 2,
-      options: '-c timezone=UTC',
-    });
-    pool.on('error', () => undefined);
-    const url = new URL(stores.database_url.replace('@/', '@host/'));
-    const port = url.searchParams.get('port') ?? '5432';
-    const socketPath = `${url.searchParams.get('host')}/.s.PGSQL.${port}`;
+    pool = poolOf(stores.database_url);
+    const socketPath = socketOf(stores.database_url);
     secure = await openPostgresProxy(socketPath, { tls: true });
     plain = await openPostgresProxy(socketPath, { tls: false });
-    base = {
-      user: url.username,
-      password: url.password,
-      host: '127.0.0.1',
-      port: secure.port,
-      database: url.pathname.slice(1),
-      has_self_signed_cert: true,
-    };
+    base = accessTo(stores.database_url, secure.port);
   },
   async () => {
     await pool.end();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import pg from 'pg';
 import {
+  damageIn,
   deliverText,
   freshDelivery,
   readContractRows,
@@ -17,6 +18,7 @@ import type { DeliveryOrders } from '../processes/killed_delivery.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { betweenFiles } from '../between_files.ts';
+import { accessTo, poolOf, socketOf } from '../servers/databases/embedded_postgres.ts';
 import { createRedshift, openRedshiftServer } from '../servers/databases/redshift_server.ts';
 import type { RedshiftServer } from '../servers/databases/redshift_server.ts';
 import type { S3Server } from '../servers/object_stores/s3_server.ts';
@@ -55,25 +57,15 @@ export class RedshiftWorld {
   async start(): Promise<void> {
     this.stores = await openTestStores({ clickhouse: false });
     const copy = this.mode === 'COPY' ? await this.openBucket() : {};
-    this.pool = new pg.Pool({
-      connectionString: this.stores.database_url,
-      max: 2,
-      options: '-c timezone=UTC',
-    });
-    this.pool.on('error', () => undefined);
+    const { database_url } = this.stores;
+    this.pool = poolOf(database_url);
     await createRedshift(this.pool);
-    const url = new URL(this.stores.database_url.replace('@/', '@host/'));
     this.server = await openRedshiftServer(
-      `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`,
+      socketOf(database_url),
       this.mode === 'COPY' ? this.bucket : undefined,
     );
     this.base = {
-      user: url.username,
-      password: url.password,
-      host: '127.0.0.1',
-      port: this.server.port,
-      database: url.pathname.slice(1),
-      has_self_signed_cert: true,
+      ...accessTo(database_url, this.server.port),
       properties_data_type: 'super',
       ...copy,
     };
@@ -184,8 +176,6 @@ export class RedshiftWorld {
 
   /** The destination as the contract needs it. */
   under(): DestinationUnderTest {
-    const change = (text: (table: string) => string) => async (config: Config) =>
-      void (await this.pool.query(text(this.inSchema(config))));
     return {
       definition: redshift,
       start: async () => this.deps,
@@ -211,17 +201,10 @@ export class RedshiftWorld {
           }
         : {}),
       invalid: this.mode === 'COPY' ? copy_invalid : invalid,
-      damage: {
-        changed: change((table) => `INSERT INTO ${table} SELECT * FROM ${table} LIMIT 1`),
-        value: change(
-          (table) =>
-            `UPDATE ${table} SET event = 'plane', properties = '{"a": 2}' WHERE event = 'plain'`,
-        ),
-        missing: change(
-          (table) => `DELETE FROM ${table} WHERE ctid = (SELECT min(ctid) FROM ${table})`,
-        ),
-        added: change((table) => `INSERT INTO ${table} (uuid) VALUES ('stranger')`),
-      },
+      damage: damageIn(
+        () => this.pool,
+        (config) => this.inSchema(config),
+      ),
       has_nul: false,
       recovers: true,
     };

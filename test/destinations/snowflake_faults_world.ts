@@ -1,13 +1,14 @@
 import { Readable } from 'node:stream';
 import { beforeEach } from 'node:test';
 import tls from 'node:tls';
-import pg from 'pg';
+import type pg from 'pg';
 import { destinationDeps } from './destination_deps.ts';
 import { betweenFiles } from '../between_files.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { uuidDelivery } from '../servers/databases/postgres_destination.ts';
 import { certificate } from '../servers/certificate.ts';
+import { poolOf } from '../servers/databases/embedded_postgres.ts';
 import { openSnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeFault as Fault } from '../servers/snowflake/state.ts';
@@ -99,8 +100,7 @@ const openAccount = betweenFiles(
     outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
     stores = await openTestStores({ clickhouse: false });
-    pool = new pg.Pool({ connectionString: stores.database_url, max: 1 });
-    pool.on('error', () => undefined);
+    pool = poolOf(stores.database_url);
     server = await openSnowflakeServer(stores.database_url);
   },
   async () => {
@@ -118,15 +118,6 @@ export function openAroundTests(): void {
     server.recover();
     const schema = `S${(schemas += 1)}`;
     await pool.query(`CREATE SCHEMA "${schema}"`);
-    const { host, user, password } = server;
-    config = {
-      account: 'myorg-myaccount',
-      host,
-      user,
-      password,
-      database: 'ANALYTICS',
-      warehouse: 'LOADING',
-      schema,
-    };
+    config = server.config(schema);
   });
 }

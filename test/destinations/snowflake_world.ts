@@ -1,6 +1,6 @@
 import http from 'node:http';
 import tls from 'node:tls';
-import pg from 'pg';
+import type pg from 'pg';
 import { betweenFiles } from '../between_files.ts';
 import { tablesIn } from '../factories/batch_exports/deliveries.ts';
 import { destinationDeps } from './destination_deps.ts';
@@ -8,6 +8,7 @@ import type { Config } from './destination_world.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
 import { certificate } from '../servers/certificate.ts';
+import { poolOf } from '../servers/databases/embedded_postgres.ts';
 import { openSnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeServer } from '../servers/snowflake/server.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
@@ -39,17 +40,7 @@ let schemas = 0;
 export async function freshConfig(): Promise<SnowflakeConfig> {
   const schema = `Place "${(schemas += 1)}"`;
   await pool.query(`CREATE SCHEMA ${quoted(schema)}`);
-  const { host, user, password } = server;
-  return {
-    account: 'myorg-myaccount',
-    host,
-    user,
-    password,
-    database: 'ANALYTICS',
-    warehouse: 'LOADING',
-    role: 'EXPORTER',
-    schema,
-  };
+  return server.config(schema);
 }
 
 /** A table of a config, with its schema. */
@@ -76,12 +67,7 @@ export const openAroundTests = betweenFiles(
     deps = destinationDeps(openOutbound({ allow: ['127.0.0.0/8', '::1'] }));
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
     stores = await openTestStores({ clickhouse: false });
-    pool = new pg.Pool({
-      connectionString: stores.database_url,
-      max: 2,
-      options: '-c timezone=UTC',
-    });
-    pool.on('error', () => undefined);
+    pool = poolOf(stores.database_url);
     server = await openSnowflakeServer(stores.database_url);
     plain = http.createServer((_request, response) => void response.end());
     await listen(plain);

@@ -1,5 +1,4 @@
 import { createClient } from '@clickhouse/client';
-import pg from 'pg';
 import { identifier } from '../../server/engine/formats/expression.ts';
 import { openClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
 import type { ClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
@@ -289,11 +288,4 @@ function created(
       };
     },
   };
-}
-
-/** A connection to the database of stores of a test's own, in UTC. */
-export function poolOf({ database_url }: TestStores): pg.Pool {
-  const pool = new pg.Pool({ connectionString: database_url, max: 2, options: '-c timezone=UTC' });
-  pool.on('error', () => undefined);
-  return pool;
 }

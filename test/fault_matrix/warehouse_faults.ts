@@ -4,10 +4,11 @@ import { openBigQueryServer } from '../servers/bigquery/server.ts';
 import type { BigQueryServer } from '../servers/bigquery/server.ts';
 import { openTestStores } from '../harness_stores.ts';
 import { certificate } from '../servers/certificate.ts';
+import { poolOf } from '../servers/databases/embedded_postgres.ts';
 import { openSnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeFault } from '../servers/snowflake/state.ts';
-import { configured, poolOf } from './database_faults.ts';
+import { configured } from './database_faults.ts';
 import { impatient } from './matrix.ts';
 import type { Ending, FaultCase, OpenFaults, Scene } from './matrix.ts';
 
@@ -17,27 +18,17 @@ let places = 0;
 export async function openSnowflakeFaults(): Promise<OpenFaults> {
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
   const stores = await openTestStores({ clickhouse: false });
-  const pool = poolOf(stores);
+  const pool = poolOf(stores.database_url);
   const server = await openSnowflakeServer(stores.database_url);
   const outbound = openOutbound({ allow: ['127.0.0.0/8', '::1'] });
   const place = async (): Promise<Scene> => {
     const schema = `faults_${(places += 1)}`;
     await pool.query(`CREATE SCHEMA ${schema}`);
-    const { host, user, password } = server;
     const isThere = async () =>
       (await pool.query(`SELECT to_regclass('${schema}.events') IS NOT NULL AS there`)).rows[0]
         .there as boolean;
     return {
-      config: {
-        account: 'myorg-myaccount',
-        host,
-        user,
-        password,
-        database: 'ANALYTICS',
-        warehouse: 'LOADING',
-        role: 'EXPORTER',
-        schema,
-      },
+      config: server.config(schema),
       visible: async () =>
         (await isThere())
           ? ((await pool.query(`SELECT count(*)::int AS rows FROM ${schema}.events`)).rows[0]

@@ -1,6 +1,6 @@
-import pg from 'pg';
 import type { PostgresConfig } from '../../../server/engine/destinations/postgres/config.ts';
 import { openTestStores } from '../../harness_stores.ts';
+import { accessTo, poolOf, socketOf } from '../../servers/databases/embedded_postgres.ts';
 import { openPostgresProxy } from '../../servers/databases/postgres_proxy.ts';
 
 /**
@@ -9,26 +9,12 @@ import { openPostgresProxy } from '../../servers/databases/postgres_proxy.ts';
  */
 export async function openProxiedPostgres() {
   const target = await openTestStores({ clickhouse: false });
-  const url = new URL(target.database_url.replace('@/', '@host/'));
-  const proxy = await openPostgresProxy(
-    `${url.searchParams.get('host')}/.s.PGSQL.${url.searchParams.get('port') ?? '5432'}`,
-    { tls: true },
-  );
-  const pool = new pg.Pool({
-    connectionString: target.database_url,
-    max: 2,
-    options: '-c timezone=UTC',
-  });
-  pool.on('error', () => undefined);
+  const proxy = await openPostgresProxy(socketOf(target.database_url), { tls: true });
+  const pool = poolOf(target.database_url);
   return {
     pool,
     config: (table_name: string): PostgresConfig => ({
-      user: url.username,
-      password: url.password,
-      host: '127.0.0.1',
-      port: proxy.port,
-      database: url.pathname.slice(1),
-      has_self_signed_cert: true,
+      ...accessTo(target.database_url, proxy.port),
       table_name,
     }),
     close: async () => {

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { freshDelivery, uuid_only } from '../../factories/batch_exports/deliveries.ts';
 import type { PostgresConfig } from '../../../server/engine/destinations/postgres/config.ts';
 import type {
@@ -8,6 +8,7 @@ import type {
 } from '../../../server/engine/destination/destination.ts';
 import { openTestStores } from '../../harness_stores.ts';
 import { destinationDeps } from '../../destinations/destination_deps.ts';
+import { accessTo, poolOf, socketOf } from './embedded_postgres.ts';
 import { openPostgresProxy } from './postgres_proxy.ts';
 import type { PostgresProxy } from './postgres_proxy.ts';
 
@@ -27,11 +28,8 @@ export type PostgresServer = {
 export async function openPostgresServer(): Promise<PostgresServer> {
   const stores = await openTestStores({ clickhouse: false });
   const deps = destinationDeps();
-  const pool = new pg.Pool({ connectionString: stores.database_url, max: 2 });
-  pool.on('error', () => undefined);
-  const url = new URL(stores.database_url.replace('@/', '@host/'));
-  const port = url.searchParams.get('port') ?? '5432';
-  const socket_path = `${url.searchParams.get('host')}/.s.PGSQL.${port}`;
+  const pool = poolOf(stores.database_url);
+  const socket_path = socketOf(stores.database_url);
   const proxy = await openPostgresProxy(socket_path, { tls: true });
   let schemas = 0;
   return {
@@ -42,17 +40,7 @@ export async function openPostgresServer(): Promise<PostgresServer> {
     freshConfig: async (changes = {}) => {
       const schema = `place_${(schemas += 1)}`;
       await pool.query(`CREATE SCHEMA ${schema}`);
-      const { username: user, password, pathname } = url;
-      return {
-        user,
-        password,
-        host: '127.0.0.1',
-        port: proxy.port,
-        database: pathname.slice(1),
-        has_self_signed_cert: true,
-        schema,
-        ...changes,
-      };
+      return { ...accessTo(stores.database_url, proxy.port), schema, ...changes };
     },
     close: async () => {
       await pool.end();

@@ -6,6 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import pg from 'pg';
 import { certificate, certificate_key } from '../certificate.ts';
 import { listenLocally } from '../loopback.ts';
+import type { SnowflakeConfig } from '../../../server/engine/destinations/snowflake/config.ts';
 import { SnowflakeRefusal, installDialect } from './dialect.ts';
 import type { SnowflakeAnswer } from './session.ts';
 import type { StorageKind } from './storage.ts';
@@ -25,6 +26,8 @@ export type SnowflakeServer = Pick<
 > & {
   /** `localhost` and the port. */
   host: string;
+  /** A right config to a schema, with the password of the user. */
+  config(schema: string): SnowflakeConfig;
   setStorage(kind: StorageKind): void;
   /** Takes over the next `times` requests that match: statements, and `LOGIN` or `UPLOAD`. */
   fail(pattern: RegExp, fault: SnowflakeFault, times?: number): void;
@@ -41,8 +44,21 @@ export type SnowflakeServer = Pick<
   close(): Promise<void>;
 };
 
+const right = {
+  account: 'myorg-myaccount',
+  user,
+  password,
+  database: 'ANALYTICS',
+  warehouse: 'LOADING',
+  role: 'EXPORTER',
+};
+
 /** What there is of each in the account. */
-const known = { databases: ['ANALYTICS'], warehouses: ['LOADING'], roles: ['EXPORTER'] };
+const known = {
+  databases: [right.database],
+  warehouses: [right.warehouse],
+  roles: [right.role],
+};
 
 /**
  * Starts one over a database of PostgreSQL, which is made fit for it. It knows one user, one
@@ -86,6 +102,7 @@ export async function openSnowflakeServer(database_url: string): Promise<Snowfla
   return {
     ...world,
     host,
+    config: (schema) => ({ ...right, host, schema }),
     setStorage: (kind) => (account.storage.kind = kind),
     fail: (pattern, fault, times = 1) => void world.faults.push({ pattern, fault, times }),
     recover: () => {
