@@ -6,7 +6,6 @@ import {
   uuidDelivery,
 } from '../servers/databases/postgres_destination.ts';
 import type { PostgresServer } from '../servers/databases/postgres_destination.ts';
-import { RetryableError } from '../../server/engine/destination/errors.ts';
 import type {
   Delivery,
   Sink,
@@ -21,10 +20,6 @@ export const slices = ['a\nb\n', 'c\n', 'd\n'];
 
 /** The manifest of each delivery. */
 export const manifest = { name: 'manifest', text: '{}' };
-
-/** Whether an error is a retryable one with this code. */
-export const isCode = (code: string) => (error: unknown) =>
-  error instanceof RetryableError && error.code === code;
 
 /** Opened before the tests of the files that import it, and closed after them. */
 export let server: PostgresServer;

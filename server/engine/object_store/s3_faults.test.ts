@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NonRetryableError, RetryableError } from '../destination/errors.ts';
+import { assertFault } from '../../../test/factories/batch_exports/deliveries.ts';
+import { RetryableError } from '../destination/errors.ts';
 import { s3FaultsOf } from './s3_faults.ts';
 
 const faults = s3FaultsOf({ region: 'us-east-1', aws_access_key_id: 'AKIA0' });
@@ -31,11 +32,7 @@ test('faults are told apart by name and status', () => {
     const error = faults.explain(
       Object.assign(new Error('said the store'), { name, $metadata: { httpStatusCode } }),
     );
-    assert.ok(
-      isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError,
-      name,
-    );
-    assert.equal((error as RetryableError).code, code, name);
+    assertFault(error, isRetryable, code, name);
   }
   for (const code of ['ECONNRESET', 'ECONNREFUSED', 'ETIMEDOUT'])
     assert.ok(

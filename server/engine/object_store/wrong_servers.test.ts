@@ -5,6 +5,7 @@ import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { failureIn } from '../../../test/factories/batch_exports/deliveries.ts';
 import { certificate, certificate_key } from '../../../test/servers/certificate.ts';
 import { silentLog } from '../../platform/log.ts';
 import { openOutbound } from '../../platform/outbound/outbound.ts';
@@ -46,7 +47,7 @@ test('an address that is no store or endpoint is told by what answers there', as
       export_dir: '/nowhere',
       signal: new AbortController().signal,
     });
-    return steps.find(({ status }) => status === 'failed')?.detail ?? 'passed';
+    return failureIn(steps);
   };
   const ssh = await portOf(
     t,

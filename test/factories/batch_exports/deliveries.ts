@@ -70,6 +70,14 @@ export async function deliverText(
   }
 }
 
+/** Whether an error is the fault with this code, for which another attempt is worth its while. */
+export const isPassing = (code: string) => (error: unknown) =>
+  error instanceof RetryableError && error.code === code;
+
+/** Whether an error is the fault with this code, which no other attempt mends. */
+export const isLasting = (code: string) => (error: unknown) =>
+  error instanceof NonRetryableError && error.code === code;
+
 /**
  * Fails unless it is the known fault with this code, of which another attempt is or is not worth
  * its while.
@@ -86,6 +94,10 @@ export function assertFault(
   );
   assert.equal((error as RetryableError).code, code, name);
 }
+
+/** What the failed step of a connection test says, or `passed`. */
+export const failureIn = (steps: CheckStep[]): string =>
+  steps.find(({ status }) => status === 'failed')?.detail ?? 'passed';
 
 /**
  * Fails unless a connection test failed where it reads its row back, with a sentence that names
@@ -106,6 +118,16 @@ export function assertChanged(steps: CheckStep[], columns: string[]): void {
     detail,
   );
 }
+
+/** A row of the model `persons` as tab-separated text. */
+export const personLine = (
+  distinct_id: string,
+  version: number,
+  mapping: number,
+  name: string,
+): string =>
+  `7\t${distinct_id}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t` +
+  `${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
 
 /** Names of the tables of a schema of PostgreSQL, in order. */
 export async function tablesIn(pool: pg.Pool, schema: unknown): Promise<string[]> {

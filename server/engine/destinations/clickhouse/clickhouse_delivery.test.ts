@@ -8,10 +8,12 @@ import {
   assertFault,
   freshDelivery,
   outcomeOf,
+  isLasting,
+  failureIn,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
 import type { Delivery } from '../../destination/destination.ts';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import { RetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import { checkClickHouse } from './check.ts';
@@ -52,9 +54,7 @@ test('TLS is verified by name and authority unless the config says otherwise', a
   const config = { ...(await freshConfig()), has_self_signed_cert: false };
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
   const status = async (changes: Partial<ClickHouseConfig>) =>
-    (await clickhouse.check({ ...config, ...changes }, noteOnly, deps)).find(
-      (step) => step.status === 'failed',
-    )?.detail ?? 'passed';
+    failureIn(await clickhouse.check({ ...config, ...changes }, noteOnly, deps));
   assert.match(await status({}), /certificate of the server/);
   assert.equal(await status({ url: secure.url.replace('127.0.0.1', 'localhost') }), 'passed');
   assert.equal(await status({ url: plain.url }), 'passed');
@@ -114,7 +114,7 @@ test('persons refuse a table that does not merge by their key', async () => {
     await create(engine);
     await assert.rejects(
       deliver(config, freshDelivery({ model: 'persons', columns }), [['7', 'a']]),
-      (error) => error instanceof NonRetryableError && error.code === 'table_unsuitable',
+      isLasting('table_unsuitable'),
     );
   }
   await create('ReplacingMergeTree ORDER BY (distinct_id, team_id)');
@@ -159,7 +159,7 @@ test(
     ]);
     await assert.rejects(
       deliver(config, freshDelivery({ columns }), [['a', 'no instant']]),
-      (error) => error instanceof NonRetryableError && error.code === 'value_refused',
+      isLasting('value_refused'),
     );
   },
 );

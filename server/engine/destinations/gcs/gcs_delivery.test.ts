@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { isPassing, assertFault } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { openFaultyServer, stopWhileHeld } from '../../../../test/servers/faulty_server.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
@@ -88,10 +89,7 @@ test('a completion whose answer was lost is known by its mark, a gone one is not
   await sink.commit([outcome], manifest);
   await sink.commit([outcome], manifest);
   server.objects(bucket_name).get(outcome.name)!.metadata = { 'sluice-upload': 'another' };
-  await assert.rejects(
-    sink.commit([outcome], manifest),
-    (error) => error instanceof RetryableError && error.code === 'slice_lost',
-  );
+  await assert.rejects(sink.commit([outcome], manifest), isPassing('slice_lost'));
 });
 
 test('a passing fault of the store is tried again by itself, a lasting one later', async () => {
@@ -101,15 +99,9 @@ test('a passing fault of the store is tried again by itself, a lasting one later
   await write(sink);
   for (let times = 0; times < 3; times += 1)
     server.failNext(/partNumber=1/, 429, 'TooManyRequests');
-  await assert.rejects(
-    write(sink, 1),
-    (error) => error instanceof RetryableError && error.code === 'throttled',
-  );
+  await assert.rejects(write(sink, 1), isPassing('throttled'));
   for (let times = 0; times < 3; times += 1) server.dropNext(/partNumber=1/);
-  await assert.rejects(
-    write(sink, 1),
-    (error) => error instanceof RetryableError && error.code === 'connection_lost',
-  );
+  await assert.rejects(write(sink, 1), isPassing('connection_lost'));
   await sink.abort([]);
   assert.deepEqual(open('slow/'), []);
 });
@@ -187,11 +179,7 @@ test('faults are told apart by the three forms in which Google says them', () =>
     const error = gcs_faults.explain(
       Object.assign(new Error('said the library'), { response: { status, data } }),
     );
-    assert.ok(
-      isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError,
-      code,
-    );
-    assert.equal((error as RetryableError).code, code);
+    assertFault(error, isRetryable, code, code);
   }
   for (const data of [
     { error: { message: 'sa lacks a right.', errors: [{ reason: 'forbidden' }] } },

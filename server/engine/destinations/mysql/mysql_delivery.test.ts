@@ -2,10 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import tls from 'node:tls';
 import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
-import { deliverText, freshDelivery } from '../../../../test/factories/batch_exports/deliveries.ts';
+import {
+  deliverText,
+  freshDelivery,
+  isLasting,
+  failureIn,
+  personLine,
+} from '../../../../test/factories/batch_exports/deliveries.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
 import type { Delivery } from '../../destination/destination.ts';
-import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import type { MySqlConfig } from './config.ts';
@@ -33,9 +38,7 @@ onMariaDb(() => {
       const config = { ...(await freshConfig()), has_self_signed_cert: false };
       tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
       const status = async (changes: Partial<MySqlConfig>) =>
-        (await mysql.check({ ...config, ...changes }, noteOnly, deps)).find(
-          (step) => step.status === 'failed',
-        )?.detail ?? 'passed';
+        failureIn(await mysql.check({ ...config, ...changes }, noteOnly, deps));
       assert.match(await status({}), /certificate of the server/);
       assert.equal(await status({ host: 'localhost' }), 'passed');
       assert.match(await status({ port: plain.port }), /offers no TLS/);
@@ -46,23 +49,21 @@ onMariaDb(() => {
   test('persons are merged: a row gives way to a higher version only, whole', async () => {
     const config = { ...(await freshConfig()), table_name: 'persons' };
     const columns = personsModel.columns.tables;
-    const row = (distinct: string, version: number, mapping: number, name: string) =>
-      `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
     const send = (text: string) =>
       deliver(config, freshDelivery({ model: 'persons', columns }), text);
     await send(
-      row('a', 5, 0, 'five') +
-        row('b', 1, 9, 'one') +
-        row('c', 1, 1, 'mapped') +
-        row('A', 1, 0, 'another') +
-        row('a ', 1, 0, 'blank'),
+      personLine('a', 5, 0, 'five') +
+        personLine('b', 1, 9, 'one') +
+        personLine('c', 1, 1, 'mapped') +
+        personLine('A', 1, 0, 'another') +
+        personLine('a ', 1, 0, 'blank'),
     );
     await send(
-      row('a', 4, 0, 'older') +
-        row('b', 2, 3, 'two') +
-        row('c', 1, 2, 'remapped') +
-        row('d', 1, 0, 'low') +
-        row('d', 3, 0, 'high'),
+      personLine('a', 4, 0, 'older') +
+        personLine('b', 2, 3, 'two') +
+        personLine('c', 1, 2, 'remapped') +
+        personLine('d', 1, 0, 'low') +
+        personLine('d', 3, 0, 'high'),
     );
     const found = await rows<{ person: string }>(
       `SELECT CONCAT(distinct_id, ':', JSON_VALUE(properties, '$.name'), ':', person_version, ':',
@@ -121,12 +122,7 @@ onMariaDb(() => {
       );
       const done = deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\tp\n');
       if (code === undefined) await done;
-      else
-        await assert.rejects(
-          done,
-          (error) => error instanceof NonRetryableError && error.code === code,
-          `${distinct_id}, ${indexes}`,
-        );
+      else await assert.rejects(done, isLasting(code), `${distinct_id}, ${indexes}`);
     }
   });
 
@@ -147,7 +143,7 @@ onMariaDb(() => {
     ] as const) {
       await assert.rejects(
         deliver(config, freshDelivery({ columns: noteOnly }), text),
-        (error) => error instanceof NonRetryableError && error.code === code,
+        isLasting(code),
         text,
       );
     }
@@ -175,11 +171,7 @@ onMariaDb(() => {
       const more = table.includes('data') ? '' : ', data text';
       await run(`CREATE TABLE ${inDatabase(config)} (${table}${more})`);
       const steps = await mysql.check(config, columns, deps);
-      assert.match(
-        steps.find(({ status }) => status === 'failed')?.detail ?? 'passed',
-        pattern,
-        table,
-      );
+      assert.match(failureIn(steps), pattern, table);
       assert.deepEqual(await rows(`SELECT 1 FROM ${inDatabase(config)}`), [], table);
     }
   });
@@ -194,7 +186,7 @@ onMariaDb(() => {
     ]);
     await assert.rejects(
       deliver(config, freshDelivery({ columns: noteOnly }), `${'x'.repeat(17_000_000)}\n`),
-      (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded',
+      isLasting('limit_exceeded'),
     );
   });
 });

@@ -9,10 +9,14 @@ import {
   freshDelivery,
   uuid_only,
   outcomeOf,
+  isLasting,
+  isPassing,
+  failureIn,
+  personLine,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
 import type { Delivery } from '../../destination/destination.ts';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import { person_distinct_ids as idsModel } from '../../models/person_distinct_ids.ts';
 import { persons as personsModel } from '../../models/persons.ts';
 import { postgresError } from '../../sql_tables/postgres_faults.ts';
@@ -40,9 +44,7 @@ test(
     const config = { ...(await freshConfig()), has_self_signed_cert: false };
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate]);
     const status = async (changes: Partial<PostgresConfig>) =>
-      (await postgres.check({ ...config, ...changes }, uuid_only, deps)).find(
-        (step) => step.status === 'failed',
-      )?.detail ?? 'passed';
+      failureIn(await postgres.check({ ...config, ...changes }, uuid_only, deps));
     assert.match(await status({}), /certificate of the server/);
     assert.equal(await status({ host: 'localhost' }), 'passed');
     assert.match(await status({ port: plain.port }), /offers no TLS/);
@@ -53,17 +55,17 @@ test(
 test('persons are merged: a row gives way to a higher version only', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
   const columns = personsModel.columns.tables;
-  const row = (distinct: string, version: number, mapping: number, name: string) =>
-    `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
   const send = (text: string) =>
     deliver(config, freshDelivery({ model: 'persons', columns }), text);
-  await send(row('a', 5, 0, 'five') + row('b', 1, 0, 'one') + row('c', 1, 1, 'mapped'));
   await send(
-    row('a', 4, 0, 'older') +
-      row('b', 2, 0, 'two') +
-      row('c', 1, 2, 'remapped') +
-      row('d', 1, 0, 'low') +
-      row('d', 3, 0, 'high'),
+    personLine('a', 5, 0, 'five') + personLine('b', 1, 0, 'one') + personLine('c', 1, 1, 'mapped'),
+  );
+  await send(
+    personLine('a', 4, 0, 'older') +
+      personLine('b', 2, 0, 'two') +
+      personLine('c', 1, 2, 'remapped') +
+      personLine('d', 1, 0, 'low') +
+      personLine('d', 3, 0, 'high'),
   );
   const found = await pool.query<{ distinct_id: string; name: string }>(
     `SELECT distinct_id, properties->>'name' AS name FROM ${inSchema(config, 'persons')}
@@ -150,7 +152,7 @@ test('persons refuse a table without a unique index on their key', async () => {
   );
   await assert.rejects(
     deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n'),
-    (error) => error instanceof NonRetryableError && error.code === 'unique_index_missing',
+    isLasting('unique_index_missing'),
   );
   await pool.query(
     `CREATE COLLATION ${inSchema(config, 'folded')} (provider = icu, locale = 'und-u-ks-level2',
@@ -161,7 +163,7 @@ test('persons refuse a table without a unique index on their key', async () => {
   );
   await assert.rejects(
     deliver(config, freshDelivery({ model: 'persons', columns }), '7\ta\n7\tA\n'),
-    (error) => error instanceof NonRetryableError && error.code === 'table_unsuitable',
+    isLasting('table_unsuitable'),
   );
 });
 
@@ -195,7 +197,7 @@ test('a trigger that leaves rows out does not pass for success', async () => {
   );
   await assert.rejects(
     deliver(config, freshDelivery({ columns: uuid_only }), 'abc\n'),
-    (error) => error instanceof RetryableError && error.code === 'count_mismatch',
+    isPassing('count_mismatch'),
   );
 });
 
@@ -216,7 +218,7 @@ test(
     );
     await assert.rejects(
       sink.write({ number: 0, records: 1, is_last: true }, endless),
-      (error) => error instanceof RetryableError && error.code === 'connection_lost',
+      isPassing('connection_lost'),
     );
     await sink.close();
     await deliver(config, { ...given, attempt: 2 }, 'abc\n');

@@ -5,13 +5,18 @@ import { sourceOf } from '../../../../test/factories/batch_exports/content_sourc
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import { writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { deliveryOf } from '../../../../test/destinations/redshift_world.ts';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { ValueRow } from '../../destination/content_source.ts';
 import type { Column } from '../../models/column.ts';
 import { persons } from '../../models/persons.ts';
 import { redshift } from './redshift.ts';
 import { world, row, manifest } from '../../../../test/destinations/redshift_slices.ts';
-import { outcomeOf } from '../../../../test/factories/batch_exports/deliveries.ts';
+import {
+  outcomeOf,
+  isLasting,
+  isPassing,
+  personLine,
+} from '../../../../test/factories/batch_exports/deliveries.ts';
 
 world.openAroundTests();
 testDestination(world.under());
@@ -19,17 +24,17 @@ testDestination(world.under());
 test('persons are merged: a row gives way to a higher version only', async () => {
   const config = await world.freshConfig({ table_name: 'Persons' });
   const columns = persons.columns.tables;
-  const person = (distinct: string, version: number, mapping: number, name: string) =>
-    `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
   const send = (text: string) =>
     world.deliver(config, deliveryOf({ model: 'persons', columns }), text);
-  await send(person('a', 5, 0, 'five') + person('b', 1, 0, 'one') + person('c', 1, 1, 'mapped'));
   await send(
-    person('a', 4, 0, 'older') +
-      person('b', 2, 0, 'two') +
-      person('c', 1, 2, 'remapped') +
-      person('d', 3, 0, 'high') +
-      person('d', 1, 0, 'low'),
+    personLine('a', 5, 0, 'five') + personLine('b', 1, 0, 'one') + personLine('c', 1, 1, 'mapped'),
+  );
+  await send(
+    personLine('a', 4, 0, 'older') +
+      personLine('b', 2, 0, 'two') +
+      personLine('c', 1, 2, 'remapped') +
+      personLine('d', 3, 0, 'high') +
+      personLine('d', 1, 0, 'low'),
   );
   const found = await world.pool.query<{ distinct_id: string; properties: string }>(
     `SELECT distinct_id, properties FROM ${world.inSchema(config, 'Persons')} ORDER BY 1`,
@@ -105,7 +110,7 @@ test("a table of the user's own keeps defaults and types, in any letter case", a
       deliveryOf({ columns: [{ ...columns[0]!, name: 'other' }] }),
       'abc\n',
     ),
-    (error) => error instanceof NonRetryableError && error.code === 'columns_missing',
+    isLasting('columns_missing'),
   );
   await assert.rejects(
     world.deliver(
@@ -164,13 +169,10 @@ test('a receipt of any length comes back whole', async () => {
 test('fewer rows in the stage than were counted are not shown', async () => {
   const config = await world.freshConfig();
   const sink = await redshift.open(config, deliveryOf(), world.deps);
-  await assert.rejects(
-    sink.write({ number: 0, records: 2 }, row()),
-    (error) => error instanceof RetryableError && error.code === 'count_mismatch',
-  );
+  await assert.rejects(sink.write({ number: 0, records: 2 }, row()), isPassing('count_mismatch'));
   await assert.rejects(
     sink.commit([outcomeOf(2)], { name: 'manifest', text: '{}' }),
-    (error) => error instanceof RetryableError && error.code === 'count_mismatch',
+    isPassing('count_mismatch'),
   );
   await sink.close();
   assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 0);

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
+import { isLasting, isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { only_deep } from '../../../../test/depth.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import { repeatedSlices, writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { RedshiftWorld, deliveryOf } from '../../../../test/destinations/redshift_world.ts';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 import type { SliceOutcome } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { persons } from '../../models/persons.ts';
@@ -17,7 +18,6 @@ const world = new RedshiftWorld('COPY');
 world.openAroundTests();
 testDestination(world.under());
 
-const isLost = (error: unknown) => error instanceof RetryableError && error.code === 'slice_lost';
 const json: Column[] = [
   { name: 'uuid', type: 'uuid', nullable: false, expression: 'uuid' },
   { name: 'properties', type: 'json', nullable: true, expression: 'properties' },
@@ -78,7 +78,7 @@ test('a staged object that is gone is created again by the next attempt', async 
   world.bucket.failNext(/^GET .*csv\.gz/, 404, 'NoSuchKey');
   await assert.rejects(
     first.sink.commit([first.outcome], { name: 'manifest', text: '{}' }),
-    (error) => error instanceof RetryableError && error.code === 'slice_lost',
+    isPassing('slice_lost'),
   );
   await first.sink.close();
   const second = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
@@ -94,10 +94,7 @@ test('a staged object that is gone is created again by the next attempt', async 
 test('what the cluster cannot load is final, leaves nothing, and tells no secret', async () => {
   const config = await world.freshConfig();
   await world.pool.query(`CREATE TABLE ${world.inSchema(config)} (uuid varchar(3))`);
-  await assert.rejects(
-    world.deliver(config, deliveryOf(), 'abcd\n'),
-    (error) => error instanceof NonRetryableError && error.code === 'value_refused',
-  );
+  await assert.rejects(world.deliver(config, deliveryOf(), 'abcd\n'), isLasting('value_refused'));
   assert.deepEqual(await rows(config), []);
   await assert.rejects(
     world.deliver(
@@ -105,7 +102,7 @@ test('what the cluster cannot load is final, leaves nothing, and tells no secret
       deliveryOf({ columns: json }),
       `abc\t"${'x'.repeat(4 << 20)}"\n`,
     ),
-    (error) => error instanceof NonRetryableError && error.code === 'limit_exceeded',
+    isLasting('limit_exceeded'),
   );
   world.bucket.failNext(/^GET .*manifest/, 403, `SignatureDoesNotMatch`);
   await assert.rejects(world.deliver(config, deliveryOf(), 'abc\n'), (error) => {
@@ -148,7 +145,7 @@ test('an attempt that was believed dead leaves no object, whenever it comes back
     };
     const begun = assert.rejects(
       dead.write({ number: 1, records: 1 }, Readable.from(slow())),
-      isLost,
+      isPassing('slice_lost'),
     );
     const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
     assert.deepEqual(await next.recover([first]), [first]);
@@ -159,8 +156,11 @@ test('an attempt that was believed dead leaves no object, whenever it comes back
     await next.close();
     released.resolve();
     await begun;
-    await assert.rejects(writeSlice(dead, 1, 'x\n'), isLost);
-    await assert.rejects(dead.commit([first], { name: 'manifest', text: '{}' }), isLost);
+    await assert.rejects(writeSlice(dead, 1, 'x\n'), isPassing('slice_lost'));
+    await assert.rejects(
+      dead.commit([first], { name: 'manifest', text: '{}' }),
+      isPassing('slice_lost'),
+    );
     await dead.close();
     assert.deepEqual(await world.objects(config), [], end);
     assert.deepEqual(await world.delivered(config), end === 'abort' ? [] : ['a', 'b'], end);

@@ -1,6 +1,5 @@
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import { assertFault } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { redshiftError } from './faults.ts';
 
 test('faults are told apart by what the cluster says, then by SQLSTATE', () => {
@@ -54,10 +53,6 @@ test('faults are told apart by what the cluster says, then by SQLSTATE', () => {
   ];
   for (const [code, message, isRetryable, name] of cases) {
     const error = redshiftError(Object.assign(new Error(message), { code }));
-    assert.ok(
-      isRetryable ? error instanceof RetryableError : error instanceof NonRetryableError,
-      message,
-    );
-    assert.equal((error as RetryableError).code, name, message);
+    assertFault(error, isRetryable, name, message);
   }
 });

@@ -3,8 +3,8 @@ import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { isLasting, isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { setEnvironmentCredentials } from '../../../../test/servers/object_stores/s3_server.ts';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Delivery } from '../../destination/destination.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
 import type { S3Config } from './config.ts';
@@ -91,10 +91,7 @@ test('a passing fault of the store is tried again by itself, a lasting one later
   server.failNext(/partNumber=1/, 503, 'SlowDown');
   await sink.write({ number: 0, records: 1 }, text('{}\n'));
   for (let times = 0; times < 3; times += 1) server.failNext(/partNumber=1/, 503, 'SlowDown');
-  await assert.rejects(
-    sink.write({ number: 1, records: 1 }, text('{}\n')),
-    (error) => error instanceof RetryableError && error.code === 'throttled',
-  );
+  await assert.rejects(sink.write({ number: 1, records: 1 }, text('{}\n')), isPassing('throttled'));
   await sink.abort([]);
   assert.deepEqual(
     server.openUploads(bucket_name).filter((key) => key.startsWith('slow')),
@@ -109,7 +106,7 @@ test('a store that cannot be reached is worth another attempt', async () => {
   const sink = await s3.open({ ...base, endpoint_url: `http://127.0.0.1:${port}` }, delivery, deps);
   await assert.rejects(
     sink.write({ number: 0, records: 1 }, text('{}\n')),
-    (error) => error instanceof RetryableError && error.code === 'connection_failed',
+    isPassing('connection_failed'),
   );
 });
 
@@ -179,7 +176,7 @@ test(
     setEnvironmentCredentials(server);
     await assert.rejects(
       s3.open({ ...keyless, prefix: 'own' }, delivery, deps),
-      (error) => error instanceof NonRetryableError && error.code === 'authentication_failed',
+      isLasting('authentication_failed'),
     );
     const sink = await s3.open({ ...keyless, prefix: 'own' }, delivery, allowed);
     const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
@@ -196,7 +193,7 @@ test(
     );
     await assert.rejects(
       wrong.write({ number: 1, records: 1 }, text('{}\n')),
-      (error) => error instanceof NonRetryableError && error.code === 'authentication_failed',
+      isLasting('authentication_failed'),
     );
   },
 );

@@ -4,7 +4,12 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
 import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
-import { assertChanged } from '../../../../test/factories/batch_exports/deliveries.ts';
+import {
+  assertChanged,
+  isLasting,
+  personLine,
+  failureIn,
+} from '../../../../test/factories/batch_exports/deliveries.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column } from '../../models/column.ts';
 import { persons as personsModel } from '../../models/persons.ts';
@@ -32,16 +37,14 @@ test('signs in by key pair, under a passphrase or not, and with no other key', a
     private_key: server.private_key,
   };
   const failed = async (changes: Partial<SnowflakeConfig>) =>
-    (await snowflake.check({ ...config, ...changes }, noteOnly, deps)).find(
-      (step) => step.status === 'failed',
-    )?.detail;
-  assert.equal(await failed({}), undefined);
+    failureIn(await snowflake.check({ ...config, ...changes }, noteOnly, deps));
+  assert.equal(await failed({}), 'passed');
   const locked = createPrivateKey(server.private_key)
     .export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'open sesame' })
     .toString();
   assert.equal(
     await failed({ private_key: locked, private_key_passphrase: 'open sesame' }),
-    undefined,
+    'passed',
   );
   assert.deepEqual(
     snowflake
@@ -50,7 +53,7 @@ test('signs in by key pair, under a passphrase or not, and with no other key', a
     ['private_key'],
   );
   assert.match(
-    (await failed({ private_key: other_keys.private_pem })) ?? '',
+    await failed({ private_key: other_keys.private_pem }),
     /^Snowflake refused the user/,
   );
 });
@@ -95,10 +98,7 @@ test(
       assertChanged(await check(), Object.keys(changes));
     }
     storage.kept = (content) => Buffer.concat([content, content]);
-    assert.match(
-      (await check()).find(({ status }) => status === 'failed')?.detail ?? '',
-      /^Snowflake took 2 rows where there should be one\./,
-    );
+    assert.match(failureIn(await check()), /^Snowflake took 2 rows where there should be one\./);
     storage.kept = kept;
     const types = {
       properties: 'snowflake_parts.object',
@@ -150,10 +150,7 @@ test('files reach the storage of each cloud, encrypted, and only over the guard'
   );
   const { address } = server.account.storage;
   server.account.storage.address = '10.0.0.1:443';
-  await assert.rejects(
-    deliver(config, delivery(), 'x\n'),
-    (error) => error instanceof NonRetryableError && error.code === 'outbound_refused',
-  );
+  await assert.rejects(deliver(config, delivery(), 'x\n'), isLasting('outbound_refused'));
   server.account.storage.address = address;
   // Nothing was sent that nobody has asked for: no telemetry, above all.
   assert.deepEqual(server.unknown_paths, []);
@@ -165,8 +162,6 @@ test(
   async () => {
     const config = { ...(await freshConfig()), table_name: 'persons' };
     const columns = personsModel.columns.tables;
-    const row = (distinct: string, version: number, mapping: number, name: string) =>
-      `7\t${distinct}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
     const given = [
       delivery({ model: 'persons', columns }),
       delivery({ model: 'persons', columns }),
@@ -174,19 +169,19 @@ test(
     await deliver(
       config,
       given[0],
-      row('a', 5, 0, 'five') +
-        row('b', 1, 9, 'one') +
-        row('c', 1, 1, 'mapped') +
-        row('A', 1, 0, 'another'),
+      personLine('a', 5, 0, 'five') +
+        personLine('b', 1, 9, 'one') +
+        personLine('c', 1, 1, 'mapped') +
+        personLine('A', 1, 0, 'another'),
     );
     await deliver(
       config,
       given[1],
-      row('a', 4, 0, 'older') +
-        row('b', 2, 3, 'two') +
-        row('c', 1, 2, 'remapped') +
-        row('d', 3, 0, 'high') +
-        row('d', 1, 0, 'low'),
+      personLine('a', 4, 0, 'older') +
+        personLine('b', 2, 3, 'two') +
+        personLine('c', 1, 2, 'remapped') +
+        personLine('d', 3, 0, 'high') +
+        personLine('d', 1, 0, 'low'),
     );
     const found = await pool.query<{ person: string }>(
       `SELECT concat(distinct_id, ':', properties->>'name', ':', person_version, ':',
@@ -198,7 +193,7 @@ test(
       ['A:another:1:0', 'a:five:5:0', 'b:two:2:3', 'c:remapped:1:2', 'd:high:3:0'],
     );
     const person = (distinct: string, version: number, mapping: number, name: string) =>
-      row(distinct, version, mapping, name).trimEnd().split('\t');
+      personLine(distinct, version, mapping, name).trimEnd().split('\t');
     const source = sourceOf((id) =>
       id === given[0].delivery_id
         ? [
@@ -246,7 +241,7 @@ test(
       const sink = await snowflake.open(config, delivery({ columns }), deps);
       await assert.rejects(
         sink.write({ number: 0, records: 1 }, Readable.from([Buffer.from(text)])),
-        (error) => error instanceof NonRetryableError && error.code === 'value_refused',
+        isLasting('value_refused'),
         text,
       );
       await sink.close();

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
+import { isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { is_deep } from '../../../../test/depth.ts';
 import { writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import type { Sink } from '../../destination/destination.ts';
-import { RetryableError } from '../../destination/errors.ts';
 import { SnowflakeFault } from './client.ts';
 import { snowflakeError } from './faults.ts';
 import { openTunnel } from './tunnel.ts';
@@ -79,16 +79,10 @@ test(
     await write(old);
     const newer = await open(given);
     await write(newer);
-    await assert.rejects(
-      commit(old),
-      (error) => error instanceof RetryableError && error.code === 'conflict',
-    );
+    await assert.rejects(commit(old), isPassing('conflict'));
     assert.equal(await count('events'), 0);
     await commit(newer);
-    await assert.rejects(
-      commit(old),
-      (error) => error instanceof RetryableError && error.code === 'conflict',
-    );
+    await assert.rejects(commit(old), isPassing('conflict'));
     assert.deepEqual([await count('events'), await count('sluice_receipts')], [1, 1]);
     await old.close();
     await newer.close();
@@ -122,8 +116,6 @@ async function stages(): Promise<string[]> {
   return found.rows.map(({ name }) => name);
 }
 
-const isLost = (error: unknown) => error instanceof RetryableError && error.code === 'slice_lost';
-
 test(
   'an attempt whose stage another one has taken over adds nothing to it, and an end leaves no ' +
     'stage',
@@ -135,13 +127,13 @@ test(
       const first = await writeOne(dead, 0);
       const next = await open(given);
       assert.deepEqual(await next.recover([first]), [first]);
-      await assert.rejects(writeOne(dead, 1), isLost);
+      await assert.rejects(writeOne(dead, 1), isPassing('slice_lost'));
       const before = await count('events');
       await (end === 'commit'
         ? next.commit([first, await writeOne(next, 1)], manifest)
         : next.abort([first]));
       await next.close();
-      await assert.rejects(writeOne(dead, 1), isLost);
+      await assert.rejects(writeOne(dead, 1), isPassing('slice_lost'));
       await dead.close();
       assert.equal((await count('events')) - before, end === 'commit' ? 2 : 0);
       assert.deepEqual(await stages(), [], end);
