@@ -60,26 +60,30 @@ const post = (key: string, idempotency: string, body: unknown = {}) =>
     },
     payload: JSON.stringify(body),
   });
-const running = async () => {
-  for (let tries = 0; tries < 2_000; tries += 1) {
-    if (release !== idle) return;
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-  assert.fail('the handler did not start');
-};
 const idle = () => {};
+/** A request that runs until it is let go, and how that is done. */
+const begin = async (key: string, idempotency: string, body?: unknown) => {
+  release = idle;
+  const answer = post(key, idempotency, body);
+  await eventually('the handler did not start', async () => release !== idle);
+  const letGo = release;
+  return async () => {
+    letGo();
+    return answer;
+  };
+};
+/** A request that runs to its end. */
+const finish = async (key: string, idempotency: string, body?: unknown) =>
+  (await begin(key, idempotency, body))();
 
 test('while the first request runs a second is 409; afterwards it is a replay', async () => {
   const { key } = await harness.newOrganization();
-  release = idle;
   const before = await facts();
-  const first = post(key, 'one');
-  await running();
+  const first = await begin(key, 'one');
   const second = await post(key, 'one');
   assert.equal(second.statusCode, 409);
   assert.equal(second.json().code, 'conflict');
-  release();
-  const answered = await first;
+  const answered = await first();
   assert.equal(answered.statusCode, 200);
   const replay = await post(key, 'one');
   assert.equal(replay.statusCode, 200);
@@ -92,48 +96,28 @@ test('while the first request runs a second is 409; afterwards it is a replay', 
 test('a request that met a failover gives its key to the next try, and does nothing', async () => {
   const { key } = await harness.newOrganization();
   const before = await facts();
-  release = idle;
-  const first = post(key, 'failed-over');
-  await running();
-  const releaseFirst = release;
+  const first = await begin(key, 'failed-over');
   await harness.deps.db.run(sql`UPDATE idempotency_keys SET epoch = 0
     WHERE key = 'failed-over'`);
-  release = idle;
-  const second = post(key, 'failed-over');
-  await running();
-  release();
-  assert.equal((await second).statusCode, 200);
-  releaseFirst();
-  assert.equal((await first).statusCode, 409);
+  assert.equal((await finish(key, 'failed-over')).statusCode, 200);
+  assert.equal((await first()).statusCode, 409);
   assert.equal(await facts(), before + 1);
 });
 
 test('another body is 422; another caller and another path have keys of their own', async () => {
   const { key } = await harness.newOrganization();
   const other = await harness.newOrganization();
-  release = idle;
-  const first = post(key, 'two', { a: 1 });
-  await running();
-  release();
-  await first;
+  await finish(key, 'two', { a: 1 });
   const mismatch = await post(key, 'two', { a: 2 });
   assert.equal(mismatch.statusCode, 422);
   assert.equal(mismatch.json().code, 'idempotency_mismatch');
-  release = idle;
-  const others = post(other.key, 'two', { a: 2 });
-  await running();
-  release();
-  assert.equal((await others).statusCode, 200);
+  assert.equal((await finish(other.key, 'two', { a: 2 })).statusCode, 200);
 });
 
 test('what is kept of a body cannot be guessed without the key of the server', async () => {
   const { key, user } = await harness.newOrganization();
   const body = { password: 'a password among others' };
-  release = idle;
-  const first = post(key, 'kept', body);
-  await running();
-  release();
-  assert.equal((await first).statusCode, 200);
+  assert.equal((await finish(key, 'kept', body)).statusCode, 200);
   const row = await harness.deps.db.row<{ body_hash: Buffer }>(
     sql`SELECT body_hash FROM idempotency_keys WHERE user_id = ${user.id} AND key = 'kept'`,
   );
@@ -149,51 +133,30 @@ test('what is kept of a body cannot be guessed without the key of the server', a
 
 test('a 5xx is not kept: the same key works again', async () => {
   const { key } = await harness.newOrganization();
-  release = idle;
   fail = true;
-  const first = post(key, 'three');
-  await running();
-  release();
-  assert.equal((await first).statusCode, 500);
+  assert.equal((await finish(key, 'three')).statusCode, 500);
   fail = false;
-  release = idle;
-  const second = post(key, 'three');
-  await running();
-  release();
-  const answer = await second;
+  const answer = await finish(key, 'three');
   assert.equal(answer.statusCode, 200);
   assert.equal(answer.headers['idempotent-replayed'], undefined);
 });
 
 test('the key of a crashed request frees itself, and that request cannot commit', async () => {
   const { key } = await harness.newOrganization();
-  release = idle;
   const before = await facts();
-  const stuck = post(key, 'four');
-  await running();
-  const releaseStuck = release;
+  const stuck = await begin(key, 'four');
   assert.equal((await post(key, 'four')).statusCode, 409);
   now += 121_000;
-  release = idle;
-  const second = post(key, 'four');
-  await running();
-  release();
-  assert.equal((await second).statusCode, 200);
-  releaseStuck();
-  assert.equal((await stuck).statusCode, 409);
+  assert.equal((await finish(key, 'four')).statusCode, 200);
+  assert.equal((await stuck()).statusCode, 409);
   assert.equal(await facts(), before + 1);
 });
 
 test('after 24 h a key is new, and the sweep removes old ones', async () => {
   const { key } = await harness.newOrganization();
   for (const replayed of [undefined, 'true', undefined]) {
-    release = idle;
-    const answer = post(key, 'five');
-    if (replayed === undefined) {
-      await running();
-      release();
-    }
-    assert.equal((await answer).headers['idempotent-replayed'], replayed);
+    const answer = await (replayed === undefined ? finish : post)(key, 'five');
+    assert.equal(answer.headers['idempotent-replayed'], replayed);
     if (replayed === 'true') now += 24 * 3_600_000;
   }
   now += 24 * 3_600_000 + 1;
