@@ -103,9 +103,6 @@ export async function writeSlices(
   return outcomes;
 }
 
-/** The manifest of each delivery. */
-export const manifest = { name: 'manifest', text: '{}' };
-
 /** Whether an error says that the server could not be asked. */
 export const isLost = (error: unknown) =>
   error instanceof RetryableError &&

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv } from 'ajv';
+import { manifest } from '../factories/batch_exports/deliveries.ts';
 import { NonRetryableError } from '../../server/engine/destination/errors.ts';
 import type { Config, Contract } from './destination_world.ts';
 import { sharedMistakes, wrongKeys } from './wrong_configs.ts';
@@ -22,7 +23,7 @@ function testMisconfigured(contract: Contract): void {
         const sink = await contract.open(config, contract.delivery());
         try {
           const outcomes = await contract.writeAll(sink, config);
-          await sink.commit(outcomes, { name: 'manifest', text: '{}' });
+          await sink.commit(outcomes, manifest);
         } finally {
           await sink.close();
         }

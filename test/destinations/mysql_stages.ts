@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { isPassing } from '../factories/batch_exports/deliveries.ts';
+import { isPassing, manifest } from '../factories/batch_exports/deliveries.ts';
 import { mysql } from '../../server/engine/destinations/mysql/mysql.ts';
 import { deliverAgain, writeSlice } from '../processes/killed_delivery.ts';
 import type { MySqlWorld } from './mysql_world.ts';
-
-const manifest = { name: 'manifest', text: '{}' };
 
 /** Registers the tests of deliveries that go through a stage. */
 export function testMySqlStages(world: MySqlWorld): void {

@@ -18,9 +18,6 @@ import { postgres } from '../../server/engine/destinations/postgres/postgres.ts'
 /** The text of the slices of a delivery. */
 export const slices = ['a\nb\n', 'c\n', 'd\n'];
 
-/** The manifest of each delivery. */
-export const manifest = { name: 'manifest', text: '{}' };
-
 /** Opened before the tests of the files that import it, and closed after them. */
 export let server: PostgresServer;
 

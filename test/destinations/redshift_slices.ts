@@ -6,6 +6,3 @@ export const world = new RedshiftWorld('INSERT');
 
 /** A slice of one row. */
 export const row = () => Readable.from([Buffer.from('abc\n')]);
-
-/** The manifest of each delivery. */
-export const manifest = { name: 'manifest', text: '{}' };

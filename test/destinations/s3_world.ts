@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { destinationDeps } from './destination_deps.ts';
 import type { Config } from './destination_world.ts';
 import { betweenFiles } from '../between_files.ts';
@@ -42,9 +41,6 @@ export async function content(config: Config, key: string): Promise<Buffer> {
   const stream = await bucketOf(config).read(key);
   return Buffer.concat((await stream?.toArray()) ?? []);
 }
-
-/** A stream of these bytes. */
-export const text = (bytes: string) => Readable.from([Buffer.from(bytes)]);
 
 /** Opens what this file exports; for files that need it, one after the other. */
 export const openAroundTests = betweenFiles(

@@ -45,6 +45,9 @@ export const outcomeOf = (records: number): SliceOutcome => ({
   state: null,
 });
 
+/** The manifest of a delivery of which nothing but that it is there is looked at. */
+export const manifest = { name: 'manifest', text: '{}' };
+
 /** What a delivery needs beside its destination. */
 type Way = { config: Record<string, unknown>; delivery: Delivery; deps: DestinationDeps };
 
@@ -63,7 +66,7 @@ export async function deliverText(
     );
     await sink.commit(
       [{ number: 0, records, bytes: Buffer.byteLength(text), sha256: '', ...written }],
-      { name: 'manifest', text: '{}' },
+      manifest,
     );
   } finally {
     await sink.close();

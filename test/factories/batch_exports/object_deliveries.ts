@@ -26,6 +26,3 @@ export const write = async (sink: Sink, number = 0): Promise<SliceOutcome> => ({
   bytes: 3,
   sha256: '',
 });
-
-/** What it is committed with. */
-export const manifest = { name: 'manifest', text: '{}' };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { isPassing, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { azureblob } from './azureblob.ts';
@@ -18,11 +18,7 @@ import {
   names,
   text,
 } from '../../../../test/destinations/azureblob_world.ts';
-import {
-  delivery,
-  manifest,
-  write,
-} from '../../../../test/factories/batch_exports/object_deliveries.ts';
+import { delivery, write } from '../../../../test/factories/batch_exports/object_deliveries.ts';
 import { stopWhileHeld } from '../../../../test/servers/faulty_server.ts';
 
 openAroundTests();

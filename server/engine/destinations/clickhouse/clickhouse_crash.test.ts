@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
-import { isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { isPassing, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { is_deep, only_deep } from '../../../../test/depth.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import {
@@ -23,7 +23,6 @@ import {
   freshOrders,
   delivered,
   writeSlices,
-  manifest,
   isLost,
 } from '../../../../test/destinations/clickhouse_crash_world.ts';
 

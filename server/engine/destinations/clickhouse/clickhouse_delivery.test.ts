@@ -10,6 +10,7 @@ import {
   outcomeOf,
   isLasting,
   failureIn,
+  manifest,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
 import type { Delivery } from '../../destination/destination.ts';
@@ -44,7 +45,7 @@ async function deliver(config: ClickHouseConfig, given: Delivery, rows: string[]
       { number: 0, records: rows.length },
       Readable.from([zstdCompressSync(`${lines.join('\n')}\n`)]),
     );
-    await sink.commit([outcomeOf(rows.length)], { name: 'manifest', text: '{}' });
+    await sink.commit([outcomeOf(rows.length)], manifest);
   } finally {
     await sink.close();
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { isPassing, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { openClickHouseProxy } from '../../../../test/servers/databases/clickhouse_proxy.ts';
 import { deliverAgain } from '../../../../test/processes/killed_delivery.ts';
 import type { DeliveryOrders } from '../../../../test/processes/killed_delivery.ts';
@@ -16,7 +16,6 @@ import {
   freshOrders,
   delivered,
   writeSlices,
-  manifest,
   isLost,
 } from '../../../../test/destinations/clickhouse_crash_world.ts';
 

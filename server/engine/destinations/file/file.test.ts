@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { isPassing, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { changedFile } from '../../../../test/factories/batch_exports/changed_files.ts';
 import { sourceOf } from '../../../../test/factories/batch_exports/content_sources.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
@@ -200,8 +200,8 @@ test('a shorter repeat removes what the longer one left', async () => {
       bytes: 3,
       sha256: '',
     });
-  await first.commit(outcomes, { name: 'manifest', text: '{}' });
-  await first.commit(outcomes.slice(0, 1), { name: 'manifest', text: '{}' });
+  await first.commit(outcomes, manifest);
+  await first.commit(outcomes.slice(0, 1), manifest);
   assert.deepEqual((await readdir(join(root, 'shorter'))).length, 2);
 });
 

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { isPassing, assertFault } from '../../../../test/factories/batch_exports/deliveries.ts';
+import {
+  isPassing,
+  assertFault,
+  manifest,
+} from '../../../../test/factories/batch_exports/deliveries.ts';
 import { openFaultyServer, stopWhileHeld } from '../../../../test/servers/faulty_server.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
@@ -19,11 +23,7 @@ import {
   open,
   accountWith,
 } from '../../../../test/destinations/gcs_world.ts';
-import {
-  delivery,
-  manifest,
-  write,
-} from '../../../../test/factories/batch_exports/object_deliveries.ts';
+import { delivery, write } from '../../../../test/factories/batch_exports/object_deliveries.ts';
 import { other_keys } from '../../../../test/factories/people/rsa_keys.ts';
 
 openAroundTests();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
-import { isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { isPassing, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import { only_deep } from '../../../../test/depth.ts';
 import {
@@ -19,8 +19,6 @@ import type { MySqlOrders } from '../../../../test/destinations/mysql_world.ts';
 import { RetryableError } from '../../destination/errors.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { mysql } from './mysql.ts';
-
-const manifest = { name: 'manifest', text: '{}' };
 
 function isLost(error: unknown): boolean {
   return (

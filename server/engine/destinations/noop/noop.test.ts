@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
@@ -53,7 +54,7 @@ test('reads a slice to its end and keeps nothing', async () => {
   assert.equal(name, 'slice 3');
   assert.ok(bytes.readableEnded);
   assert.equal(await sink.isCommitted(), false);
-  await sink.commit([], { name: 'manifest', text: '{}' });
+  await sink.commit([], manifest);
   await sink.abort([]);
   await sink.close();
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { isPassing, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { only_deep } from '../../../../test/depth.ts';
 import {
   deliverAgain,
@@ -13,7 +13,6 @@ import { postgres } from './postgres.ts';
 import {
   openAroundTests,
   slices,
-  manifest,
   server,
   freshPlace,
   tablesOf,

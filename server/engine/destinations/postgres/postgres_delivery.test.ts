@@ -13,6 +13,7 @@ import {
   isPassing,
   failureIn,
   personLine,
+  manifest,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
 import type { Delivery } from '../../destination/destination.ts';
@@ -238,7 +239,7 @@ test(
       Readable.from([Buffer.from('abc\n')]),
     );
     const second = postgres.open(config, { ...given, attempt: 2 }, deps);
-    await first.commit([outcomeOf(1)], { name: 'manifest', text: '{}' });
+    await first.commit([outcomeOf(1)], manifest);
     const late = await second;
     assert.equal(await late.isCommitted(), true);
     await Promise.all([first.close(), late.close()]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { isPassing, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
@@ -10,7 +10,6 @@ import { postgres } from './postgres.ts';
 import {
   openAroundTests,
   slices,
-  manifest,
   server,
   freshPlace,
   tablesOf,

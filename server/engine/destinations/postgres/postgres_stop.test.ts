@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { isPassing, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import {
   openPostgresServer,
@@ -24,7 +24,7 @@ test('a server that hangs is left at once when the run is stopped', async () => 
   const waits: [string, (sink: Sink) => Promise<unknown>][] = [
     ['recover', (sink) => sink.recover([])],
     ['write', (sink) => sink.write({ number: 0, records: 1 }, row())],
-    ['commit', (sink) => sink.commit([outcomeOf(0, 'abc\n')], { name: 'manifest', text: '{}' })],
+    ['commit', (sink) => sink.commit([outcomeOf(0, 'abc\n')], manifest)],
     ['abort', (sink) => sink.abort([])],
   ];
   const leave = async ([name, wait]: (typeof waits)[number]) => {
@@ -154,14 +154,11 @@ test('a refused commit is known to show nothing, one whose answer is lost is not
   ] as const) {
     const sink = await postgres.open(config, uuidDelivery(), server.deps);
     await sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from(text)]));
-    await assert.rejects(
-      sink.commit([outcomeOf(0, 'a\n')], { name: 'manifest', text: '{}' }),
-      (error) => {
-        assert.ok(error instanceof NonRetryableError || error instanceof RetryableError);
-        assert.deepEqual([error.code, error.is_certain], [code, isCertain]);
-        return true;
-      },
-    );
+    await assert.rejects(sink.commit([outcomeOf(0, 'a\n')], manifest), (error) => {
+      assert.ok(error instanceof NonRetryableError || error instanceof RetryableError);
+      assert.deepEqual([error.code, error.is_certain], [code, isCertain]);
+      return true;
+    });
     await sink.close();
   }
   await server.pool.query(
@@ -171,7 +168,7 @@ test('a refused commit is known to show nothing, one whose answer is lost is not
   const sink = await postgres.open(config, uuidDelivery(), server.deps);
   await sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('a\n')]));
   await assert.rejects(
-    sink.commit([outcomeOf(0, 'a\n')], { name: 'manifest', text: '{}' }),
+    sink.commit([outcomeOf(0, 'a\n')], manifest),
     (error) => error instanceof NonRetryableError && error.is_certain,
   );
   await sink.close();

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { isLasting, isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
+import {
+  isLasting,
+  isPassing,
+  manifest,
+} from '../../../../test/factories/batch_exports/deliveries.ts';
 import { only_deep } from '../../../../test/depth.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import { repeatedSlices, writeSlice } from '../../../../test/processes/killed_delivery.ts';
@@ -76,16 +80,13 @@ test('a staged object that is gone is created again by the next attempt', async 
   };
   const first = await write(1);
   world.bucket.failNext(/^GET .*csv\.gz/, 404, 'NoSuchKey');
-  await assert.rejects(
-    first.sink.commit([first.outcome], { name: 'manifest', text: '{}' }),
-    isPassing('slice_lost'),
-  );
+  await assert.rejects(first.sink.commit([first.outcome], manifest), isPassing('slice_lost'));
   await first.sink.close();
   const second = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
   const [kept] = await second.recover([first.outcome]);
   assert.deepEqual(kept, first.outcome);
-  await second.commit([first.outcome], { name: 'manifest', text: '{}' });
-  await second.commit([first.outcome], { name: 'manifest', text: '{}' });
+  await second.commit([first.outcome], manifest);
+  await second.commit([first.outcome], manifest);
   await second.close();
   assert.equal((await rows(config)).length, 1);
   assert.deepEqual(await world.objects(config), []);
@@ -150,17 +151,12 @@ test('an attempt that was believed dead leaves no object, whenever it comes back
     const next = await redshift.open(config, { ...given, attempt: 2 }, world.deps);
     assert.deepEqual(await next.recover([first]), [first]);
     const outcomes = [first, await writeSlice(next, 1, 'b\n')];
-    await (end === 'abort'
-      ? next.abort(outcomes)
-      : next.commit(outcomes, { name: 'manifest', text: '{}' }));
+    await (end === 'abort' ? next.abort(outcomes) : next.commit(outcomes, manifest));
     await next.close();
     released.resolve();
     await begun;
     await assert.rejects(writeSlice(dead, 1, 'x\n'), isPassing('slice_lost'));
-    await assert.rejects(
-      dead.commit([first], { name: 'manifest', text: '{}' }),
-      isPassing('slice_lost'),
-    );
+    await assert.rejects(dead.commit([first], manifest), isPassing('slice_lost'));
     await dead.close();
     assert.deepEqual(await world.objects(config), [], end);
     assert.deepEqual(await world.delivered(config), end === 'abort' ? [] : ['a', 'b'], end);

@@ -5,8 +5,12 @@ import { eventually } from '../../../../test/eventually.ts';
 import { repeatedSlices, writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { deliveryOf } from '../../../../test/destinations/redshift_world.ts';
 import { redshift } from './redshift.ts';
-import { world, row, manifest } from '../../../../test/destinations/redshift_slices.ts';
-import { outcomeOf, isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { world, row } from '../../../../test/destinations/redshift_slices.ts';
+import {
+  outcomeOf,
+  isPassing,
+  manifest,
+} from '../../../../test/factories/batch_exports/deliveries.ts';
 
 world.openAroundTests();
 
@@ -50,9 +54,7 @@ test('of two workers with one delivery the second finds it done, whenever it beg
     assert.equal(await sink.isCommitted(), false);
     await sink.write({ number: 0, records: 1, is_last: true }, row());
   }
-  await Promise.all(
-    sinks.map((sink) => sink.commit([outcomeOf(1)], { name: 'manifest', text: '{}' })),
-  );
+  await Promise.all(sinks.map((sink) => sink.commit([outcomeOf(1)], manifest)));
   for (const sink of sinks) await sink.close();
   assert.equal((await world.pool.query(`SELECT 1 FROM ${world.inSchema(config)}`)).rowCount, 1);
   assert.equal(
@@ -153,10 +155,7 @@ test('a lock on the receipts is waited for, and the wait can be stopped', async 
   const other = await world.pool.connect();
   await other.query('BEGIN');
   await other.query(`LOCK TABLE ${world.inSchema(config, 'sluice_receipts')}`);
-  const waiting = assert.rejects(
-    sink.commit([outcomeOf(1)], { name: 'manifest', text: '{}' }),
-    /stopped/,
-  );
+  const waiting = assert.rejects(sink.commit([outcomeOf(1)], manifest), /stopped/);
   const waiters = async () =>
     (await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rowCount;
   await eventually('nobody waits for the receipts', async () => (await waiters()) !== 0);

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { isPassing, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { inDepth } from '../../../../test/depth.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
 import { manifestName, sliceName } from '../../formats/naming.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';
 import { openObjectSink } from '../../object_store/sink.ts';
 import { s3 } from './s3.ts';
-import { delivery } from '../../../../test/factories/batch_exports/object_deliveries.ts';
+import { delivery, write } from '../../../../test/factories/batch_exports/object_deliveries.ts';
 import {
   base,
   bucketOf,
@@ -17,7 +17,6 @@ import {
   keys,
   openAroundTests,
   server,
-  text,
 } from '../../../../test/destinations/s3_world.ts';
 import { stopWhileHeld } from '../../../../test/servers/faulty_server.ts';
 
@@ -43,10 +42,10 @@ test(
       sink.write({ number: 1, records: 1 }, pieces()),
       isPassing('connection_lost'),
     );
-    await sink.commit([{ number: 0, ...written, records: 1, bytes: 3 << 20, sha256: '' }], {
-      name: 'manifest',
-      text: '{}',
-    });
+    await sink.commit(
+      [{ number: 0, ...written, records: 1, bytes: 3 << 20, sha256: '' }],
+      manifest,
+    );
     assert.deepEqual(
       Buffer.concat((await (await bucketOf(config).read(written.name))?.toArray()) ?? []),
       Buffer.concat([piece, piece, piece]),
@@ -61,27 +60,18 @@ test(
 
 test('a store that does not answer is left at once on a stop, and all is closed', async () => {
   const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [
-    [/^POST .*uploads/, (sink) => sink.write({ number: 1, records: 1 }, text('{}\n'))],
-    [/partNumber=1/, (sink) => sink.write({ number: 1, records: 1 }, text('{}\n'))],
+    [/^POST .*uploads/, (sink) => write(sink, 1)],
+    [/partNumber=1/, (sink) => write(sink, 1)],
     [/^GET .*_manifest/, (sink) => sink.isCommitted()],
     [/^GET .*uploadId/, (sink, outcome) => sink.recover([outcome])],
-    [
-      /^POST .*uploadId/,
-      (sink, outcome) => sink.commit([outcome], { name: 'manifest', text: '{}' }),
-    ],
+    [/^POST .*uploadId/, (sink, outcome) => sink.commit([outcome], manifest)],
     [/^GET .*uploads/, (sink) => sink.abort([])],
   ];
   for (const [number, [pattern, wait]] of waits.entries()) {
     const config = { ...base, prefix: `held-${number}` };
     const stop = new AbortController();
     const sink = await s3.open(config, delivery, { ...deps, signal: stop.signal });
-    const outcome = {
-      number: 0,
-      ...(await sink.write({ number: 0, records: 1 }, text('{}\n'))),
-      records: 1,
-      bytes: 3,
-      sha256: '',
-    };
+    const outcome = await write(sink);
     await stopWhileHeld(server, pattern, stop, () => wait(sink, outcome));
     await assert.rejects(s3.open(config, delivery, { ...deps, signal: stop.signal }), /stopped/);
     const after = server
@@ -95,17 +85,16 @@ test('a store that does not answer is left at once on a stop, and all is closed'
 test('commit ends uploads that nobody knows of, and needs no listing to succeed', async () => {
   const config = { ...base, prefix: 'unknown-uploads' };
   const sink = await s3.open(config, delivery, deps);
-  const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
+  const outcome = await write(sink);
   // As a lost answer to CreateMultipartUpload or a fenced worker leaves it.
-  await bucketOf(config).startUpload(written.name, { mark: 'other', content_type: 'text/plain' });
-  const outcome = { number: 0, ...written, records: 1, bytes: 3, sha256: '' };
-  await sink.commit([outcome], { name: 'manifest', text: '{}' });
+  await bucketOf(config).startUpload(outcome.name, { mark: 'other', content_type: 'text/plain' });
+  await sink.commit([outcome], manifest);
   assert.deepEqual(
     server.openUploads(bucket_name).filter((key) => key.startsWith('unknown-uploads')),
     [],
   );
   for (let times = 0; times < 3; times += 1) server.failNext(/^GET .*list-type/, 503, 'SlowDown');
-  await sink.commit([outcome], { name: 'manifest', text: '{}' });
+  await sink.commit([outcome], manifest);
 });
 
 test('commit puts no manifest when an object is gone again', async () => {
@@ -122,19 +111,8 @@ test('commit puts no manifest when an object is gone again', async () => {
     },
   };
   const sink = openObjectSink(disturbed, config, delivery, deps.log);
-  const outcomes: SliceOutcome[] = [];
-  for (const number of [0, 1])
-    outcomes.push({
-      number,
-      ...(await sink.write({ number, records: 1 }, text('{}\n'))),
-      records: 1,
-      bytes: 3,
-      sha256: '',
-    });
-  await assert.rejects(
-    sink.commit(outcomes, { name: 'manifest', text: '{}' }),
-    isPassing('slice_lost'),
-  );
+  const outcomes = [await write(sink), await write(sink, 1)];
+  await assert.rejects(sink.commit(outcomes, manifest), isPassing('slice_lost'));
   assert.deepEqual(await keys(config), [outcomes[1]?.name]);
 });
 

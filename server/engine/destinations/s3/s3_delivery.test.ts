@@ -3,9 +3,13 @@ import net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { isLasting, isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
+import { delivery, write } from '../../../../test/factories/batch_exports/object_deliveries.ts';
+import {
+  isLasting,
+  isPassing,
+  manifest,
+} from '../../../../test/factories/batch_exports/deliveries.ts';
 import { setEnvironmentCredentials } from '../../../../test/servers/object_stores/s3_server.ts';
-import type { Delivery } from '../../destination/destination.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
 import type { S3Config } from './config.ts';
 import { s3 } from './s3.ts';
@@ -18,23 +22,10 @@ import {
   base,
   bucketOf,
   keys,
-  text,
 } from '../../../../test/destinations/s3_world.ts';
 import { listen } from '../../../../test/servers/loopback.ts';
 
 openAroundTests();
-
-const delivery: Delivery = {
-  delivery_id: '018f0000-0000-7000-8000-0123456789ab',
-  run_id: '018f0000-0000-7000-8000-0123456789ab',
-  attempt: 1,
-  batch_export_id: '018f0000-0000-7000-8000-000000000001',
-  team_id: 1,
-  model: 'events',
-  data_interval_start: '2015-09-11T00:00:00Z',
-  data_interval_end: '2015-09-12T00:00:00Z',
-  columns: [],
-};
 
 test('a large slice goes up in parts of bounded size and comes back whole', async () => {
   const config = { ...base, prefix: 'large' };
@@ -48,10 +39,10 @@ test('a large slice goes up in parts of bounded size and comes back whole', asyn
   );
   const parts = server.requests.slice(before).filter((request) => request.includes('partNumber='));
   assert.equal(parts.length, 3);
-  await sink.commit([{ number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' }], {
-    name: 'manifest',
-    text: '{}',
-  });
+  await sink.commit(
+    [{ number: 0, name, state, records: 1, bytes: 21 << 20, sha256: '' }],
+    manifest,
+  );
   const back = Buffer.concat((await (await bucket.read(name))?.toArray()) ?? []);
   assert.ok(back.equals(Buffer.concat(Array.from({ length: 21 }, () => piece))));
 });
@@ -59,12 +50,11 @@ test('a large slice goes up in parts of bounded size and comes back whole', asyn
 test('a completed upload whose answer was lost is recovered by its mark', async () => {
   const config = { ...base, prefix: 'marked' };
   const first = await s3.open(config, delivery, deps);
-  const written = await first.write({ number: 0, records: 1 }, text('{}\n'));
-  const outcome = { number: 0, ...written, records: 1, bytes: 3, sha256: '' };
-  await first.commit([outcome], { name: 'manifest', text: '{}' });
+  const outcome = await write(first);
+  await first.commit([outcome], manifest);
   const next = await s3.open(config, { ...delivery, attempt: 2 }, deps);
   assert.deepEqual(await next.recover([outcome]), [outcome]);
-  const foreign = { ...outcome, state: { ...(written.state as object), mark: 'another' } };
+  const foreign = { ...outcome, state: { ...(outcome.state as object), mark: 'another' } };
   assert.deepEqual(await next.recover([foreign]), []);
 });
 
@@ -75,13 +65,10 @@ test('an access key that may only write can deliver', async () => {
   assert.equal(await sink.isCommitted(), false);
   server.failNext(/^GET .*uploads/, 403, 'AccessDenied');
   assert.deepEqual(await sink.recover([]), []);
-  const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
+  const outcome = await write(sink);
   server.failNext(/^GET .*list-type/, 403, 'AccessDenied');
   server.failNext(/^HEAD /, 403, 'AccessDenied');
-  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], {
-    name: 'manifest',
-    text: '{}',
-  });
+  await sink.commit([outcome], manifest);
   assert.equal((await keys(config)).length, 2);
 });
 
@@ -89,9 +76,9 @@ test('a passing fault of the store is tried again by itself, a lasting one later
   const config = { ...base, prefix: 'slow' };
   const sink = await s3.open(config, delivery, deps);
   server.failNext(/partNumber=1/, 503, 'SlowDown');
-  await sink.write({ number: 0, records: 1 }, text('{}\n'));
+  await write(sink);
   for (let times = 0; times < 3; times += 1) server.failNext(/partNumber=1/, 503, 'SlowDown');
-  await assert.rejects(sink.write({ number: 1, records: 1 }, text('{}\n')), isPassing('throttled'));
+  await assert.rejects(write(sink, 1), isPassing('throttled'));
   await sink.abort([]);
   assert.deepEqual(
     server.openUploads(bucket_name).filter((key) => key.startsWith('slow')),
@@ -104,10 +91,7 @@ test('a store that cannot be reached is worth another attempt', async () => {
   const { port } = listener.address() as AddressInfo;
   listener.close();
   const sink = await s3.open({ ...base, endpoint_url: `http://127.0.0.1:${port}` }, delivery, deps);
-  await assert.rejects(
-    sink.write({ number: 0, records: 1 }, text('{}\n')),
-    isPassing('connection_failed'),
-  );
+  await assert.rejects(write(sink), isPassing('connection_failed'));
 });
 
 test('encryption and addressing are passed on', async () => {
@@ -179,11 +163,7 @@ test(
       isLasting('authentication_failed'),
     );
     const sink = await s3.open({ ...keyless, prefix: 'own' }, delivery, allowed);
-    const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
-    await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], {
-      name: 'manifest',
-      text: '{}',
-    });
+    await sink.commit([await write(sink)], manifest);
     assert.equal((await keys({ ...base, prefix: 'own' })).length, 2);
     // The config's own key counts where there is one, right or wrong.
     const wrong = await s3.open(
@@ -191,10 +171,7 @@ test(
       delivery,
       allowed,
     );
-    await assert.rejects(
-      wrong.write({ number: 1, records: 1 }, text('{}\n')),
-      isLasting('authentication_failed'),
-    );
+    await assert.rejects(write(wrong, 1), isLasting('authentication_failed'));
   },
 );
 
@@ -202,11 +179,7 @@ test('AES256 is asked for at the upload and at the manifest, and needs no key', 
   const config = { ...base, prefix: 'encrypted', encryption: 'AES256' } as const;
   const before = server.encrypted.length;
   const sink = await s3.open(config, delivery, deps);
-  const written = await sink.write({ number: 0, records: 1 }, text('{}\n'));
-  await sink.commit([{ number: 0, ...written, records: 1, bytes: 3, sha256: '' }], {
-    name: 'manifest',
-    text: '{}',
-  });
+  await sink.commit([await write(sink)], manifest);
   const asking = server.encrypted.slice(before);
   assert.equal(asking.length, 2, asking.join());
   assert.ok(
@@ -221,10 +194,7 @@ test('a bucket with Object Lock gets the MD5 that it asks for', async () => {
   const piece = Buffer.alloc(9 << 20, 'abcdefghij');
   const before = server.requests.length;
   const { name, state } = await sink.write({ number: 0, records: 1 }, Readable.from([piece]));
-  await sink.commit([{ number: 0, name, state, records: 1, bytes: 9 << 20, sha256: '' }], {
-    name: 'manifest',
-    text: '{}',
-  });
+  await sink.commit([{ number: 0, name, state, records: 1, bytes: 9 << 20, sha256: '' }], manifest);
   assert.equal((await keys(config)).length, 2);
   const puts = server.requests.slice(before).filter((request) => request.startsWith('PUT'));
   assert.ok(puts.length > 3, 'asked once, and answered from then on');
