@@ -6,6 +6,7 @@ import { isRsaKey } from '../../object_store/google_key.ts';
 import { defaultFlag, requiredText } from '../../destination/config_keys.ts';
 import { violation } from '../../destination/violation.ts';
 import { tableKey } from '../../sql_tables/config_rules.ts';
+import type { Target } from '../../sql_tables/target.ts';
 
 /** The keys of a BigQuery destination. */
 export const bigquery_config = Type.Object(
@@ -58,12 +59,7 @@ export const stage_prefix = 'sluice_stage_';
 export const receipts_table = 'sluice_receipts';
 
 /** The target's quoted name, that of the receipts, and how users are told of it. */
-export function targetOf(config: BigQueryConfig): {
-  table: string;
-  quoted: string;
-  receipts: string;
-  name: string;
-} {
+export function targetOf(config: BigQueryConfig): Target {
   const table = config.table_id ?? 'events';
   return {
     table,

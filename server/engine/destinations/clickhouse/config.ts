@@ -11,6 +11,7 @@ import {
   self_signed_key,
   tableKey,
 } from '../../sql_tables/config_rules.ts';
+import type { Target } from '../../sql_tables/target.ts';
 
 /** The keys of a ClickHouse destination. */
 export const clickhouse_config = Type.Object(
@@ -38,13 +39,7 @@ export type ClickHouseConfig = Static<typeof clickhouse_config>;
 /**
  * The target's parts, its quoted name, that of the table of receipts, and how users are told of it.
  */
-export function targetOf(config: ClickHouseConfig): {
-  database: string;
-  table: string;
-  quoted: string;
-  receipts: string;
-  name: string;
-} {
+export function targetOf(config: ClickHouseConfig): Target & { database: string } {
   const database = config.database ?? 'default';
   const table = config.table_name ?? 'events';
   return {

@@ -10,6 +10,7 @@ import {
   self_signed_key,
   tableKey,
 } from '../../sql_tables/config_rules.ts';
+import type { Target } from '../../sql_tables/target.ts';
 
 /** The keys of a MySQL destination. */
 export const mysql_config = Type.Object(
@@ -34,12 +35,7 @@ export const mysql_config = Type.Object(
 export type MySqlConfig = Static<typeof mysql_config>;
 
 /** The target's quoted name, its parts, and how users are told of it. */
-export function targetOf(config: MySqlConfig): {
-  table: string;
-  quoted: string;
-  receipts: string;
-  name: string;
-} {
+export function targetOf(config: MySqlConfig): Target {
   const table = config.table_name ?? 'events';
   return {
     table,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { schemaTarget } from '../../sql_tables/schema_target.ts';
-import type { SchemaTarget } from '../../sql_tables/schema_target.ts';
+import { schemaTarget } from '../../sql_tables/target.ts';
+import type { SchemaTarget } from '../../sql_tables/target.ts';
 import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';
 import {
   defaultFlag,

@@ -8,8 +8,8 @@ import {
   textOf,
 } from '../../object_store/config_rules.ts';
 import type { S3Place } from '../../object_store/s3_client.ts';
-import { schemaTarget } from '../../sql_tables/schema_target.ts';
-import type { SchemaTarget } from '../../sql_tables/schema_target.ts';
+import { schemaTarget } from '../../sql_tables/target.ts';
+import type { SchemaTarget } from '../../sql_tables/target.ts';
 import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';
 import {
   defaultChoice,

@@ -12,6 +12,7 @@ import {
 } from '../../destination/config_keys.ts';
 import { violation } from '../../destination/violation.ts';
 import { nulViolations, ownNameViolations } from '../../sql_tables/config_rules.ts';
+import type { Target } from '../../sql_tables/target.ts';
 
 const name_characters_max = 255;
 
@@ -78,12 +79,7 @@ type SnowflakeCredentials = { password: string } | { private_key: string };
  * The quoted names of the table and of the receipts, the table's plain name, and how users are told
  * of it. Names are of the database and schema of the session.
  */
-export function targetOf(config: SnowflakeConfig): {
-  table: string;
-  quoted: string;
-  receipts: string;
-  name: string;
-} {
+export function targetOf(config: SnowflakeConfig): Target {
   const table = config.table_name ?? 'events';
   return {
     table,

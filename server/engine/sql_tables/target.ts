@@ -1,14 +1,16 @@
 import { quoted } from './layout.ts';
 
-/** A table of a schema: its parts, its quoted name, the quoted name of the receipts beside it. */
-export type SchemaTarget = {
-  schema: string;
+/** A table that deliveries go to: its quoted name and that of the receipts beside it. */
+export type Target = {
   table: string;
   quoted: string;
   receipts: string;
   /** How users are told of it. */
   name: string;
 };
+
+/** One of a schema. */
+export type SchemaTarget = Target & { schema: string };
 
 /** The table that a config names, with the defaults of what it leaves out. */
 export function schemaTarget(config: { schema?: string; table_name?: string }): SchemaTarget {
