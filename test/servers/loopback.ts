@@ -41,3 +41,14 @@ export async function listenLocally(server: Server): Promise<LocalServer> {
     },
   };
 }
+
+/** Ends each of two connections with the other. */
+export function endTogether(one: Socket, other: Socket): void {
+  for (const [ended, left] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    ended.on('close', () => left.destroy());
+    ended.on('error', () => left.destroy());
+  }
+}

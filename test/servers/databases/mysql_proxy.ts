@@ -1,5 +1,5 @@
 import net from 'node:net';
-import { listenLocally } from '../loopback.ts';
+import { endTogether, listenLocally } from '../loopback.ts';
 
 /**
  * A TCP door to a MySQL server whose connections can be cut; without `tls` it hides that the server
@@ -36,13 +36,7 @@ export async function openMySqlProxy(
       if (!isHeld) client.write(chunk);
     });
     client.pipe(upstream);
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      one.on('close', () => other.destroy());
-      one.on('error', () => other.destroy());
-    }
+    endTogether(client, upstream);
   });
   return {
     ...(await listenLocally(server)),

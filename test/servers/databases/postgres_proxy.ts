@@ -1,7 +1,7 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { certificate, certificate_key } from '../certificate.ts';
-import { listenLocally } from '../loopback.ts';
+import { endTogether, listenLocally } from '../loopback.ts';
 
 /**
  * A TCP door to a PostgreSQL that listens on a Unix socket only, with TLS or without, whose
@@ -55,11 +55,5 @@ function join(client: net.Socket, socketPath: string, held: AbortSignal, first?:
   client.pipe(upstream);
   if (!held.aborted) upstream.pipe(client);
   held.addEventListener('abort', () => upstream.unpipe(client));
-  for (const [one, other] of [
-    [client, upstream],
-    [upstream, client],
-  ] as const) {
-    one.on('close', () => other.destroy());
-    one.on('error', () => other.destroy());
-  }
+  endTogether(client, upstream);
 }
