@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { refusalOf } from '../../../test/refusal.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Member } from '../../../test/harness.ts';
 
@@ -33,17 +34,10 @@ test('wrong levels name the field, before any rule', async () => {
   for (const [body, code] of wrong)
     for (const target of [other, owner, own]) {
       const answer = await own.ask('PATCH', path(organization.id, target), body);
-      assert.deepEqual(
-        [answer.status, answer.body.attr, answer.body.code],
-        [400, 'level', code],
-        JSON.stringify(body),
-      );
+      assert.deepEqual(refusalOf(answer), [400, 'level', code], JSON.stringify(body));
     }
   const missing = await own.ask('PUT', path(organization.id, other), {});
-  assert.deepEqual(
-    [missing.status, missing.body.attr, missing.body.code],
-    [400, 'level', 'required'],
-  );
+  assert.deepEqual(refusalOf(missing), [400, 'level', 'required']);
 });
 
 test(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { refusalOf } from '../../../test/refusal.ts';
 import { loadPluginConfig } from '../../engine/plugins/stored_config.ts';
 import type { Answer } from '../../../test/harness.ts';
 import {
@@ -105,11 +106,7 @@ test('wrong values name the key; what is required is asked for once it is enable
   ];
   for (const [body, attr, code] of cases) {
     const answer = await ask('POST', list, body);
-    assert.deepEqual(
-      [answer.status, answer.body.attr, answer.body.code],
-      [400, attr, code],
-      JSON.stringify(body),
-    );
+    assert.deepEqual(refusalOf(answer), [400, attr, code], JSON.stringify(body));
   }
   const { url } = { url: urlOf(await ask('POST', list, { plugin })) };
   assert.equal((await ask('PATCH', url, { enabled: true })).body.attr, 'config__region');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { refusalOf } from '../../../test/refusal.ts';
 import type { Answer } from '../../../test/harness.ts';
 import {
   collectionUrl,
@@ -105,11 +106,7 @@ test(
         ['PATCH', url] as const,
       ]) {
         const answer = await ask(method, path, { [attr]: ['x'.repeat(70_000)] });
-        assert.deepEqual(
-          [answer.status, answer.body.attr, answer.body.code],
-          [400, attr, 'max_length'],
-          `${method} ${attr}`,
-        );
+        assert.deepEqual(refusalOf(answer), [400, attr, 'max_length'], `${method} ${attr}`);
       }
   },
 );

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { refusalOf } from '../../../test/refusal.ts';
 import {
   collectionUrl,
   collection_names,
@@ -11,7 +12,6 @@ import {
 import {
   ask,
   destination,
-  faultOf,
   folder,
   forge,
   harness,
@@ -108,7 +108,7 @@ test(
       const answer = await ask('POST', collectionUrl(home), { plugin_type: 'custom', url });
       const [fault] = answer.body.errors;
       places.set(url, [fault.file, fault.line]);
-      assert.deepEqual(faultOf(answer), [400, 'url', code], `${url}: ${answer.text}`);
+      assert.deepEqual(refusalOf(answer), [400, 'url', code], `${url}: ${answer.text}`);
       assert.match(answer.body.detail, detail);
     }
     assert.deepEqual(places.get('broken'), ['index.ts', 2]);
@@ -124,7 +124,7 @@ test(
     const body = { plugin_type: 'custom', url: 'wanted' };
     const answers = await Promise.all([1, 2].map(() => ask('POST', collectionUrl(home), body)));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400]);
-    assert.deepEqual(faultOf(answers.find(({ status }) => status === 400)!), [
+    assert.deepEqual(refusalOf(answers.find(({ status }) => status === 400)!), [
       400,
       'url',
       'unique',
@@ -149,11 +149,10 @@ test('a repository of GitHub and GitLab, with a token that never comes back', as
     const name = `acme/plugin${index}`;
     const commit = forge.push(name, packageFiles(destination, {}, { 'README.md': 'one' }));
     forge.protect(name, token);
-    assert.deepEqual(faultOf(await ask('POST', collectionUrl(home), { url: `${base}/${name}` })), [
-      400,
-      'url',
-      'invalid_input',
-    ]);
+    assert.deepEqual(
+      refusalOf(await ask('POST', collectionUrl(home), { url: `${base}/${name}` })),
+      [400, 'url', 'invalid_input'],
+    );
     const created = await ask('POST', collectionUrl(home), {
       url: `${base}/${name}?private_token=${token}`,
     });
@@ -194,7 +193,7 @@ test('a folder of the plugin directory, and what changes there', async () => {
     [201, 'Made for tests', ['runEveryHour']],
     created.text,
   );
-  assert.deepEqual(faultOf(await ask('POST', base, { plugin_type: 'local', name: 'mine' })), [
+  assert.deepEqual(refusalOf(await ask('POST', base, { plugin_type: 'local', name: 'mine' })), [
     400,
     'name',
     'unique',
@@ -226,5 +225,5 @@ test('an entry of the catalogue is installed by its name, in its collection only
     plugin_type: 'repository',
     name: 'Listed',
   });
-  assert.deepEqual(faultOf(elsewhere), [400, 'name', 'invalid_choice']);
+  assert.deepEqual(refusalOf(elsewhere), [400, 'name', 'invalid_choice']);
 });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { refusalOf } from '../../../test/refusal.ts';
 import { collectionUrl, packageFiles } from '../../../test/factories/plugins/plugins.ts';
 import {
   ask,
   destination,
-  faultOf,
   harness,
   home,
   openAroundTests,
@@ -126,14 +126,14 @@ test('a faulty upgrade leaves the old version as it is', async () => {
   for (const [name, create] of faults) {
     create();
     const answer = await ask('POST', `${url}upgrade/`);
-    assert.deepEqual(faultOf(answer), [400, 'url', 'invalid_input'], `${name}: ${answer.text}`);
+    assert.deepEqual(refusalOf(answer), [400, 'url', 'invalid_input'], `${name}: ${answer.text}`);
     assert.deepEqual(
       [(await ask('GET', url)).body, (await ask('GET', `${url}source/`)).body],
       before,
       name,
     );
   }
-  assert.deepEqual(faultOf(await ask('POST', `${url}upgrade/`, { tag: '9.9.9' })), [
+  assert.deepEqual(refusalOf(await ask('POST', `${url}upgrade/`, { tag: '9.9.9' })), [
     400,
     'url',
     'invalid_input',
@@ -148,17 +148,17 @@ test('an origin that does not answer is 400 `unavailable`, on every way to it', 
   const kept = config.npm_registry_url;
   config.npm_registry_url = silent;
   try {
-    assert.deepEqual(faultOf(await ask('POST', collectionUrl(home), { url: 'other' })), [
+    assert.deepEqual(refusalOf(await ask('POST', collectionUrl(home), { url: 'other' })), [
       400,
       'url',
       'unavailable',
     ]);
-    assert.deepEqual(faultOf(await ask('GET', `${url}check_for_updates/`)), [
+    assert.deepEqual(refusalOf(await ask('GET', `${url}check_for_updates/`)), [
       400,
       'url',
       'unavailable',
     ]);
-    assert.deepEqual(faultOf(await ask('POST', `${url}upgrade/`)), [400, 'url', 'unavailable']);
+    assert.deepEqual(refusalOf(await ask('POST', `${url}upgrade/`)), [400, 'url', 'unavailable']);
   } finally {
     config.npm_registry_url = kept;
   }

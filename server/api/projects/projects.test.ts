@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { refusalOf } from '../../../test/refusal.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import { isTimezone } from './timezone.ts';
 import { addMember } from '../../../test/factories/people/members.ts';
@@ -89,11 +90,7 @@ test('wrong bodies name the field', async () => {
       ['PUT', `${list}${project.id}/`],
     ] as const) {
       const answer = await harness.request(method, path, { key, body });
-      assert.deepEqual(
-        [answer.status, answer.body.attr, answer.body.code],
-        [400, attr, code],
-        `${method} ${JSON.stringify(body)}`,
-      );
+      assert.deepEqual(refusalOf(answer), [400, attr, code], `${method} ${JSON.stringify(body)}`);
     }
   }
   assert.equal((await create(key, {})).body.code, 'required');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { refusalOf } from '../../../test/refusal.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer } from '../../../test/harness.ts';
 import { inDepth } from '../../../test/depth.ts';
@@ -123,11 +124,7 @@ test('wrong bodies name the field', async () => {
   ];
   for (const [body, attr, code] of cases) {
     const answer = await harness.request('POST', '/api/sessions/', { body });
-    assert.deepEqual(
-      [answer.status, answer.body.attr, answer.body.code],
-      [400, attr, code],
-      JSON.stringify(body),
-    );
+    assert.deepEqual(refusalOf(answer), [400, attr, code], JSON.stringify(body));
   }
   assert.equal((await harness.request('POST', '/api/sessions/', { body: '{' })).status, 400);
   assert.equal(

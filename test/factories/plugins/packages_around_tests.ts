@@ -33,9 +33,6 @@ export const ask = (
   key = home.key,
 ): Promise<Answer> => harness.request(method, path, { key, body });
 
-/** What a refusal says of its reason. */
-export const faultOf = ({ status, body }: Answer) => [status, body.attr, body.code];
-
 /** Opens what this file exports; for files that need it, one after the other. */
 export const openAroundTests = betweenFiles(
   async () => {

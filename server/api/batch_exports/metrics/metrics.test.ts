@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { refusalOf } from '../../../../test/refusal.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
 import {
   newExport,
@@ -245,10 +246,7 @@ test('more than 1000 points and wrong parameters are 400, with what to do', asyn
     FROM (SELECT gen_random_uuid() AS id, '2026-03-08T00:00:00.000000Z'::timestamptz +
       make_interval(mins => minute) AS at FROM generate_series(1, 1001) minute) planned`);
   const refused = await metrics(home, id);
-  assert.deepEqual(
-    [refused.status, refused.body.attr, refused.body.code],
-    [400, 'after', 'max_items'],
-  );
+  assert.deepEqual(refusalOf(refused), [400, 'after', 'max_items']);
   assert.match(refused.body.detail, /1000 points.*interval=hour/);
   for (const interval of ['run', 'hour'] as const)
     assert.ok((await rowsRead(id, interval)) < 30, 'what is refused is not read');

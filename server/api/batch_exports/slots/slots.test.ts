@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { refusalOf } from '../../../../test/refusal.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
 import {
   insertRunRow,
@@ -172,7 +173,7 @@ test('days follow the zone; ranges that are too long or turned round are 400', a
     ['after=2001-01-02T00:00:00Z&before=2026-01-02T00:00:00Z', 'max_items'],
   ]) {
     const answer = await get(query!);
-    assert.deepEqual([answer.status, answer.body.attr, answer.body.code], [400, 'after', code]);
+    assert.deepEqual(refusalOf(answer), [400, 'after', code]);
   }
 });
 
