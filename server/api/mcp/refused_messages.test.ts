@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { is_deep } from '../../../test/depth.ts';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness, Sent, TestOrganization } from '../../../test/harness.ts';
+import { openHarness, shareHarness } from '../../../test/harness.ts';
+import type { Answer, Sent, TestOrganization } from '../../../test/harness.ts';
 
-let harness: Harness;
 let home: TestOrganization;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  home = await harness.newOrganization();
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    home = await harness.newOrganization();
+  },
 });
-after(() => harness.close());
 
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 const post = (body: unknown, sent: Sent = {}) =>

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { openHarness } from '../../../test/harness.ts';
-import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
+import { test } from 'node:test';
+import { refusalOf } from '../../../test/refusal.ts';
+import { shareHarness } from '../../../test/harness.ts';
+import type { Answer, TestOrganization } from '../../../test/harness.ts';
 import {
   collectionUrl,
   collection_names,
@@ -9,13 +10,13 @@ import {
   writtenPlugin,
 } from '../../../test/factories/plugins/plugins.ts';
 
-let harness: Harness;
 let home: TestOrganization;
-before(async () => {
-  harness = await openHarness({ clickhouse: false });
-  home = await harness.newOrganization();
+const harness = shareHarness({
+  clickhouse: false,
+  opened: async () => {
+    home = await harness.newOrganization();
+  },
 });
-after(() => harness.close());
 
 const record_fields = [
   'id',
@@ -135,11 +136,7 @@ test('wrong bodies name the field', async () => {
       ['PUT', url] as const,
     ]) {
       const answer = await ask(method, path, body);
-      assert.deepEqual(
-        [answer.status, answer.body.attr, answer.body.code],
-        [400, attr, code],
-        `${method} ${JSON.stringify(body)}`,
-      );
+      assert.deepEqual(refusalOf(answer), [400, attr, code], `${method} ${JSON.stringify(body)}`);
     }
   const created = async (body: unknown) => (await ask('POST', collectionUrl(home), body)).body;
   for (const [body, attr, code] of [
