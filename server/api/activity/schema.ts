@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { cursorQuery } from '../../platform/http/lists/cursor.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
-import { uuid } from '../../platform/http/schemas.ts';
+import { uuid, instant } from '../../platform/http/schemas.ts';
 
 const Change = Type.Object(
   {
@@ -63,7 +63,7 @@ export const ActivityEntry = Type.Object(
     request_id: nullable(
       Type.String({ description: '`X-Request-Id` of the request; null: the server itself.' }),
     ),
-    created_at: Type.String({ format: 'date-time' }),
+    created_at: instant(),
     hash: Type.String({
       description: 'HMAC-SHA-256 over the entry and all entries before it, as hexadecimal digits.',
     }),
@@ -82,7 +82,7 @@ export const ActivityChain = Type.Object(
     check: nullable(
       Type.Object(
         {
-          checked_at: Type.String({ format: 'date-time' }),
+          checked_at: instant(),
           number: Type.Integer({ description: 'The latest entry then.' }),
           hash: Type.String({ description: 'Its hash then.' }),
           faults_found: Type.Integer({

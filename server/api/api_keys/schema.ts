@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { all_scopes } from '../../platform/http/caller/scopes.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 import { User } from '../users/schema.ts';
 
 /** The longest time for which a rolled key goes on to work beside its successor: a week. */
@@ -10,13 +11,13 @@ const overlap_seconds_max = 604_800;
 export const limits_max = 100;
 
 const record = {
-  id: Type.String({ format: 'uuid' }),
+  id: uuid(),
   label: Type.String({ description: 'What it is for.' }),
   mask_value: Type.String({ description: 'The first and the last four characters of the key.' }),
   scopes: Type.Array(Type.String(), {
     description: 'What may be done with it; `*` is all that its owner may.',
   }),
-  scoped_organizations: Type.Array(Type.String({ format: 'uuid' }), {
+  scoped_organizations: Type.Array(uuid(), {
     description: 'It opens only these organizations; empty: no such limit.',
   }),
   scoped_teams: Type.Array(Type.Integer(), {
@@ -24,19 +25,15 @@ const record = {
       'It opens only these projects, and nothing of their organizations beside them; empty: ' +
       'no such limit.',
   }),
-  expires_at: nullable(
-    Type.String({ format: 'date-time', description: 'From then on it is refused; null: never.' }),
-  ),
-  last_used_at: nullable(
-    Type.String({ format: 'date-time', description: 'Exact to the minute; null: never used.' }),
-  ),
+  expires_at: nullable(instant('From then on it is refused; null: never.')),
+  last_used_at: nullable(instant('Exact to the minute; null: never used.')),
   last_used_ip: nullable(Type.String({ description: 'The address that it was used from then.' })),
   last_used_user_agent: nullable(
     Type.String({
       description: 'What the client called itself then; at most 400 characters.',
     }),
   ),
-  created_at: Type.String({ format: 'date-time' }),
+  created_at: instant(),
 };
 
 /** A personal API key as lists and records show it. The key itself is not kept. */
@@ -78,7 +75,7 @@ const scopes = Type.Array(Type.Enum([...all_scopes, '*']), {
 });
 const limits = {
   scoped_organizations: Type.Optional(
-    Type.Array(Type.String({ format: 'uuid' }), {
+    Type.Array(uuid(), {
       maxItems: limits_max,
       description: 'Organizations of the caller; default and empty: no such limit.',
     }),
@@ -91,14 +88,7 @@ const limits = {
         'must be within both.',
     }),
   ),
-  expires_at: Type.Optional(
-    nullable(
-      Type.String({
-        format: 'date-time',
-        description: 'In the future; default null: it does not expire.',
-      }),
-    ),
-  ),
+  expires_at: Type.Optional(nullable(instant('In the future; default null: it does not expire.'))),
 };
 
 /** Body of POST. */

@@ -4,14 +4,13 @@ import type { QuerySchema } from '../../engine/query/custom_query.ts';
 import { model_names } from '../../engine/models/model.ts';
 import { intervals } from '../../engine/planning/interval.ts';
 import { nullable } from '../../platform/nullable.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 import { BatchExportRun } from './runs/schema.ts';
 
 /** Most characters of a query. */
 export const query_characters_max = 65_536;
 
-/** A field with an instant, as it is written in JSON. */
-export const instant = (description: string) => Type.String({ format: 'date-time', description });
 const config = Type.Object(
   {},
   {
@@ -75,7 +74,7 @@ export const NextRun = Type.Object({
 /** The batch export as it is on the wire. */
 export const BatchExport = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     team_id: Type.Integer({ description: 'The project whose data is exported.' }),
     name: fields.name,
     model: fields.model,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { instant } from '../../platform/http/schemas.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 
 const jit_description =
@@ -63,7 +63,7 @@ const Verification = Type.Object(
 /** A domain as every answer shows it. */
 export const Domain = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     domain: Type.String({
       description: 'The name in lower case; internationalised names as punycode.',
     }),

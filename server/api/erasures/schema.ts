@@ -3,8 +3,8 @@ import type { Static } from 'typebox';
 import { erasure_steps } from '../../engine/erasures/erasure.ts';
 import { PageQuery } from '../../platform/http/lists/pagination.ts';
 import { nullable } from '../../platform/nullable.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 
-const instant = (description: string) => Type.String({ format: 'date-time', description });
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const ids_max = 1_000;
@@ -67,7 +67,7 @@ export const NewErasure = Type.Object({
     }),
   ),
   person_ids: Type.Optional(
-    Type.Array(Type.String({ format: 'uuid' }), {
+    Type.Array(uuid(), {
       minItems: 1,
       maxItems: ids_max,
       description: 'Persons by their ids.',
@@ -109,7 +109,7 @@ const Copies = Type.Object(
 /** An erasure as every answer shows it: it never says whom it is about. */
 export const Erasure = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     project: Type.Integer(),
     kind: Type.Enum(['persons', 'events']),
     late_events: Type.Enum([...late_events]),
@@ -152,7 +152,7 @@ const copy_states = ['waiting', 'rewriting', 'rewritten', 'yours'] as const;
 /** A delivery that brought rows of an erasure to a destination. */
 export const ErasureCopy = Type.Object(
   {
-    batch_export: Type.String({ format: 'uuid' }),
+    batch_export: uuid(),
     name: Type.String({ description: 'Of the export, as it was called.' }),
     destination_type: Type.String(),
     place: Type.String({ description: 'Where it lies: host, and files or tables.' }),
@@ -161,8 +161,8 @@ export const ErasureCopy = Type.Object(
     records: count('Rows of the erasure that it was made from.'),
     state: Type.Enum([...copy_states]),
     detail: nullable(Type.String({ description: 'Why it is left to you.' })),
-    run: Type.String({ format: 'uuid', description: 'The run whose receipt was there.' }),
-    new_run: nullable(Type.String({ format: 'uuid', description: 'The run that rewrites it.' })),
+    run: uuid('The run whose receipt was there.'),
+    new_run: nullable(uuid('The run that rewrites it.')),
   },
   { title: 'ErasureCopy' },
 );

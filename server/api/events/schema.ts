@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { error_codes } from '../../platform/http/errors.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
 import { nullable } from '../../platform/nullable.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 
 /** One event as it is sent; unknown fields are ignored. */
 const Event = Type.Object(
@@ -13,18 +14,13 @@ const Event = Type.Object(
       description: 'Who or what it happened to.',
     }),
     timestamp: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        description: 'When it happened: ISO 8601 with a zone, microseconds are kept. Default: now.',
-      }),
+      instant('When it happened: ISO 8601 with a zone, microseconds are kept. Default: now.'),
     ),
     uuid: Type.Optional(
-      Type.String({
-        format: 'uuid',
-        description:
-          'Names the event; the same uuid in a project is stored once. Default: a new one, so ' +
+      uuid(
+        'Names the event; the same uuid in a project is stored once. Default: a new one, so ' +
           'that sending again stores again.',
-      }),
+      ),
     ),
     properties: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
@@ -56,11 +52,11 @@ const Event = Type.Object(
 /** A stored event, without its properties. */
 export const StoredEvent = Type.Object(
   {
-    uuid: Type.String({ format: 'uuid' }),
+    uuid: uuid(),
     event: Type.String(),
     distinct_id: Type.String(),
-    timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
-    inserted_at: Type.String({ format: 'date-time', description: 'When it was stored.' }),
+    timestamp: instant('When it happened.'),
+    inserted_at: instant('When it was stored.'),
   },
   { title: 'StoredEvent' },
 );
@@ -94,12 +90,12 @@ export const EventCountsQuery = Type.Object({
 /** How many events were stored over time. */
 export const EventCounts = Type.Object(
   {
-    after: Type.String({ format: 'date-time', description: 'The range that was counted.' }),
-    before: Type.String({ format: 'date-time', description: 'Its end (exclusive).' }),
+    after: instant('The range that was counted.'),
+    before: instant('Its end (exclusive).'),
     interval: Type.Enum(['minute', 'hour', 'day']),
     results: Type.Array(
       Type.Object({
-        start_at: Type.String({ format: 'date-time', description: 'The minute, hour or day.' }),
+        start_at: instant('The minute, hour or day.'),
         events: Type.Integer({ description: 'Events that were stored in it.' }),
       }),
       { description: 'Oldest first; what has none is left out.' },

@@ -4,6 +4,7 @@ import { warning_outcomes, warning_reasons } from '../../engine/ingestion_warnin
 import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
 import { PageQuery } from '../../platform/http/lists/pagination.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
+import { instant } from '../../platform/http/schemas.ts';
 
 const reasons = Object.keys(warning_reasons) as WarningReason[];
 const text = (description: string) => Type.Optional(Type.String({ description }));
@@ -11,7 +12,7 @@ const text = (description: string) => Type.Optional(Type.String({ description })
 /** An event that a warning is about; longer texts than 200 characters are cut. */
 const Example = Type.Object(
   {
-    at: Type.String({ format: 'date-time', description: 'When it came.' }),
+    at: instant('When it came.'),
     from: text('By which way it came: the maker of the SDK, or `events`.'),
     event: text('Its name.'),
     distinct_id: text('Whose it was.'),
@@ -24,7 +25,7 @@ const Example = Type.Object(
 /** What was not taken as it came, of one reason in one hour or day. */
 export const IngestionWarning = Type.Object(
   {
-    start_at: Type.String({ format: 'date-time', description: 'The hour or day (UTC).' }),
+    start_at: instant('The hour or day (UTC).'),
     reason: Type.Enum(reasons, { description: 'Why; docs/ingestion_warnings.md explains each.' }),
     outcome: Type.Enum([...warning_outcomes], {
       description:
@@ -35,7 +36,7 @@ export const IngestionWarning = Type.Object(
     events: Type.Integer({
       description: 'How many events; requests for `request_refused`, `request_put_off`.',
     }),
-    last_at: Type.String({ format: 'date-time', description: 'When the last of them came.' }),
+    last_at: instant('When the last of them came.'),
     examples: Type.Array(Example, { description: 'Some of them, at most 5, newest first.' }),
   },
   { title: 'IngestionWarning' },

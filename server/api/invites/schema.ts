@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { single_line } from '../../platform/http/bodies/validator.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 import { Level, Member } from '../members/schema.ts';
 import { NewPassword, User } from '../users/schema.ts';
@@ -12,7 +13,7 @@ export const open_for_ms = 3 * 24 * 3_600_000;
 export const bulk_max = 1000;
 
 const invite_fields = {
-  id: Type.String({ format: 'uuid' }),
+  id: uuid(),
   target_email: Type.String({
     format: 'email',
     description: 'Who is invited; the domain is in lower case, in another script as punycode.',
@@ -28,8 +29,8 @@ const invite_fields = {
       'its level; it can be sent again.',
   }),
   created_by: nullable(User),
-  created_at: Type.String({ format: 'date-time' }),
-  updated_at: Type.String({ format: 'date-time' }),
+  created_at: instant(),
+  updated_at: instant(),
   message: nullable(Type.String()),
   managed_by: ManagedBy,
 };
@@ -105,7 +106,7 @@ export const ShownQuery = Type.Object({
 /** An invite as the page behind its link shows it. */
 export const ShownInvite = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     organization_name: Type.String(),
     invited_by: nullable(
       Type.String({
@@ -142,7 +143,7 @@ export const Acceptance = Type.Object({
 /** Answer of the acceptance. */
 export const Accepted = Type.Object(
   {
-    organization: Type.Object({ id: Type.String({ format: 'uuid' }), name: Type.String() }),
+    organization: Type.Object({ id: uuid(), name: Type.String() }),
     member: Member,
   },
   { title: 'AcceptedInvite' },

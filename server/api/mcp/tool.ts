@@ -2,6 +2,7 @@ import type { Static, TObject } from 'typebox';
 import { Type } from 'typebox';
 import { checked } from '../../platform/http/bodies/validator.ts';
 import type { Scope } from '../../platform/http/caller/scopes.ts';
+import { uuid } from '../../platform/http/schemas.ts';
 import type { ApiCall } from './api_call.ts';
 
 /** What a tool works with beside its arguments. */
@@ -51,11 +52,9 @@ export const project = Type.Optional(
   Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Project id; default: oldest.' }),
 );
 /** The argument that names an organization. */
-export const organization = Type.Optional(
-  Type.String({ format: 'uuid', description: 'Organization id; default: oldest.' }),
-);
+export const organization = Type.Optional(uuid('Organization id; default: oldest.'));
 /** The argument that names an export. */
-export const batch_export = Type.String({ format: 'uuid', description: 'Export id.' });
+export const batch_export = uuid('Export id.');
 /** An argument with an instant, which may be left out. */
 export const instant = (description: string) =>
   Type.Optional(Type.String({ format: 'date-time', description }));

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 import { User } from '../users/schema.ts';
 
@@ -12,28 +13,20 @@ export type Level = Static<typeof Level>;
 /** A member of an organization as every answer shows it. */
 export const Member = Type.Object(
   {
-    id: Type.String({
-      format: 'uuid',
-      description: 'Id of the membership; paths name members by `user.uuid`.',
-    }),
+    id: uuid('Id of the membership; paths name members by `user.uuid`.'),
     user: User,
     level: Level,
-    joined_at: Type.String({ format: 'date-time' }),
-    updated_at: Type.String({
-      format: 'date-time',
-      description: 'When the level was last changed.',
-    }),
+    joined_at: instant(),
+    updated_at: instant('When the level was last changed.'),
     is_2fa_enabled: Type.Boolean({ description: 'Whether the person has set up a second factor.' }),
     has_social_auth: Type.Boolean({
       description: 'Whether the person signs in through another provider.',
     }),
     last_seen_at: nullable(
-      Type.String({
-        format: 'date-time',
-        description:
-          'When the person last asked for something of this organization, in a session or with a ' +
+      instant(
+        'When the person last asked for something of this organization, in a session or with a ' +
           'key; exact to the minute. Null: not since the server notes it.',
-      }),
+      ),
     ),
     managed_by: ManagedBy,
   },

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { notice_events } from '../../engine/notices/notice.ts';
 import { hidden_part } from '../../engine/notices/webhook_url.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { instant } from '../../platform/http/schemas.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 
 const exports_max = 100;
@@ -35,7 +35,7 @@ const fields = {
     description: 'What is told; default all. docs/notices.md says when each happens.',
   }),
   batch_export_ids: nullable(
-    Type.Array(Type.String({ format: 'uuid' }), {
+    Type.Array(uuid(), {
       minItems: 1,
       maxItems: exports_max,
       description:
@@ -71,12 +71,9 @@ const DisabledReason = Type.Object(
 const LastAttempt = Type.Object(
   {
     at: instant('When it was made.'),
-    notice: Type.String({
-      format: 'uuid',
-      description: 'The id of the notice; webhooks have it as `webhook-id`.',
-    }),
+    notice: uuid('The id of the notice; webhooks have it as `webhook-id`.'),
     event: Type.Enum([...notice_events]),
-    batch_export: Type.String({ format: 'uuid' }),
+    batch_export: uuid(),
     outcome: Type.Enum(['delivered', 'failed', 'given_up'], {
       description: '`failed`: it is tried again at `next_attempt_at`.',
     }),
@@ -89,7 +86,7 @@ const LastAttempt = Type.Object(
 /** A target as every answer shows it. */
 export const NoticeTarget = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     team_id: Type.Integer({ description: 'The project whose exports it is told of.' }),
     type: Type.Enum(['email', 'webhook']),
     address: nullable(fields.address),

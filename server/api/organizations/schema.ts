@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { instant } from '../../platform/http/schemas.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 
 const Level = (description: string) => Type.Enum([1, 8, 15], { description });
 
 const Team = Type.Object({
   id: Type.Integer(),
-  uuid: Type.String({ format: 'uuid' }),
-  organization: Type.String({ format: 'uuid' }),
+  uuid: uuid(),
+  organization: uuid(),
   name: Type.String(),
   api_token: Type.String({ description: 'The public token under which events are sent.' }),
   timezone: Type.String(),
@@ -21,7 +21,7 @@ const Feature = Type.Object({ key: Type.String(), name: Type.String() });
 /** An organization as every answer shows it. */
 export const Organization = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     name: Type.String({ description: 'Name for people, 1 to 64 characters.' }),
     slug: Type.String({
       description: 'Made from the first name; unique, and unchanged by renaming.',

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 import { Plugin } from '../plugins/schema.ts';
 
@@ -59,7 +60,7 @@ export const PluginConfig = Type.Object(
     }),
     error: nullable(
       Type.Object(
-        { message: Type.String(), at: Type.String({ format: 'date-time' }) },
+        { message: Type.String(), at: instant() },
         {
           description:
             'Why it was stopped, what its settings lack since the plugin was changed, or ' +
@@ -67,8 +68,8 @@ export const PluginConfig = Type.Object(
         },
       ),
     ),
-    created_at: Type.String({ format: 'date-time' }),
-    updated_at: Type.String({ format: 'date-time' }),
+    created_at: instant(),
+    updated_at: instant(),
     managed_by: ManagedBy,
   },
   { title: 'PluginConfig' },
@@ -122,7 +123,7 @@ export type PluginLogQuery = Static<typeof PluginLogQuery>;
 /** One line that a plugin wrote, or that the server wrote about it. */
 export const PluginLogEntry = Type.Object(
   {
-    timestamp: Type.String({ format: 'date-time' }),
+    timestamp: instant(),
     level: Type.Enum(['DEBUG', 'INFO', 'WARNING', 'ERROR']),
     message: Type.String(),
   },
@@ -139,7 +140,7 @@ export const PluginMetric = Type.Object(
       description: 'How the numbers that the plugin gives come together.',
     }),
     value: Type.Number(),
-    updated_at: Type.String({ format: 'date-time' }),
+    updated_at: instant(),
   },
   { title: 'PluginMetric' },
 );
@@ -167,10 +168,10 @@ export const PluginJobStart = Type.Object({
 /** A job that a person started, as it waits. */
 export const PluginJob = Type.Object(
   {
-    id: Type.String({ format: 'uuid', description: 'The log names it.' }),
+    id: uuid('The log names it.'),
     name: Type.String(),
     payload,
-    created_at: Type.String({ format: 'date-time' }),
+    created_at: instant(),
   },
   { title: 'PluginJob' },
 );

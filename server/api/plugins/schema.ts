@@ -4,6 +4,7 @@ import type { PluginType } from '../../engine/plugins/plugin.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 import { pageOf } from '../../platform/http/lists/pagination.ts';
+import { uuid } from '../../platform/http/schemas.ts';
 
 // The code of `source` and `inline` is written through the API; that of the others comes from an
 // origin.
@@ -66,9 +67,7 @@ const record = {
   latest_tag: nullable(
     Type.String({ description: 'The newest version known; `check_for_updates/` asks for it.' }),
   ),
-  organization_id: nullable(
-    Type.String({ format: 'uuid', description: 'The organization that it belongs to.' }),
-  ),
+  organization_id: nullable(uuid('The organization that it belongs to.')),
   organization_name: Type.String({ description: 'The name of that organization.' }),
   managed_by: ManagedBy,
 };

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 import { retentions } from '../../engine/retention/setting.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 
@@ -44,11 +45,8 @@ const traffic_changes = Type.Partial(Type.Object(traffic)).properties;
 export const Project = Type.Object(
   {
     id: Type.Integer({ description: 'The id in paths, and `team_id` in exports.' }),
-    uuid: Type.String({ format: 'uuid' }),
-    organization: Type.String({
-      format: 'uuid',
-      description: 'The organization that it belongs to.',
-    }),
+    uuid: uuid(),
+    organization: uuid('The organization that it belongs to.'),
     name: Type.String(),
     api_token: Type.String({
       description: 'The public token under which events are sent; it gives no right to read.',
@@ -56,8 +54,8 @@ export const Project = Type.Object(
     timezone: Type.String({ description: 'The zone in which days and weeks of new exports turn.' }),
     ...traffic,
     ...keeping,
-    created_at: Type.String({ format: 'date-time' }),
-    updated_at: Type.String({ format: 'date-time' }),
+    created_at: instant(),
+    updated_at: instant(),
     managed_by: ManagedBy,
   },
   { title: 'Project' },
@@ -88,12 +86,10 @@ export const ProjectCreate = Type.Object({
   name,
   timezone,
   organization: Type.Optional(
-    Type.String({
-      format: 'uuid',
-      description:
-        'Where the project is created; default the oldest organization in which the caller is at ' +
+    uuid(
+      'Where the project is created; default the oldest organization in which the caller is at ' +
         'least administrator.',
-    }),
+    ),
   ),
 });
 /** Body of PUT: what may be left out keeps its value. A project stays in its organization. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { instant } from '../../platform/http/schemas.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 import { Project } from '../projects/schema.ts';
 
 const { retention, retention_days } = Project.properties;
@@ -27,7 +27,7 @@ const Keeper = Type.Object(
 
 const Removal = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     retention: Type.String({ description: 'The setting that it followed.' }),
     removed_before: instant('Everything that it removes was taken in before.'),
     events: nullable(Type.Integer({ description: 'Null until they were counted.' })),

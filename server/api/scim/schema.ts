@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 
 const Level = nullable(
   Type.Enum([1, 8], {
@@ -12,7 +13,7 @@ const Level = nullable(
 /** A group that a directory has pushed, as every answer shows it. */
 export const Group = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     display_name: Type.String(),
     level: Level,
     member_count: Type.Integer(),
@@ -28,10 +29,8 @@ export const Directory = Type.Object(
     is_on: Type.Boolean({ description: 'Whether it has a token. It works on a verified domain.' }),
     base_url: Type.String({ description: 'What the directory is told as its SCIM base URL.' }),
     mask_value: nullable(Type.String({ description: 'First and last characters of the token.' })),
-    token_created_at: nullable(Type.String({ format: 'date-time' })),
-    last_used_at: nullable(
-      Type.String({ format: 'date-time', description: 'Exact to the minute; null: not yet.' }),
-    ),
+    token_created_at: nullable(instant()),
+    last_used_at: nullable(instant('Exact to the minute; null: not yet.')),
     active_people: Type.Integer({ description: 'Members whom the directory sees.' }),
     deactivated_people: Type.Integer({
       description: 'People whom it has taken out and may bring back.',

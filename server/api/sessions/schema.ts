@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 import { GivenAddress, GivenPassword, SecondFactorCode, User } from '../users/schema.ts';
 
 const session = {
-  id: Type.String({ format: 'uuid' }),
+  id: uuid(),
   method: Type.String({
     description:
       'How the person signed in: `password`, `saml`, the name of an OpenID provider, or ' +
@@ -13,15 +14,11 @@ const session = {
   user_agent: Type.String({
     description: 'What the browser called itself at the sign-in; at most 400 characters.',
   }),
-  created_at: Type.String({ format: 'date-time' }),
-  last_used_at: Type.String({
-    format: 'date-time',
-    description: 'Moves at most once a minute. A session that is not used for 7 days has ended.',
-  }),
-  expires_at: Type.String({
-    format: 'date-time',
-    description: 'When the session ends, however much it is used.',
-  }),
+  created_at: instant(),
+  last_used_at: instant(
+    'Moves at most once a minute. A session that is not used for 7 days has ended.',
+  ),
+  expires_at: instant('When the session ends, however much it is used.'),
   is_current: Type.Boolean({ description: 'Whether this request was made in it.' }),
 };
 

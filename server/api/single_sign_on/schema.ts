@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { openid_providers } from '../../platform/openid_providers.ts';
+import { instant } from '../../platform/http/schemas.ts';
 
 /** Where an administrator begins a test. */
 export const TestSignIn = Type.Object(
@@ -10,7 +11,7 @@ export const TestSignIn = Type.Object(
         'To be opened in a browser. It signs nobody in; at the end it shows what the identity ' +
         'provider said, or why that would be refused.',
     }),
-    expires_at: Type.String({ format: 'date-time', description: 'Until when the test can begin.' }),
+    expires_at: instant('Until when the test can begin.'),
   },
   { title: 'TestSignIn' },
 );

@@ -2,10 +2,11 @@ import { Type } from 'typebox';
 import type { Static, TProperties } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { single_line } from '../../platform/http/bodies/validator.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 
 const person = {
   id: Type.Integer(),
-  uuid: Type.String({ format: 'uuid', description: 'The id in paths.' }),
+  uuid: uuid('The id in paths.'),
   distinct_id: Type.String({
     description: 'Name of the person in events about the use of this server.',
   }),
@@ -24,7 +25,7 @@ const person = {
 export const User = Type.Object(person, { title: 'User' });
 
 const Membership = Type.Object({
-  id: Type.String({ format: 'uuid' }),
+  id: uuid(),
   name: Type.String(),
   membership_level: Type.Enum([1, 8, 15], { description: '1 member, 8 administrator, 15 owner.' }),
   enforce_2fa: nullable(
@@ -57,11 +58,8 @@ export const Account = Type.Object(
       description:
         'Those that the key or session reaches, in the order in which the person joined them.',
     }),
-    created_at: Type.String({ format: 'date-time' }),
-    updated_at: Type.String({
-      format: 'date-time',
-      description: 'When the account was last changed.',
-    }),
+    created_at: instant(),
+    updated_at: instant('When the account was last changed.'),
   },
   { title: 'Account' },
 );

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 
 const day_seconds = 86_400;
@@ -12,7 +13,7 @@ export const overlap_seconds_usual = 7 * day_seconds;
 /** A write key as every answer shows it. It is public, so it is shown whole. */
 export const WriteKey = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     name: Type.String({ description: 'Where it is used.' }),
     value: Type.String({
       description:
@@ -20,16 +21,11 @@ export const WriteKey = Type.Object(
         'nothing else.',
     }),
     expires_at: nullable(
-      Type.String({
-        format: 'date-time',
-        description: 'Set when it was rolled: from then on it is refused; null: never.',
-      }),
+      instant('Set when it was rolled: from then on it is refused; null: never.'),
     ),
-    last_used_at: nullable(
-      Type.String({ format: 'date-time', description: 'Exact to the minute; null: never used.' }),
-    ),
-    created_at: Type.String({ format: 'date-time' }),
-    updated_at: Type.String({ format: 'date-time' }),
+    last_used_at: nullable(instant('Exact to the minute; null: never used.')),
+    created_at: instant(),
+    updated_at: instant(),
     managed_by: ManagedBy,
   },
   { title: 'WriteKey' },

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { backfill_times } from '../../../engine/planning/backfill_area.ts';
 import { listed_runs_max } from '../../../engine/planning/backfill_counts.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { instant } from '../../../platform/http/schemas.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { BatchExport } from '../schema.ts';
 
 /** The body of `backfill/`. */
@@ -36,8 +36,8 @@ export type NewBackfill = Static<typeof NewBackfill>;
 /** A backfill as it is on the wire. */
 export const Backfill = Type.Object(
   {
-    id: nullable(Type.String({ format: 'uuid', description: 'Null for a dry run.' })),
-    batch_export: Type.String({ format: 'uuid' }),
+    id: nullable(uuid('Null for a dry run.')),
+    batch_export: uuid(),
     status: Type.String({
       description:
         '`Starting`, `Running`, `Completed`, `Failed`, `Cancelled`; `DryRun` for a dry run.',

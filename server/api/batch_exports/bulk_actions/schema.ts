@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { model_names } from '../../../engine/models/model.ts';
 import { PageQuery } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { instant } from '../schema.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { run_statuses } from '../runs/schema.ts';
 
 /** What can be done to many at once. */
@@ -29,8 +29,6 @@ const outcomes = ['pending', 'succeeded', 'unchanged', 'refused', 'aborted'] as 
 export const items_max = 100_000;
 /** Most ids that a body can list. */
 const ids_max = 5_000;
-
-const uuid = (description: string) => Type.String({ format: 'uuid', description });
 
 const Filter = Type.Object(
   {
@@ -72,7 +70,7 @@ const Filter = Type.Object(
 
 const asked = {
   ids: Type.Optional(
-    Type.Array(Type.String({ format: 'uuid' }), {
+    Type.Array(uuid(), {
       minItems: 1,
       maxItems: ids_max,
       description: 'The runs or exports that are meant, one by one; instead of `filter`.',

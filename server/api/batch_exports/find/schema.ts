@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { model_names } from '../../../engine/models/model.ts';
-import { instant } from '../schema.ts';
 import { slot_reasons, slot_states } from '../slots/schema.ts';
 
 /** What became of a record in an export: what became of its slot, or why it has none. */
@@ -18,8 +18,6 @@ const found_states = [
 export const records_max = 100;
 /** How many exports of each record an answer has at most. */
 export const exports_max = 100;
-
-const uuid = (description: string) => Type.String({ format: 'uuid', description });
 
 /** The query of `find/`. */
 export const FindQuery = Type.Object({

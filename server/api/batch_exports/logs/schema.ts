@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { BatchExportRun } from '../runs/schema.ts';
 import { BatchExport } from '../schema.ts';
 
@@ -49,15 +50,10 @@ export const DocumentedLogQuery = Type.Object({
 /** One line of the log. */
 export const LogEntry = Type.Object(
   {
-    timestamp: Type.String({ format: 'date-time' }),
+    timestamp: instant(),
     level: Type.Enum([...log_levels]),
     message: Type.String(),
-    run: nullable(
-      Type.String({
-        format: 'uuid',
-        description: 'The run that the line is about; null for the export itself.',
-      }),
-    ),
+    run: nullable(uuid('The run that the line is about; null for the export itself.')),
   },
   { title: 'BatchExportLogEntry' },
 );

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
-import { instant } from '../../../platform/http/schemas.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { run_kinds } from '../runs/schema.ts';
 
 const seconds = (description: string) => nullable(Type.Number({ description }));
@@ -43,9 +43,7 @@ export const MetricPoint = Type.Object(
         'Runs of backfills, and runs that make up for one, are points of their own; retries ' +
         'count with what they repeat.',
     }),
-    run: nullable(
-      Type.String({ format: 'uuid', description: 'The run; null for an hour or day.' }),
-    ),
+    run: nullable(uuid('The run; null for an hour or day.')),
     data_interval_end: instant(
       'Where the data of the run ends; for an hour or day, of its latest run.',
     ),

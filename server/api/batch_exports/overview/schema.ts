@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { intervals } from '../../../engine/planning/interval.ts';
 import { PageQuery, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
-import { instant } from '../../../platform/http/schemas.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { model_names } from '../../../engine/models/model.ts';
 import { ManagedBy } from '../../configuration/schema.ts';
 import { NextRun } from '../schema.ts';
@@ -43,7 +43,7 @@ export const OverviewQuery = Type.Object({
   ),
   model: Type.Optional(Type.Enum([...model_names])),
   destination_type: Type.Optional(Type.String({ maxLength: 100 })),
-  batch_export: Type.Optional(Type.String({ format: 'uuid', description: 'Only this export.' })),
+  batch_export: Type.Optional(uuid('Only this export.')),
   ordering: Type.Optional(
     Type.Enum(['-created_at', 'created_at', 'name', '-name', 'health'], {
       description: '`health`: the worst first. Default `-created_at`.',
@@ -62,14 +62,12 @@ export const default_slots = slots_default;
 
 const FailedInterval = Type.Object(
   {
-    run_id: Type.String({ format: 'uuid', description: 'Its latest run that failed.' }),
+    run_id: uuid('Its latest run that failed.'),
     data_interval_start: instant('Start of the interval that is not delivered.'),
     data_interval_end: instant('End of that interval.'),
     finished_at: nullable(instant('When that run failed.')),
     latest_error: nullable(Type.String({ description: 'Why it failed.' })),
-    retry_run_id: nullable(
-      Type.String({ format: 'uuid', description: 'The run that retries it now; null: none.' }),
-    ),
+    retry_run_id: nullable(uuid('The run that retries it now; null: none.')),
   },
   {
     description:
@@ -80,7 +78,7 @@ const FailedInterval = Type.Object(
 /** One export at a glance. */
 export const ExportOverview = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     team_id: Type.Integer(),
     name: Type.String(),
     model: Type.Enum([...model_names]),
@@ -112,7 +110,7 @@ export const ExportOverview = Type.Object(
     open_runs: Type.Integer({ description: 'Runs that are planned or under way.' }),
     latest_run: nullable(
       Type.Object({
-        id: Type.String({ format: 'uuid' }),
+        id: uuid(),
         status: Type.Enum([...run_statuses]),
         created_at: instant('When it was planned.'),
         finished_at: nullable(instant('When it ended.')),
@@ -121,7 +119,7 @@ export const ExportOverview = Type.Object(
     retrying: nullable(
       Type.Object(
         {
-          run_id: Type.String({ format: 'uuid' }),
+          run_id: uuid(),
           data_interval_start: instant('Start of the interval that is not delivered.'),
           data_interval_end: instant('End of that interval.'),
           since: instant('When a worker took it first.'),

@@ -7,6 +7,7 @@ import { findWaitingSentence } from '../../../engine/runs/hold_until_reconciled.
 import { cursorPageOf } from '../../../platform/http/lists/cursor.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { isoInstant } from '../../../platform/clock.ts';
+import { instant } from '../../../platform/http/schemas.ts';
 import { BatchExportRun } from './schema.ts';
 import { NextRun } from '../schema.ts';
 import type { BatchExport } from '../schema.ts';
@@ -15,10 +16,7 @@ const RunsAhead = Type.Object({
   next_run: nullable(
     Type.Object({
       ...NextRun.properties,
-      due_at: Type.String({
-        format: 'date-time',
-        description: 'When it is planned: the end of its interval and the time to settle.',
-      }),
+      due_at: instant('When it is planned: the end of its interval and the time to settle.'),
     }),
   ),
   detail: Type.String({

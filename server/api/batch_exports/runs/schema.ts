@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { remembered_attempts_max } from '../../../engine/run.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
-import { instant } from '../../../platform/http/schemas.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
 
 /** Every status that a run can have, in the order of a run's life. */
 export const run_statuses = [
@@ -69,7 +69,7 @@ export const AttemptSteps = Type.Object(
 /** One run as it is on the wire. */
 export const BatchExportRun = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
+    id: uuid(),
     status: Type.Enum([...run_statuses], {
       description:
         '`Failed`: something must be changed before a retry can help. `FailedRetryable`: all ' +
@@ -95,27 +95,17 @@ export const BatchExportRun = Type.Object(
     records_total_count: counter(
       'Rows counted at the source before anything was written; null until they are.',
     ),
-    batch_export: Type.String({
-      format: 'uuid',
-      description: 'The batch export that the run belongs to.',
-    }),
-    backfill: nullable(
-      Type.String({
-        format: 'uuid',
-        description: 'The backfill that asked for the run; null for others.',
-      }),
-    ),
+    batch_export: uuid('The batch export that the run belongs to.'),
+    backfill: nullable(uuid('The backfill that asked for the run; null for others.')),
     kind: Type.Enum([...run_kinds], {
       description:
         '`scheduled`: the run of an interval. `backfill`: a backfill asked for it. `make_up`: ' +
         'delivers what other runs had left to a run of a backfill that then ended without it. ' +
         'A retry has the kind of what it repeats.',
     }),
-    delivery_id: Type.String({
-      format: 'uuid',
-      description:
-        'What the delivery is called at the destination; a retry of the same rows keeps it.',
-    }),
+    delivery_id: uuid(
+      'What the delivery is called at the destination; a retry of the same rows keeps it.',
+    ),
     bytes_completed: Type.Integer({
       minimum: 0,
       description: 'Bytes that are safe at the destination, after compression.',
@@ -143,8 +133,8 @@ export const RunFilter = Type.Object({
 export const Receipt = Type.Object(
   {
     version: Type.Integer(),
-    delivery_id: Type.String({ format: 'uuid' }),
-    run_id: Type.String({ format: 'uuid' }),
+    delivery_id: uuid(),
+    run_id: uuid(),
     source_records: Type.Integer({
       description: 'Rows counted at the source before anything was written.',
     }),

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { intervals } from '../../../engine/planning/interval.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
-import { instant } from '../../../platform/http/schemas.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
 
 /** What became of a slot, the best first. */
 export const slot_states = [
@@ -59,14 +59,9 @@ export const SlotRange = Type.Object(
     ),
     detail: Type.String({ description: 'The state in a sentence, for people.' }),
     first_run: nullable(
-      Type.String({
-        format: 'uuid',
-        description: 'The run of the schedule for its first slot that has one; null: none has.',
-      }),
+      uuid('The run of the schedule for its first slot that has one; null: none has.'),
     ),
-    last_run: nullable(
-      Type.String({ format: 'uuid', description: 'The same for its last slot that has one.' }),
-    ),
+    last_run: nullable(uuid('The same for its last slot that has one.')),
     records_completed: Type.Integer({
       description: 'Rows that the latest runs of the schedule for these slots have delivered.',
     }),

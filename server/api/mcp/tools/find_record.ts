@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { uuid } from '../../../platform/http/schemas.ts';
 import type { ApiRecord } from '../api_call.ts';
 import { entriesOf, pick, read } from '../api_call.ts';
 import { defineTool, project, projectPath } from '../tool.ts';
@@ -37,12 +38,12 @@ export const find_record = defineTool({
     'the project. Give uuid, or distinct_id and day.',
   input: Type.Object({
     project,
-    uuid: Type.Optional(Type.String({ format: 'uuid', description: 'uuid of an event.' })),
+    uuid: Type.Optional(uuid('uuid of an event.')),
     distinct_id: Type.Optional(Type.String({ maxLength: 400 })),
     day: Type.Optional(
       Type.String({ maxLength: 10, description: 'As 2026-01-31, in the zone of the project.' }),
     ),
-    export: Type.Optional(Type.String({ format: 'uuid', description: 'Only in this export.' })),
+    export: Type.Optional(uuid('Only in this export.')),
   }),
   scopes: ['batch_export:read'],
   run: async (args, { api }) => {

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { instant } from '../../../platform/http/schemas.ts';
 import type { ApiRecord } from '../api_call.ts';
 import { ask, pick } from '../api_call.ts';
 import { batch_export, defineTool, exportPath, project } from '../tool.ts';
@@ -14,8 +15,8 @@ export const plan_backfill = defineTool({
   input: Type.Object({
     project,
     export: batch_export,
-    start_at: Type.String({ format: 'date-time' }),
-    end_at: Type.String({ format: 'date-time' }),
+    start_at: instant(),
+    end_at: instant(),
     mode: Type.Optional(
       Type.String({ maxLength: 20, description: 'missing (default) or all: every row once more.' }),
     ),

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { uuid } from '../../../platform/http/schemas.ts';
 import { entriesOf, pick, read } from '../api_call.ts';
 import {
   batch_export,
@@ -20,7 +21,7 @@ export const read_logs = defineTool({
   input: Type.Object({
     project,
     export: batch_export,
-    run: Type.Optional(Type.String({ format: 'uuid', description: 'Run id.' })),
+    run: Type.Optional(uuid('Run id.')),
     level: Type.Optional(
       Type.String({ maxLength: 100, description: 'With commas: DEBUG, INFO, WARNING, ERROR.' }),
     ),
