@@ -143,7 +143,6 @@ const functions = [
   'sumState(1)',
   'sumMerge(1)',
   'countState()',
-  'any(event)',
   'anyLast(event)',
   'anyHeavy(event)',
   'topK(3)(event)',

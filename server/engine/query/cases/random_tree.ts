@@ -38,22 +38,7 @@ const names = [
   'new\nline',
 ];
 const name: fc.Arbitrary<Name> = fc.constantFrom(...names).map((text) => ({ text, ...span }));
-const operators: BinaryOperator[] = [
-  'OR',
-  'AND',
-  '=',
-  '!=',
-  '<',
-  '<=',
-  '>',
-  '>=',
-  '||',
-  '+',
-  '-',
-  '*',
-  '/',
-  '%',
-];
+const operators = 'OR AND = != < <= > >= ?? || + - * / %'.split(' ') as BinaryOperator[];
 const digits = fc.oneof(
   fc.nat().map(String),
   fc.constantFrom('1.5', '.5', '2.', '1e10', '1.5e-3', '00', '18446744073709551615'),
@@ -97,6 +82,10 @@ const frame: fc.Arbitrary<Frame> = fc.record({
   from: bound,
   to: bound,
 });
+
+const star = fc
+  .record({ table: optional(name), except: optional(few(name)) })
+  .map((node): Expression => ({ kind: 'star', ...dense(node), ...span }));
 
 type Parts = {
   expression: Expression;
@@ -182,6 +171,7 @@ function compounds(tie: Tie): fc.Arbitrary<Expression>[] {
         parameters: optional(few(one, 0)),
         args: few(one, 0),
         filter: optional(one),
+        nulls: optional(fc.constantFrom('IGNORE' as const, 'RESPECT' as const)),
         window: optional(tie('window')),
       })
       .map((node): Expression => ({ kind: 'call', distinct: false, ...dense(node), ...span })),
@@ -231,7 +221,9 @@ function sourcesAndCores(tie: Tie): Some<'source' | 'core'> {
     core: fc
       .record({
         distinct: fc.boolean(),
-        items: few(fc.record({ expression: one, alias: optional(name) }).map(dense)),
+        items: few(
+          fc.record({ expression: fc.oneof(one, star), alias: optional(name) }).map(dense),
+        ),
         from: optional(tie('source')),
         joins: fc.array(
           fc.record({

@@ -95,4 +95,53 @@ export const working_conversions: WorkingQuery[] = [
     'SELECT uuid, toUInt64(5) AS u, cityHash64(event) AS h FROM events',
     "SELECT uuid, '5', toString(cityHash64(event)) FROM mine",
   ],
+  [
+    "SELECT uuid, properties.$browser ?? 'none' AS a, properties.missing ?? properties.n ?? 0 AS " +
+      "b, (properties.n ?? 1) > 2 AS c FROM events WHERE properties.ok ?? true AND event != ''",
+    "SELECT uuid, if(JSONHas(properties, '$browser'), JSONExtractString(properties, " +
+      "'$browser'), 'none'), toFloat64(ifNull(toInt64OrNull(JSONExtractRaw(properties, 'n')), " +
+      "0)), toBool(ifNull(toInt64OrNull(JSONExtractRaw(properties, 'n')), 1) > 2) FROM mine " +
+      "WHERE JSONExtractRaw(properties, 'ok') != 'false'",
+  ],
+  [
+    "SELECT uuid, toInt(event) AS a, toInt('5') AS b, toInt(1 + 1) AS c, toFloat(event) AS d, " +
+      "toFloat('1.5') AS e, toInt(properties.n) AS f, toDateOrNull(event) AS g, " +
+      "toDateTimeOrNull('2024-01-02') AS h, toIntOrZero(event) AS i, toFloat(length(event)) AS j " +
+      'FROM events',
+    'SELECT uuid, NULL, 5, 2, NULL, 1.5, toInt64OrNull(JSONExtractRaw(properties, ' +
+      "'n')), NULL, toDateTime64('2024-01-02 00:00:00', 6, 'UTC'), 0, toFloat64(length(event)) " +
+      'FROM mine',
+  ],
+  [
+    "SELECT uuid, toDateTime('2024-01-02 00:00:00', 'Europe/Berlin') AS a, " +
+      "toDateTime(timestamp, 'Asia/Tokyo') AS b, toDateTime(properties.when, 'UTC') AS c, " +
+      "toDateTime64('2024-01-02 03:04:05.5', 3, 'UTC') AS d FROM events",
+    "SELECT uuid, toDateTime64('2024-01-01 23:00:00', 6, 'UTC'), timestamp, " +
+      "if(JSONHas(properties, 'when'), toDateTime64('2024-01-05 10:00:00', 6, 'UTC'), NULL), " +
+      "toDateTime64('2024-01-02 03:04:05.5', 6, 'UTC') FROM mine",
+  ],
+  [
+    "SELECT uuid, toTimeZone(timestamp, 'Asia/Tokyo') AS a, toHour(toTimeZone(timestamp, " +
+      "'Asia/Tokyo')) AS b, toDate(toTimeZone(timestamp, 'Asia/Tokyo')) AS c, " +
+      "formatDateTime(toTimeZone(timestamp, 'Asia/Tokyo'), '%d %H') AS d, " +
+      "toString(toTimeZone(timestamp, 'Asia/Tokyo')) AS e FROM events",
+    "SELECT uuid, timestamp, toInt64(toHour(timestamp, 'Asia/Tokyo')), " +
+      "toString(toDate(timestamp, 'Asia/Tokyo')), formatDateTime(timestamp, '%d %H', " +
+      "'Asia/Tokyo'), toString(toTimeZone(timestamp, 'Asia/Tokyo')) FROM mine",
+  ],
+  [
+    'SELECT uuid, timestamp - toIntervalDay(1) AS a, toStartOfInterval(timestamp, ' +
+      'toIntervalHour(6)) AS b, addQuarters(timestamp, 1) AS c, subtractYears(timestamp, 1) AS d ' +
+      'FROM events',
+    'SELECT uuid, timestamp - INTERVAL 1 DAY, toDateTime64(toStartOfInterval(timestamp, ' +
+      "INTERVAL 6 HOUR), 6, 'UTC'), timestamp + INTERVAL 1 QUARTER, timestamp - INTERVAL 1 YEAR " +
+      'FROM mine',
+  ],
+  [
+    "SELECT uuid, substr(event, 1, 3) AS a, lpad(event, 4, '*') AS b, replace(event, 'a', 'b') " +
+      "AS c, power(2, 3) AS d, ln(1) AS e, date_diff('hour', timestamp, inserted_at) AS f, " +
+      "LTRIM(' a') AS g FROM events",
+    "SELECT uuid, substring(event, 1, 3), leftPad(event, 4, '*'), replaceAll(event, 'a', 'b'), " +
+      "8., 0., dateDiff('hour', timestamp, inserted_at), 'a' FROM mine",
+  ],
 ];

@@ -213,4 +213,41 @@ export const working_rows: WorkingQuery[] = [
     'SELECT arrayJoin(groupUniqArray(distinct_id)) AS d FROM events',
     'SELECT DISTINCT distinct_id FROM mine',
   ],
+  [
+    "SELECT any(event) AS a, anyIf(event, event > 'q') AS b, countDistinct(event) AS c, " +
+      "countDistinctIf(event, event > 'q') AS d FROM events",
+    "SELECT min(event), minIf(event, event > 'q'), uniqExact(event), uniqExactIf(event, event > " +
+      "'q') FROM mine",
+  ],
+  [
+    "SELECT uuid, lag(event, 1, 'none') OVER (PARTITION BY distinct_id ORDER BY timestamp) AS a, " +
+      'lead(length(event), 1, properties.n) OVER (PARTITION BY distinct_id ORDER BY timestamp) ' +
+      'AS b, leadInFrame(event) OVER (PARTITION BY distinct_id ORDER BY timestamp ROWS BETWEEN ' +
+      'UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS c FROM events',
+    "SELECT uuid, lag(event, 1, 'none') OVER w, lead(toNullable(toFloat64(length(event))), 1, " +
+      "toFloat64(toInt64OrNull(JSONExtractRaw(properties, 'n')))) OVER w, " +
+      'lead(toNullable(event)) OVER w FROM mine WINDOW w AS (PARTITION BY distinct_id ORDER BY timestamp, uuid)',
+  ],
+  [
+    'SELECT uuid, last_value(properties.$browser) IGNORE NULLS OVER (ORDER BY timestamp) AS a, ' +
+      'first_value(properties.n) IGNORE NULLS OVER (ORDER BY timestamp ROWS BETWEEN CURRENT ROW ' +
+      'AND UNBOUNDED FOLLOWING) AS b, last_value(properties.$browser) RESPECT NULLS OVER (ORDER ' +
+      'BY timestamp) AS c FROM events',
+    'SELECT uuid, last_value(b) OVER (ORDER BY timestamp, inserted_at, uuid), first_value(n) ' +
+      'OVER (ORDER BY timestamp, inserted_at, uuid ROWS BETWEEN CURRENT ROW AND UNBOUNDED ' +
+      'FOLLOWING), last_value_respect_nulls(b) OVER (ORDER BY timestamp, inserted_at, uuid) ' +
+      "FROM (SELECT *, JSONExtract(properties, '$browser', 'Nullable(String)') AS b, " +
+      "nullIf(nullIf(JSONExtractRaw(properties, 'n'), ''), 'null') AS n FROM mine)",
+  ],
+  [
+    'SELECT * EXCEPT (properties, person_properties, elements_chain), event AS "the event" FROM ' +
+      "events WHERE event = 'purchase'",
+    'SELECT uuid, timestamp, created_at, event, distinct_id, person_id, inserted_at, event FROM ' +
+      "mine WHERE event = 'purchase'",
+  ],
+  [
+    'SELECT e.* EXCLUDE properties FROM (SELECT uuid, event, properties FROM events) e',
+    'SELECT uuid, event FROM mine',
+  ],
+  ['SELECT uuid, person.id AS p FROM events', 'SELECT uuid, person_id FROM mine'],
 ];

@@ -10,7 +10,7 @@ export const aggregates: FunctionTopic = {
     'With `If` at the end of the name (`countIf`, `sumIf`, ...) the last argument is a ' +
     'condition; `sum(x) FILTER (WHERE c)` says the same. `OrNull` gives NULL over no rows. ' +
     '`count(DISTINCT x)` and `sum(DISTINCT x)` take each value once. ' +
-    'An aggregate whose result would depend on the order of the rows (`any`, `anyLast`, ' +
+    'An aggregate whose result would depend on the order of the rows (`anyLast`, ' +
     '`topK`, approximate quantiles) is not part of the language.',
   functions: [
     define('count', '(any?) -> integer!', 'Rows, or values that are not NULL', 'count()'),
@@ -24,6 +24,13 @@ export const aggregates: FunctionTopic = {
     define('avg', '(number) -> float', 'Mean', 'avg(length(event))'),
     define('min', '(T) -> T', 'Smallest; properties are compared as text', 'min(timestamp)', exact),
     define('max', '(T) -> T', 'Largest; properties are compared as text', 'max(timestamp)', exact),
+    define(
+      'any',
+      '(T) -> T',
+      'One of the values: the smallest, so that it is fixed; NULL only where all are',
+      'any(event)',
+      { engine: 'min', exact: true },
+    ),
     define(
       'argMin',
       '(T, U) -> T',

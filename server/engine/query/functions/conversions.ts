@@ -28,6 +28,13 @@ export const conversions: FunctionTopic = {
       { engine: 'cast integer' },
     ),
     define(
+      'toInt',
+      '(any) -> integer?',
+      '`toInt64`, but NULL where a text is no whole number',
+      "toInt('x')",
+      { engine: 'cast integer or null' },
+    ),
+    define(
       'toInt64OrNull',
       '(text) -> integer?',
       'NULL where the text is no whole number',
@@ -53,6 +60,13 @@ export const conversions: FunctionTopic = {
     define('toFloat64', '(any) -> float', 'As a float', "toFloat64('1.5')", {
       engine: 'cast float',
     }),
+    define(
+      'toFloat',
+      '(any) -> float?',
+      '`toFloat64`, but NULL where a text is no number',
+      "toFloat('x')",
+      { engine: 'cast float or null' },
+    ),
     define(
       'toFloat64OrNull',
       '(text) -> float?',
@@ -103,22 +117,33 @@ export const conversions: FunctionTopic = {
       { engine: 'cast date' },
     ),
     define(
+      'toDateOrNull',
+      '(any, #zone?) -> date?',
+      '`toDate`, but NULL where a text is no date',
+      "toDateOrNull('x')",
+      { engine: 'cast date or null' },
+    ),
+    define(
       'toDateTime',
-      '(any) -> timestamp',
-      'As a timestamp: from text in any usual form, from a date, from seconds since 1970',
-      "toDateTime('2024-01-02 03:04:05')",
-      {
-        engine: 'cast timestamp',
-      },
+      '(any, #zone?) -> timestamp',
+      'As a timestamp: from text in any usual form (without a zone of its own in the one named), ' +
+        'from a date, from seconds since 1970',
+      "toDateTime('2024-01-02 03:04:05', 'Europe/Berlin')",
+      { engine: 'cast timestamp' },
+    ),
+    define(
+      'toDateTimeOrNull',
+      '(any, #zone?) -> timestamp?',
+      '`toDateTime`, but NULL where a text is no timestamp',
+      "toDateTimeOrNull('x')",
+      { engine: 'cast timestamp or null' },
     ),
     define(
       'toDateTime64',
-      '(any, #integer?) -> timestamp',
+      '(any, #integer?, #zone?) -> timestamp',
       'The same as `toDateTime`; timestamps always have microseconds',
       "toDateTime64('2024-01-02 03:04:05.678')",
-      {
-        engine: 'cast timestamp',
-      },
+      { engine: 'cast timestamp' },
     ),
     define(
       'parseDateTimeBestEffort',

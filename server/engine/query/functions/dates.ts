@@ -1,13 +1,32 @@
 import { define } from './definition.ts';
 import type { FunctionTopic } from './definition.ts';
 
+const moved_units = ['Seconds', 'Minutes', 'Hours', 'Days', 'Weeks', 'Months', 'Quarters', 'Years'];
+
+const moves = (
+  [
+    ['add', 'later'],
+    ['subtract', 'earlier'],
+  ] as const
+).flatMap(([verb, where]) =>
+  moved_units.map((units) =>
+    define(
+      `${verb}${units}`,
+      '(timestamp, integer) -> timestamp',
+      `So many ${units.toLowerCase()} ${where}`,
+      `${verb}${units}(timestamp, 1)`,
+    ),
+  ),
+);
+
 /** Time. */
 export const dates: FunctionTopic = {
   title: 'Time',
   note:
     'Timestamps are instants with microseconds. Where a zone can be named, UTC is meant without ' +
     "it, or the zone that made the timestamp: `toDate(toStartOfDay(timestamp, 'Asia/Tokyo'))` is " +
-    'a day in Tokyo. `timestamp + INTERVAL 1 DAY` and `-` work on timestamps and dates.',
+    'a day in Tokyo. `timestamp + INTERVAL 1 DAY` and `-` work on timestamps and dates; ' +
+    '`toIntervalDay(1)` is the same interval.',
   functions: [
     define(
       'now',
@@ -217,77 +236,13 @@ export const dates: FunctionTopic = {
         engine: 'minus($3, toInterval$1($2))',
       },
     ),
+    ...moves,
     define(
-      'addSeconds',
-      '(timestamp, integer) -> timestamp',
-      'So many seconds later',
-      'addSeconds(timestamp, 1)',
-    ),
-    define(
-      'addMinutes',
-      '(timestamp, integer) -> timestamp',
-      'So many minutes later',
-      'addMinutes(timestamp, 1)',
-    ),
-    define(
-      'addHours',
-      '(timestamp, integer) -> timestamp',
-      'So many hours later',
-      'addHours(timestamp, 1)',
-    ),
-    define(
-      'addDays',
-      '(timestamp, integer) -> timestamp',
-      'So many days later',
-      'addDays(timestamp, 1)',
-    ),
-    define(
-      'addWeeks',
-      '(timestamp, integer) -> timestamp',
-      'So many weeks later',
-      'addWeeks(timestamp, 1)',
-    ),
-    define(
-      'addMonths',
-      '(timestamp, integer) -> timestamp',
-      'So many months later',
-      'addMonths(timestamp, 1)',
-    ),
-    define(
-      'addYears',
-      '(timestamp, integer) -> timestamp',
-      'So many years later',
-      'addYears(timestamp, 1)',
-    ),
-    define(
-      'subtractSeconds',
-      '(timestamp, integer) -> timestamp',
-      'So many seconds earlier',
-      'subtractSeconds(timestamp, 1)',
-    ),
-    define(
-      'subtractMinutes',
-      '(timestamp, integer) -> timestamp',
-      'So many minutes earlier',
-      'subtractMinutes(timestamp, 1)',
-    ),
-    define(
-      'subtractHours',
-      '(timestamp, integer) -> timestamp',
-      'So many hours earlier',
-      'subtractHours(timestamp, 1)',
-    ),
-    define(
-      'subtractDays',
-      '(timestamp, integer) -> timestamp',
-      'So many days earlier',
-      'subtractDays(timestamp, 1)',
-    ),
-    define(
-      'subtractMonths',
-      '(timestamp, integer) -> timestamp',
-      'So many months earlier',
-      'subtractMonths(timestamp, 1)',
+      'toTimeZone',
+      '(timestamp, #zone) -> timestamp',
+      'The same instant; what is taken of it (`toHour`, `toDate`, `toString`) is that of the zone',
+      "toHour(toTimeZone(timestamp, 'Europe/Berlin'))",
+      { engine: '$1', exact: true },
     ),
     define(
       'formatDateTime',

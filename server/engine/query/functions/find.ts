@@ -1,6 +1,7 @@
 import { aggregates } from './aggregates.ts';
 import type { FunctionDefinition } from './definition.ts';
 import { functionTopics } from './index.ts';
+import { other_names } from './other_names.ts';
 import { readSignatures } from './signature.ts';
 import type { Signature } from './signature.ts';
 import { windows } from './windows.ts';
@@ -50,16 +51,17 @@ export function findAggregate(name: string): AggregateName | undefined {
 const endings = ['', 'If', 'OrNull', 'IfOrNull'];
 // SQL is often written in capitals; no two functions differ in case alone.
 const spellings = new Map<string, string>(
-  Array.from(known, ([name, { use }]) =>
-    use === 'aggregate' ? endings.map((ending) => `${name}${ending}`) : [name],
-  )
-    .flat()
-    .map((name) => [name.toLowerCase(), name]),
+  [...Array.from(known.keys(), (name) => [name, name]), ...Object.entries(other_names)].flatMap(
+    ([written, name]) =>
+      (known.get(name!)?.use === 'aggregate' ? endings : ['']).map(
+        (ending) => [`${written}${ending}`.toLowerCase(), `${name}${ending}`] as const,
+      ),
+  ),
 );
 
 /**
- * The name as the list spells it, whatever its case is; the name itself where the list has none
- * like it.
+ * The name as the list spells it, whatever its case is, also of what other kinds of SQL name
+ * otherwise; the name itself where the list has none like it.
  */
 export function spellFunction(name: string): string {
   return spellings.get(name.toLowerCase()) ?? name;

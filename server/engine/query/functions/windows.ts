@@ -9,7 +9,8 @@ export const windows: FunctionTopic = {
   note:
     'They need `OVER (PARTITION BY ... ORDER BY ...)` with an ORDER BY; every aggregate can ' +
     'stand before OVER too. Rows that the ORDER BY leaves equal are put into a fixed order ' +
-    'where it matters, so that a retry numbers them alike.',
+    'where it matters, so that a retry numbers them alike. `first_value(x) IGNORE NULLS OVER ' +
+    '(...)` and `last_value` likewise leave NULL out; a frame changes nothing of `lag` and `lead`.',
   functions: [
     define(
       'row_number',
@@ -43,16 +44,16 @@ export const windows: FunctionTopic = {
     ),
     define(
       'lag',
-      '(T, #size?) -> T?',
-      'Value of the row before, or so many before; NULL where there is none',
+      '(T, #size?) -> T? | (T, #size, T) -> T',
+      'Value of the row before, or so many before; where there is none the third, or NULL',
       'lag(event) OVER (ORDER BY timestamp)',
       exact,
     ),
     define(
       'lead',
-      '(T, #size?) -> T?',
-      'Value of the row behind, or so many behind; NULL where there is none',
-      'lead(event) OVER (ORDER BY timestamp)',
+      '(T, #size?) -> T? | (T, #size, T) -> T',
+      'Value of the row behind, or so many behind; where there is none the third, or NULL',
+      "lead(event, 1, 'none') OVER (ORDER BY timestamp)",
       exact,
     ),
     define(

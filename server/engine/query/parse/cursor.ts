@@ -21,7 +21,7 @@ const reserved = new Set(
 );
 
 // What ClickHouse or other SQL has at places where this language stops, and what to do instead.
-const advice: Record<string, string> = {
+const advice: Record<string, string | undefined> = {
   SETTINGS:
     'SETTINGS is not part of the language: the server sets the limits of a query. Remove it.',
   FORMAT:
@@ -48,6 +48,12 @@ const advice: Record<string, string> = {
     'EXCEPT is not part of the language: write x NOT IN (SELECT ...), or name the columns ' +
     'instead of *.',
   EXISTS: 'EXISTS is not part of the language: write x IN (SELECT ...).',
+  COHORT: 'Cohorts are not here: compare the properties of the person.',
+  IN: 'IN stands behind a value: write x IN (a, b), or has(array, x).',
+  LIKE: 'LIKE stands between a text and its pattern: write x LIKE pattern.',
+  ILIKE: 'ILIKE stands between a text and its pattern: write x ILIKE pattern.',
+  ';': 'A query is one SELECT: remove the ; and what follows it.',
+  '?': 'Signs ? are not part of the language: write if(condition, a, b), or a ?? b for NULL.',
 };
 
 // Words of the language that are functions too where a bracket follows.
@@ -158,7 +164,8 @@ export class Cursor {
     const { kind, value, start, end } = this.peek();
     if (kind !== 'word' && kind !== 'quoted')
       this.fail(
-        'Write a name here; names with other signs than letters, digits and _ stand in backticks.',
+        'Write a name here; names with other signs than letters, digits and _ stand in ' +
+          'backticks, none in single quotes.',
       );
     this.next();
     return { text: value, start, end };
@@ -187,10 +194,11 @@ export class Cursor {
   /** Throws about the present token: what is known about the word there, or else `message`. */
   fail(message: string): never {
     const token = this.peek();
-    const known = token.kind === 'word' ? advice[token.value.toUpperCase()] : undefined;
+    const known =
+      token.kind === 'word' || token.kind === 'sign'
+        ? advice[token.value.toUpperCase()]
+        : undefined;
     if (known !== undefined) this.fault(known);
-    if (token.kind === 'sign' && token.value === ';')
-      this.fault('A query is one SELECT: remove the ; and what follows it.');
     this.fault(token.kind === 'end' ? `The query ends too early. ${message}` : message);
   }
 

@@ -1,12 +1,14 @@
+import { Fault } from '../fault.ts';
 import { parseInBrackets, parseList, parseTypeName } from './grammar.ts';
 import type { Grammar } from './grammar.ts';
 import { parsePrimary } from './primary.ts';
 import type { BinaryOperator, Expression } from './tree.ts';
 
-const comparison_power = 4;
-const cast_power = 9;
 const not_power = 3;
-const minus_power = 8;
+const nullish_power = 4;
+const comparison_power = 5;
+const minus_power = 9;
+const cast_power = 10;
 
 // How strongly an operator binds its operands; equal ones group to the left.
 const powers: Readonly<Record<string, number | undefined>> = {
@@ -20,14 +22,16 @@ const powers: Readonly<Record<string, number | undefined>> = {
   '<=': comparison_power,
   '>': comparison_power,
   '>=': comparison_power,
-  '||': 5,
-  '+': 6,
-  '-': 6,
-  '*': 7,
-  '/': 7,
-  '%': 7,
+  '??': nullish_power,
+  '||': 6,
+  '+': 7,
+  '-': 7,
+  '*': 8,
+  '/': 8,
+  '%': 8,
 };
 const spellings: Record<string, BinaryOperator> = { '==': '=', '<>': '!=' };
+const comparisons = new Set(['between', 'like', 'in_list', 'in_select', 'is_null']);
 const predicates = new Set(['IS', 'IN', 'LIKE', 'ILIKE', 'BETWEEN', 'NOT']);
 /** Most operators of one operand, such as casts, that follow each other. */
 const links_max = 30;
@@ -61,8 +65,10 @@ function parseOperators(grammar: Grammar, first: Expression, power: number): Exp
       token.kind === 'word' ? token.value.toUpperCase() : token.kind === 'sign' ? token.value : '';
     const binary = powers[spelling];
     if (binary !== undefined && binary > power) {
+      if (spelling === '??') refuseComparison(left, cursor.end);
       cursor.next();
       const right = parseExpression(grammar, binary);
+      if (spelling === '??') refuseComparison(right, cursor.end);
       left = {
         kind: 'binary',
         operator: spellings[spelling] ?? (spelling as BinaryOperator),
@@ -86,6 +92,19 @@ function parseOperators(grammar: Grammar, first: Expression, power: number): Exp
       left = parsePredicate(grammar, left);
     else return left;
   }
+}
+
+/**
+ * Comparisons bind more strongly than `??`, which hardly anybody means who leaves out the brackets;
+ * `end` is where the text of the operand ends, with its brackets where it has some.
+ */
+function refuseComparison(operand: Expression, end: number): void {
+  const isComparison =
+    operand.kind === 'binary'
+      ? powers[operand.operator] === comparison_power
+      : comparisons.has(operand.kind);
+  if (isComparison && operand.end === end)
+    throw new Fault('Beside ?? a comparison stands in brackets: write (a ?? b) = c.', operand);
 }
 
 function parsePredicate(grammar: Grammar, operand: Expression): Expression {

@@ -1,3 +1,4 @@
+import { Fault } from '../fault.ts';
 import type { Cursor } from './cursor.ts';
 import type { Expression, Select, TypeName } from './tree.ts';
 
@@ -53,15 +54,15 @@ export function parseTypeName(grammar: Grammar): TypeName {
   return cursor.deeper(() => {
     // ARRAY is a word of the language only before JOIN.
     const name = cursor.isWord('ARRAY') ? cursor.anyName() : cursor.name('a type');
+    if (/^(decimal|numeric)/i.test(name.text))
+      throw new Fault('There are no decimals: write round(x::Float64, 2), or keep the text.', name);
     const items: TypeName[] = [];
     if (cursor.acceptSign('(')) {
       const { kind } = cursor.peek();
       if (kind === 'number' || kind === 'text')
         cursor.fail(
-          /^decimal/i.test(name.text)
-            ? 'There are no decimals: write round(x::Float64, 2), or keep the text.'
-            : 'A type has no digits or zone here: timestamps are UTC, to microseconds. Write ' +
-                `${name.text} alone.`,
+          'A type has no digits or zone here: timestamps are UTC, to microseconds. Write ' +
+            `${name.text} alone.`,
         );
       do items.push(parseTypeName(grammar));
       while (cursor.acceptSign(','));

@@ -18,7 +18,7 @@ const space = /[ \t\r\n]+|--[^\n]*/y;
 const word = /[A-Za-z_$][A-Za-z0-9_$]*/y;
 const number = /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
 const wholeNumber = /\d+/y;
-const sign = /->|::|<=|>=|<>|!=|==|\|\||[-+*/%=<>(),.[\]:;?]/y;
+const sign = /->|::|<=|>=|<>|!=|==|\|\||\?\?|[-+*/%=<>(),.[\]:;?]/y;
 const plain_run: Record<string, RegExp> = {
   "'": /[^'\\\0]+/y,
   '"': /[^"\\\0]+/y,
@@ -34,6 +34,16 @@ const escapes: Record<string, string> = {
   r: '\r',
   b: '\b',
   f: '\f',
+};
+
+// Signs that other languages have, and what to write instead.
+const sign_advice: Record<string, string | undefined> = {
+  '{':
+    'Placeholders in braces are not part of the language: a run reads the rows of its own ' +
+    'interval by itself, so remove filters of time; write other values themselves.',
+  '#': 'A comment begins with --.',
+  '~': 'Operators with ~ are not part of the language: write match(text, pattern).',
+  '&': 'Write AND for two conditions, bitAnd(a, b) for bits.',
 };
 
 /**
@@ -175,12 +185,8 @@ function unknownSign(text: string, start: number): Fault {
   const span = { start, end: start + character.length };
   if (/[‘’“”`´]/.test(character))
     return new Fault("This is a typographic quote: write text in ' and names in `.", span);
-  if (character === '{')
-    return new Fault(
-      'Placeholders in braces are not part of the language: write the value itself.',
-      span,
-    );
-  if (character === '#') return new Fault('A comment begins with --.', span);
+  const known = sign_advice[character];
+  if (known !== undefined) return new Fault(known, span);
   if (/[\p{L}\p{N}]/u.test(character))
     return new Fault(
       'Names with letters beyond ASCII stand in backticks, text in single quotes.',

@@ -148,6 +148,11 @@ function parseCall(grammar: Grammar, name: Name): Expression {
   cursor.expectSign('(');
   if (/^extract$/i.test(name.text) && cursor.isWord('FROM', 1))
     cursor.fail('EXTRACT ... FROM is not part of the language: write toYear(x), toMonth(x) ...');
+  if (/^trim$/i.test(name.text) && cursor.peek(1).kind === 'text')
+    cursor.fail(
+      'TRIM ... FROM is not part of the language: trim(x) takes spaces away, ' +
+        'JSONExtractString(x) the quotes of JSON.',
+    );
   let parameters: Expression[] | undefined;
   let distinct = cursor.acceptWords('DISTINCT');
   let args = parseList(grammar, ')');
@@ -156,6 +161,10 @@ function parseCall(grammar: Grammar, name: Name): Expression {
     distinct = cursor.acceptWords('DISTINCT');
     args = parseList(grammar, ')');
   }
+  const unit = interval_units.find((one) => `TOINTERVAL${one}` === name.text.toUpperCase());
+  const [count, ...others] = args;
+  if (unit !== undefined && count !== undefined && others.length === 0)
+    return { kind: 'interval', count, unit, ...cursor.since(name.start) };
   const call: ExpressionOf<'call'> = {
     kind: 'call',
     name,
@@ -165,11 +174,8 @@ function parseCall(grammar: Grammar, name: Name): Expression {
     start: name.start,
     end: name.end,
   };
-  if ((cursor.isWord('IGNORE') || cursor.isWord('RESPECT')) && cursor.isWord('NULLS', 1))
-    cursor.fail(
-      'IGNORE NULLS and RESPECT NULLS are not part of the language: the last value that is not ' +
-        'NULL is argMaxIf(x, timestamp, x IS NOT NULL).',
-    );
+  const nulls = (['IGNORE', 'RESPECT'] as const).find((one) => cursor.acceptWords(one, 'NULLS'));
+  if (nulls !== undefined) call.nulls = nulls;
   if (cursor.acceptWords('FILTER')) {
     cursor.expectSign('(');
     cursor.expectWord('WHERE');

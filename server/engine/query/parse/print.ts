@@ -1,10 +1,9 @@
 import { isPlainFunctionName, isPlainName } from './cursor.ts';
+import { printFrame } from './print_frame.ts';
 import type {
   BinaryOperator,
   Expression,
   ExpressionOf,
-  Frame,
-  FrameBound,
   Join,
   Name,
   OrderItem,
@@ -63,7 +62,7 @@ export function printExpression(node: Expression): string {
     case 'select':
       return `(${printSelect(node.select)})`;
     case 'star':
-      return node.table === undefined ? '*' : `${printName(node.table)}.*`;
+      return printStar(node);
     default:
       return printOperator(node);
   }
@@ -120,6 +119,7 @@ function printOperator(
 const alike: BinaryOperator[][] = [
   ['OR'],
   ['AND'],
+  ['??'],
   ['=', '!=', '<', '<=', '>', '>='],
   ['||'],
   ['+', '-'],
@@ -152,6 +152,13 @@ function printName({ text }: Pick<Name, 'text'>): string {
   return isPlainName(text) ? text : `\`${text.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 }
 
+function printStar({ table, except }: ExpressionOf<'star'>): string {
+  return (
+    `${table === undefined ? '' : `${printName(table)}.`}*` +
+    (except === undefined ? '' : ` EXCEPT (${except.map(printName).join(', ')})`)
+  );
+}
+
 function printList(nodes: Expression[]): string {
   return nodes.map(printExpression).join(', ');
 }
@@ -180,17 +187,6 @@ function printWindow({ partition_by, order_by, frame }: Window): string {
   return `(${parts.filter((part) => part !== '').join(' ')})`;
 }
 
-/** A frame as ClickHouse also reads it. */
-export function printFrame({ unit, from, to }: Frame): string {
-  return `${unit} BETWEEN ${printBound(from)} AND ${printBound(to)}`;
-}
-
-function printBound(bound: FrameBound): string {
-  return bound.kind === 'current'
-    ? 'CURRENT ROW'
-    : `${bound.rows ?? 'UNBOUNDED'} ${bound.kind === 'preceding' ? 'PRECEDING' : 'FOLLOWING'}`;
-}
-
 function quoteText(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
@@ -207,12 +203,14 @@ function printCall({
   args,
   distinct,
   filter,
+  nulls,
   window,
 }: ExpressionOf<'call'>): string {
   return [
     isPlainFunctionName(name.text) ? name.text : printName(name),
     parameters === undefined ? '' : `(${printList(parameters)})`,
     `(${distinct ? 'DISTINCT ' : ''}${printList(args)})`,
+    nulls === undefined ? '' : ` ${nulls} NULLS`,
     filter === undefined ? '' : ` FILTER (WHERE ${printExpression(filter)})`,
     window === undefined
       ? ''

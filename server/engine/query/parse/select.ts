@@ -1,6 +1,15 @@
 import type { Grammar } from './grammar.ts';
 import { parseExpressions, parseOrder, parseWindow } from './window.ts';
-import type { Join, Name, Select, SelectCore, SelectItem, Source, With } from './tree.ts';
+import type {
+  ExpressionOf,
+  Join,
+  Name,
+  Select,
+  SelectCore,
+  SelectItem,
+  Source,
+  With,
+} from './tree.ts';
 
 /** Most tables and subqueries that one FROM joins. */
 const joins_max = 10;
@@ -24,7 +33,8 @@ export function parseUnion(grammar: Grammar, first: Select): Select {
     refuseOrder(grammar, arms.at(-1)!);
     cursor.next();
     const isDistinct = cursor.acceptWords('DISTINCT');
-    if (!isDistinct) cursor.expectWord('ALL');
+    if (!isDistinct && !cursor.acceptWords('ALL'))
+      cursor.fail('Write UNION ALL, or UNION DISTINCT to have equal rows once.');
     if (distinct !== undefined && distinct !== isDistinct)
       cursor.fail('UNION ALL and UNION DISTINCT cannot be mixed: put one of them in brackets.');
     distinct = isDistinct;
@@ -114,10 +124,26 @@ function parseItems(grammar: Grammar): SelectItem[] {
     if (cursor.isWord('FROM'))
       cursor.fail('Write an expression behind the comma, or remove the comma.');
     const expression = grammar.expression();
+    if (expression.kind === 'star') parseExcept(grammar, expression);
     const alias = parseAlias(grammar);
     items.push({ expression, ...(alias === undefined ? {} : { alias }) });
   } while (cursor.acceptSign(','));
   return items;
+}
+
+/** The columns that a star leaves out: EXCEPT or EXCLUDE, names in brackets or a single one. */
+function parseExcept({ cursor }: Grammar, star: ExpressionOf<'star'>): void {
+  if (cursor.isWord('REPLACE') && cursor.isSign('(', 1))
+    cursor.fail('* REPLACE is not part of the language: write * EXCEPT (x), ... AS x.');
+  const isExcept = cursor.isWord('EXCEPT') && (cursor.isSign('(', 1) || cursor.isName(1));
+  if (!isExcept && !cursor.isWord('EXCLUDE')) return;
+  if (cursor.isWord('SELECT', 2)) return;
+  cursor.next();
+  const isBracketed = cursor.acceptSign('(');
+  star.except = [cursor.name('a column')];
+  while (isBracketed && cursor.acceptSign(',')) star.except.push(cursor.name('a column'));
+  if (isBracketed) cursor.expectSign(')');
+  star.end = cursor.end;
 }
 
 function parseAlias({ cursor }: Grammar): Name | undefined {

@@ -13,6 +13,7 @@ export type BinaryOperator =
   | '<='
   | '>'
   | '>='
+  | '??'
   | '||'
   | '+'
   | '-'
@@ -61,6 +62,7 @@ export type Expression = Span &
         args: Expression[];
         distinct: boolean;
         filter?: Expression;
+        nulls?: 'IGNORE' | 'RESPECT';
         window?: Window;
       }
     | { kind: 'not'; operand: Expression }
@@ -89,7 +91,7 @@ export type Expression = Span &
     | { kind: 'tuple'; items: Expression[] }
     | { kind: 'lambda'; parameters: Name[]; body: Expression }
     | { kind: 'select'; select: Select }
-    | { kind: 'star'; table?: Name }
+    | { kind: 'star'; table?: Name; except?: Name[] }
   );
 
 /** The node of one kind. */

@@ -58,6 +58,11 @@ function parseBound({ cursor }: Grammar): FrameBound {
   let rows: number | undefined;
   if (!cursor.acceptWords('UNBOUNDED')) {
     const token = cursor.peek();
+    if (cursor.isWord('INTERVAL'))
+      cursor.fail(
+        'A frame has no INTERVAL: write ORDER BY toUnixTimestamp(timestamp) RANGE BETWEEN 3600 ' +
+          'PRECEDING AND CURRENT ROW for an hour.',
+      );
     rows = token.kind === 'number' ? Number(token.value) : NaN;
     if (!Number.isInteger(rows) || rows > rows_max)
       cursor.fail(`Write UNBOUNDED, CURRENT ROW or a whole number up to ${rows_max} here.`);

@@ -1,17 +1,17 @@
-import { applyKnown } from './apply.ts';
-import { choose, condition } from './choose.ts';
+import { apply, applyKnown } from './apply.ts';
+import { choose, coalesce, condition } from './choose.ts';
 import { align, coerce } from '../values/coerce.ts';
 import { convert } from './convert.ts';
 import { Fault } from '../fault.ts';
 import { readLiteral } from './arguments/literal_argument.ts';
 import { findAggregate, findFunction, spellFunction } from '../functions/find.ts';
 import { resolveAggregate } from './aggregate.ts';
-import { resolveWindowCall } from './window.ts';
+import { refuseNulls, resolveWindowCall } from './window.ts';
 import { unknownFunction } from './unknown_function.ts';
 import type { Expression, ExpressionOf } from '../parse/tree.ts';
 import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';
-import { describeType, typeOf } from '../values/value_type.ts';
+import { isTextual, describeType, typeOf } from '../values/value_type.ts';
 import type { Kind } from '../values/value_type.ts';
 import { valueOf } from './scope.ts';
 import type { Scope } from './scope.ts';
@@ -24,6 +24,7 @@ export function resolveCall(scope: Scope, written: ExpressionOf<'call'>): Value 
   const name = spellFunction(written.name.text);
   const node = { ...written, name: { ...written.name, text: name } };
   if (node.window !== undefined) return resolveWindowCall(scope, node);
+  if (node.nulls !== undefined) throw refuseNulls(node);
   const aggregate = findAggregate(name);
   if (aggregate !== undefined) return resolveAggregate(scope, node, aggregate);
   const known = findFunction(name);
@@ -37,11 +38,13 @@ export function resolveCall(scope: Scope, written: ExpressionOf<'call'>): Value 
     );
   if (node.args.some((arg) => arg.kind === 'star'))
     throw new Fault(`\`${name}\` takes values: name the columns instead of *.`, node);
-  const kind =
-    known.definition.engine?.startsWith('cast ') === true
-      ? (known.definition.engine.slice('cast '.length) as Kind)
-      : undefined;
-  if (kind !== undefined) return resolveConversion(scope, node, kind);
+  const cast = /^cast (\w+)( or null)?$/.exec(known.definition.engine ?? '');
+  if (cast !== null)
+    return resolveConversion(scope, node, {
+      signature: known.definition.signature,
+      kind: cast[1] as Kind,
+      or_null: cast[2] !== undefined,
+    });
   const special = specials[name];
   if (special !== undefined) return special(scope, node);
   return applyKnown(
@@ -52,35 +55,51 @@ export function resolveCall(scope: Scope, written: ExpressionOf<'call'>): Value 
   );
 }
 
-function resolveConversion(scope: Scope, node: ExpressionOf<'call'>, kind: Kind): Value {
-  const [arg, scale, ...others] = node.args;
-  const takesScale = node.name.text === 'toDateTime64';
-  if (arg !== undefined && scale !== undefined && kind === 'date' && others.length === 0)
-    return dayIn(scope, arg, scale, node);
-  if (
-    arg === undefined ||
-    others.length > 0 ||
-    (scale !== undefined && (!takesScale || scale.kind !== 'number'))
-  )
+function resolveConversion(
+  scope: Scope,
+  node: ExpressionOf<'call'>,
+  { signature, kind, or_null }: { signature: string; kind: Kind; or_null: boolean },
+): Value {
+  const [arg, ...others] = node.args;
+  const isDated = kind === 'timestamp' || kind === 'date';
+  const scale = others[0]?.kind === 'number' ? others[0].digits : '';
+  if (node.name.text === 'toDateTime64' && /^\d$/.test(scale)) others.shift();
+  const zone = isDated ? others.shift() : undefined;
+  if (arg === undefined || others.length > 0)
     throw new Fault(
-      `\`${node.name.text}\` takes ` +
-        `${takesScale ? 'a value and a number of digits' : 'one value'}. ` +
-        (kind === 'timestamp'
-          ? 'Text of a time zone: parseDateTimeBestEffort(text, zone).'
-          : 'A time zone is named in the functions of time.'),
+      `\`${node.name.text}\` takes ${signature}, not ${node.args.length} arguments.`,
       node,
     );
-  return convert(scope.context, valueOf(scope, arg), kind, node);
+  const given = valueOf(scope, arg);
+  // A property is NULL where it does not fit; other text fails the run.
+  const value: Value =
+    or_null && isTextual(given.type.kind)
+      ? { ...given, type: { kind: 'property', nullable: true, items: [] } }
+      : given;
+  if (zone === undefined) return convert(scope.context, value, kind, node);
+  const instant = inZone(scope, value, zone, node);
+  return kind === 'date' ? convert(scope.context, instant, kind, node) : instant;
 }
 
-/** The day of a timestamp in a zone. */
-function dayIn(scope: Scope, arg: Expression, zone: Expression, node: Expression): Value {
+/**
+ * A value as a timestamp of a zone. A text without a zone of its own is read in that one by
+ * `toDateTime`, and as UTC by `toDate`.
+ */
+function inZone(scope: Scope, value: Value, zone: Expression, node: ExpressionOf<'call'>): Value {
   const { writer } = scope.context;
-  const { text } = readLiteral(writer, 'toDate', '#zone', zone, undefined);
-  const instant = coerce(writer, valueOf(scope, arg), 'timestamp');
+  const name = node.name.text;
+  const named = readLiteral(writer, name, '#zone', zone, undefined);
+  if (name.startsWith('toDateTime') && isTextual(value.type.kind))
+    return apply(
+      scope,
+      `parseDateTimeBestEffort${value.type.kind === 'property' ? 'OrNull' : ''}`,
+      [value, named.value],
+      node,
+    );
+  const instant = coerce(writer, value, 'timestamp');
   if (instant === undefined)
-    throw new Fault('`toDate` with a time zone takes a timestamp: convert it first.', arg);
-  return convert(scope.context, { ...instant, zone: text }, 'date', node);
+    throw new Fault(`\`${name}\` with a time zone takes a timestamp: convert it first.`, node);
+  return { ...instant, zone: named.text };
 }
 
 type Special = (scope: Scope, node: ExpressionOf<'call'>) => Value;
@@ -127,20 +146,11 @@ function resolveCoalesce(scope: Scope, node: ExpressionOf<'call'>): Value {
         `${node.name.text === 'ifNull' ? 'two values' : 'a value or more'}.`,
       node,
     );
-  const values = node.args.map((arg) => valueOf(scope, arg));
-  const aligned = align(scope.context.writer, values);
-  if (aligned === undefined)
-    throw new Fault(
-      `\`${node.name.text}\` needs values of one type, these are ` +
-        `${values.map(({ type }) => describeType(type)).join(' and ')}: convert them.`,
-      node,
-    );
-  const nullable = aligned.values.every(({ type }) => type.nullable);
-  return compose(
-    `coalesce(${aligned.values.map(({ sql }) => sql).join(', ')})`,
-    { ...aligned.type, nullable },
+  return coalesce(
+    scope.context,
+    node.name.text,
+    node.args.map((arg) => valueOf(scope, arg)),
     node,
-    values,
   );
 }
 

@@ -21,6 +21,24 @@ export function condition(scope: Scope, node: Expression): Value {
   return asCondition;
 }
 
+/** The first value that is not NULL. */
+export function coalesce(context: Context, name: string, values: Value[], span: Span): Value {
+  const aligned = align(context.writer, values);
+  if (aligned === undefined)
+    throw new Fault(
+      `\`${name}\` needs values of one type, these are ` +
+        `${values.map(({ type }) => describeType(type)).join(' and ')}: convert them.`,
+      span,
+    );
+  const nullable = aligned.values.every(({ type }) => type.nullable);
+  return compose(
+    `coalesce(${aligned.values.map(({ sql }) => sql).join(', ')})`,
+    { ...aligned.type, nullable },
+    span,
+    values,
+  );
+}
+
 /** The first result whose condition holds, else the last one. */
 export function choose(context: Context, whens: Value[], results: Value[], span: Span): Value {
   const aligned = align(context.writer, results);

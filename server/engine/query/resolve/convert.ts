@@ -1,3 +1,4 @@
+import { local } from './apply.ts';
 import { coerce } from '../values/coerce.ts';
 import { datedText } from '../values/dated_text.ts';
 import { Fault } from '../fault.ts';
@@ -111,7 +112,7 @@ function convertToText(value: Value, span: Span): Value {
       ...(value.literal === undefined ? {} : { literal: value.literal }),
     };
   return compose(
-    `toString(${kind === 'boolean' ? `toBool(${value.sql})` : value.sql})`,
+    `toString(${kind === 'boolean' ? `toBool(${value.sql})` : local(value.sql, value)})`,
     type,
     span,
     [value],

@@ -9,6 +9,7 @@ import type { Value } from '../values/value.ts';
 import { nullValue } from '../values/value.ts';
 import type { Item, Order, Clauses } from './clauses.ts';
 import { print } from './print_core.ts';
+import { suggest } from './suggest.ts';
 import { findSource, openScope, valueOf } from './scope.ts';
 import type { Context, ResolvedSelect, Scope, SelectUse, WithEntries } from './scope.ts';
 
@@ -115,8 +116,18 @@ function expandStar(scope: Scope, node: ExpressionOf<'star'>): Item[] {
     throw new Fault(`There is no table \`${node.table.text}\` in FROM.`, node.table);
   const sources = source === undefined ? scope.sources : [source];
   if (sources.length === 0) throw new Fault('* needs a FROM.', node);
+  const except = node.except ?? [];
+  const listed = sources.flatMap((one) => one.listed);
+  const unknown = except.find(({ text }) => !listed.includes(text));
+  if (unknown !== undefined)
+    throw new Fault(
+      `* has no column \`${unknown.text}\` that could be left out.`,
+      unknown,
+      suggest(unknown.text, listed),
+    );
+  const isTaken = (name: string) => except.every(({ text }) => text !== name);
   return sources.flatMap((one) =>
-    one.listed.map((name) => ({
+    one.listed.filter(isTaken).map((name) => ({
       name,
       value: columnValue(one, { text: name, start: node.start, end: node.end }),
     })),

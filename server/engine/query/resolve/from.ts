@@ -5,6 +5,7 @@ import { Fault } from '../fault.ts';
 import { columnValue } from './name.ts';
 import { openDerived, openTable, outerSource } from './source.ts';
 import type { Source } from './source.ts';
+import { elsewhereNamed } from './elsewhere.ts';
 import { suggest } from './suggest.ts';
 import type { Join, Name, SelectCore, Source as SourceNode } from '../parse/tree.ts';
 import { compose } from '../values/value.ts';
@@ -86,8 +87,10 @@ function unknownTable(scope: Scope, name: Name): Fault {
   const entries = Array.from(scope.withs.values(), ({ entry }) =>
     'select' in entry ? [entry.name.text] : [],
   ).flat();
+  const known = elsewhereNamed(name.text);
   return new Fault(
-    `There is no table \`${name.text}\`: read from ${model_names.join(', ')} or an entry of WITH.`,
+    `There is no table \`${name.text}\`: read from ${model_names.join(', ')} or an entry of WITH.` +
+      (known === undefined ? '' : ` ${known}`),
     name,
     suggest(name.text, [...model_names, ...entries]),
   );

@@ -97,20 +97,26 @@ export function columnValue(source: Source, name: Name): Value {
   };
 }
 
-/** `person.properties` of events are those that the person had when the event was taken. */
+// What an event has of its person: the properties are those when the event was taken.
+const person_columns = new Map([
+  ['id', 'person_id'],
+  ['properties', 'person_properties'],
+]);
+
+/** `person.properties` or `person.id` of events. */
 function personColumn(sources: Source[], first: Name, second: Name | undefined): Value | undefined {
   const events = sources.filter((source) => source.model === 'events');
-  if (first.text !== 'person' || second?.text !== 'properties' || events.length === 0)
-    return undefined;
+  const column = second && person_columns.get(second.text);
+  if (first.text !== 'person' || column === undefined || events.length === 0) return undefined;
   if (events.length > 1)
-    throw new Fault('Several tables have `person.properties`: write the table before it.', {
+    throw new Fault('Several tables have a `person`: write the table before it.', {
       start: first.start,
-      end: second.end,
+      end: second!.end,
     });
   return columnValue(events[0]!, {
-    text: 'person_properties',
+    text: column,
     start: first.start,
-    end: second.end,
+    end: second!.end,
   });
 }
 

@@ -1,5 +1,5 @@
 import { apply, canonicalText, local } from './apply.ts';
-import { choose, condition } from './choose.ts';
+import { choose, coalesce, condition } from './choose.ts';
 import { coerce } from '../values/coerce.ts';
 import { compare } from '../values/compare.ts';
 import type { Comparison } from '../values/compare.ts';
@@ -109,6 +109,10 @@ function resolveMinus(scope: Scope, node: ExpressionOf<'minus'>): Value {
 
 function resolveBinary(scope: Scope, node: ExpressionOf<'binary'>): Value {
   const { operator } = node;
+  if (operator === '??') {
+    const values = operands(node, operator).map((operand) => valueOf(scope, operand));
+    return coalesce(scope.context, operator, values, node);
+  }
   if (operator === 'AND' || operator === 'OR') {
     const parts = operands(node, operator).map((operand) => condition(scope, operand));
     return boolean(
@@ -129,7 +133,7 @@ function resolveBinary(scope: Scope, node: ExpressionOf<'binary'>): Value {
  * The operands of a row of equal operators, which ClickHouse takes as one call: long ones would
  * nest too deep for it.
  */
-function operands(node: ExpressionOf<'binary'>, operator: 'AND' | 'OR'): Expression[] {
+function operands(node: ExpressionOf<'binary'>, operator: 'AND' | 'OR' | '??'): Expression[] {
   const found: Expression[] = [node.right];
   let left = node.left;
   while (left.kind === 'binary' && left.operator === operator) {

@@ -2,6 +2,7 @@ import type { Model } from '../../models/model.ts';
 import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
 import type { Rows, Source } from './source.ts';
+import { elsewhereNamed } from './elsewhere.ts';
 import { suggest } from './suggest.ts';
 import type { Expression, Name, Select, Window, With } from '../parse/tree.ts';
 import type { Value } from '../values/value.ts';
@@ -151,7 +152,7 @@ export function unknownName(scope: Scope, { text, ...span }: Name): Fault {
   const advice =
     scope.sources.length === 0
       ? 'There is no FROM that could have it.'
-      : 'A SELECT sees the columns of its own FROM.';
+      : (elsewhereNamed(text) ?? 'A SELECT sees the columns of its own FROM.');
   return new Fault(`There is no column \`${text}\` here. ${advice}${quoted}`, span, suggestion);
 }
 

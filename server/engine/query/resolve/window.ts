@@ -2,7 +2,7 @@ import { canonicalText } from './apply.ts';
 import { bind } from './arguments/bind.ts';
 import { Fault } from '../fault.ts';
 import { findAggregate, findFunction } from '../functions/find.ts';
-import { printFrame } from '../parse/print.ts';
+import { printFrame } from '../parse/print_frame.ts';
 import { aggregateCall } from './aggregate.ts';
 import type { AggregateCall } from './aggregate.ts';
 import { unknownFunction } from './unknown_function.ts';
@@ -14,6 +14,9 @@ import type { Scope } from './scope.ts';
 
 // Rows that are equal by ORDER BY have one rank, so nothing may part them there.
 const ranks = new Set(['rank', 'dense_rank', 'percent_rank']);
+// They look beyond any frame, and ClickHouse refuses one.
+const shifts = new Set(['lag', 'lead']);
+const respecting = /_respect_nulls$/;
 
 /** The value of a call with OVER. Throws a `Fault` where none can stand. */
 export function resolveWindowCall(scope: Scope, node: ExpressionOf<'call'>): Value {
@@ -34,7 +37,7 @@ export function resolveWindowCall(scope: Scope, node: ExpressionOf<'call'>): Val
   const parts = [
     partition.length === 0 ? '' : `PARTITION BY ${partition.map(({ sql }) => sql).join(', ')}`,
     ordered.length === 0 ? '' : `ORDER BY ${ordered.join(', ')}`,
-    window.frame === undefined ? '' : printFrame(window.frame),
+    window.frame === undefined || shifts.has(node.name.text) ? '' : printFrame(window.frame),
   ];
   const value = compose(
     wrap(`${call} OVER (${parts.filter((part) => part !== '').join(' ')})`),
@@ -66,6 +69,7 @@ function windowOf(scope: Scope, node: ExpressionOf<'call'>): Window {
 
 function callOf(scope: Scope, node: ExpressionOf<'call'>, window: Window): AggregateCall {
   const aggregate = findAggregate(node.name.text);
+  if (aggregate !== undefined && node.nulls !== undefined) throw refuseNulls(node);
   if (aggregate !== undefined) return aggregateCall(scope, node, aggregate);
   const known = findFunction(node.name.text);
   if (known === undefined) throw unknownFunction(node);
@@ -82,6 +86,8 @@ function callOf(scope: Scope, node: ExpressionOf<'call'>, window: Window): Aggre
       `\`${definition.name}\` needs an ORDER BY in its window, or its result would not be fixed.`,
       node,
     );
+  const { name, engine = name } = definition;
+  if (node.nulls === 'IGNORE' && !respecting.test(engine)) throw refuseNulls(node);
   const { texts, values, type } = bind(
     scope,
     known,
@@ -94,11 +100,20 @@ function callOf(scope: Scope, node: ExpressionOf<'call'>, window: Window): Aggre
       ? [`toNullable(${texts[0]})`, ...texts.slice(1)]
       : texts;
   return {
-    call: `${definition.engine ?? definition.name}(${given.join(', ')})`,
+    call: `${node.nulls === 'IGNORE' ? name : engine}(${given.join(', ')})`,
     wrap: (sql) => (definition.exact === true ? sql : canonicalText(sql, type.kind)),
     type,
     values,
   };
+}
+
+/** The fault for IGNORE NULLS or RESPECT NULLS where it has no meaning. */
+export function refuseNulls(node: ExpressionOf<'call'>): Fault {
+  return new Fault(
+    'IGNORE NULLS stands between first_value(x) or last_value(x) and OVER; aggregates leave NULL ' +
+      'out without it.',
+    node,
+  );
 }
 
 /** What parts rows that the ORDER BY leaves equal, where the result depends on it. */

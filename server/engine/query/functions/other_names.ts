@@ -1,0 +1,34 @@
+/**
+ * Names that other kinds of SQL have for functions of the list, in small letters; of an aggregate
+ * they take the same endings.
+ */
+export const other_names: Record<string, string> = {
+  any_value: 'any',
+  btrim: 'trim',
+  char_length: 'lengthUTF8',
+  character_length: 'lengthUTF8',
+  concat_ws: 'concatWithSeparator',
+  countdistinct: 'uniqExact',
+  date: 'toDate',
+  date_diff: 'dateDiff',
+  instr: 'position',
+  laginframe: 'lag',
+  lcase: 'lower',
+  leadinframe: 'lead',
+  ln: 'log',
+  lpad: 'leftPad',
+  ltrim: 'trimLeft',
+  mid: 'substring',
+  nvl: 'coalesce',
+  power: 'pow',
+  replace: 'replaceAll',
+  rpad: 'rightPad',
+  rtrim: 'trimRight',
+  strpos: 'position',
+  substr: 'substring',
+  tofloatornull: 'toFloat',
+  tofloatorzero: 'toFloat64OrZero',
+  tointornull: 'toInt',
+  tointorzero: 'toInt64OrZero',
+  ucase: 'upper',
+};

@@ -1,0 +1,18 @@
+const sessions = 'Sessions are not here: their id is properties.$session_id.';
+const groups = 'Groups are not here: the key of one is properties.$group_0.';
+
+// Names of tables and columns that other analytics platforms have, and what there is here.
+const elsewhere = new Map([
+  ['id', 'A person has `person_id`, an event `uuid`.'],
+  ['session', sessions],
+  ['sessions', sessions],
+  ['groups', groups],
+  ...Array.from({ length: 5 }, (_, index) => [`group_${index}`, groups] as const),
+]);
+
+/** What to write instead of a name that is no table and no column here, where that is known. */
+export function elsewhereNamed(name: string): string | undefined {
+  return name.startsWith('$')
+    ? `A property has its column before it: write properties.${name}.`
+    : elsewhere.get(name);
+}
