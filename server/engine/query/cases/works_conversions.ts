@@ -124,10 +124,12 @@ export const working_conversions: WorkingQuery[] = [
     "SELECT uuid, toTimeZone(timestamp, 'Asia/Tokyo') AS a, toHour(toTimeZone(timestamp, " +
       "'Asia/Tokyo')) AS b, toDate(toTimeZone(timestamp, 'Asia/Tokyo')) AS c, " +
       "formatDateTime(toTimeZone(timestamp, 'Asia/Tokyo'), '%d %H') AS d, " +
-      "toString(toTimeZone(timestamp, 'Asia/Tokyo')) AS e FROM events",
+      "toString(toTimeZone(timestamp, 'Asia/Tokyo')) AS e, monthName(toTimeZone(timestamp, " +
+      "'Asia/Tokyo')) AS f FROM events",
     "SELECT uuid, timestamp, toInt64(toHour(timestamp, 'Asia/Tokyo')), " +
       "toString(toDate(timestamp, 'Asia/Tokyo')), formatDateTime(timestamp, '%d %H', " +
-      "'Asia/Tokyo'), toString(toTimeZone(timestamp, 'Asia/Tokyo')) FROM mine",
+      "'Asia/Tokyo'), toString(toTimeZone(timestamp, 'Asia/Tokyo')), dateName('month', timestamp, " +
+      "'Asia/Tokyo') FROM mine",
   ],
   [
     'SELECT uuid, timestamp - toIntervalDay(1) AS a, toStartOfInterval(timestamp, ' +

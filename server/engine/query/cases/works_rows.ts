@@ -226,7 +226,8 @@ export const working_rows: WorkingQuery[] = [
       'UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS c FROM events',
     "SELECT uuid, lag(event, 1, 'none') OVER w, lead(toNullable(toFloat64(length(event))), 1, " +
       "toFloat64(toInt64OrNull(JSONExtractRaw(properties, 'n')))) OVER w, " +
-      'lead(toNullable(event)) OVER w FROM mine WINDOW w AS (PARTITION BY distinct_id ORDER BY timestamp, uuid)',
+      'lead(toNullable(event)) OVER w FROM mine WINDOW w AS (PARTITION BY distinct_id ORDER BY ' +
+      'timestamp, uuid)',
   ],
   [
     'SELECT uuid, last_value(properties.$browser) IGNORE NULLS OVER (ORDER BY timestamp) AS a, ' +

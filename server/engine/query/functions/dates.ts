@@ -250,6 +250,12 @@ export const dates: FunctionTopic = {
       'As text by a pattern: `%Y-%m-%d %H:%i:%S`',
       "formatDateTime(timestamp, '%d.%m.%Y', 'Europe/Berlin')",
     ),
-    define('monthName', '(instant) -> text', 'English name of the month', 'monthName(timestamp)'),
+    define(
+      'monthName',
+      '(instant, #zone?) -> text',
+      'English name of the month',
+      'monthName(timestamp)',
+      { engine: "dateName('month', $1, $2)" },
+    ),
   ],
 };

@@ -16,7 +16,7 @@ const sentences: Record<string, string> = {
     'constants.',
   TIMEOUT_EXCEEDED:
     'The query takes more time than it may already while it is read: it makes too much of ' +
-    'constants.',
+    'constants, or the store is busy and takes it a moment later.',
   TOO_SLOW: 'The query takes more time than it may.',
   TOO_MANY_ROWS: 'The query reads more rows than it may: narrow its subqueries.',
   INVALID_JOIN_ON_EXPRESSION:
