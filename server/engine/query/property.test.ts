@@ -42,8 +42,8 @@ test('any expression likewise', () => {
 test('any text is read, or refused with line and column', () => {
   const pieces = fc.constantFrom(
     ...(
-      'SELECT|FROM|events|(|)|,|*|.|\'|"|`|1|x|=|AND|NOT|IN|->|::|[|]|--|/*|;|\\|{|😀|\n|WITH|AS|CASE|END|OVER|INTERVAL|UNION ' +
-      'ALL'
+      'SELECT|FROM|events|(|)|,|*|.|\'|"|`|1|x|=|AND|NOT|IN|->|::|[|]|--|/*|;|\\|{|😀|\n|WITH|AS|CASE|END|OVER|INTERVAL|' +
+      'UNION ALL|??|EXCEPT|IGNORE NULLS'
     ).split('|'),
   );
   const text = fc.oneof(
