@@ -72,7 +72,8 @@ test('a query is row-wise where each of its rows stands for one row of the model
     'SELECT lower(event) AS e FROM events WHERE event IN (SELECT event FROM events) AND ' +
       'properties.a > 1',
     'SELECT (SELECT count() FROM persons) AS n, uuid FROM events AS e',
-    "SELECT * EXCEPT (uuid), properties.a ?? '' AS a, toTimeZone(timestamp, 'UTC') AS t FROM events",
+    "SELECT * EXCEPT (uuid), properties.a ?? '' AS a, toTimeZone(timestamp, 'UTC') AS t FROM " +
+      'events',
   ];
   const whole = [
     'SELECT count() AS n FROM events',

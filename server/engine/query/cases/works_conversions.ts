@@ -128,8 +128,8 @@ export const working_conversions: WorkingQuery[] = [
       "'Asia/Tokyo')) AS f FROM events",
     "SELECT uuid, timestamp, toInt64(toHour(timestamp, 'Asia/Tokyo')), " +
       "toString(toDate(timestamp, 'Asia/Tokyo')), formatDateTime(timestamp, '%d %H', " +
-      "'Asia/Tokyo'), toString(toTimeZone(timestamp, 'Asia/Tokyo')), dateName('month', timestamp, " +
-      "'Asia/Tokyo') FROM mine",
+      "'Asia/Tokyo'), toString(toTimeZone(timestamp, 'Asia/Tokyo')), dateName('month', " +
+      "timestamp, 'Asia/Tokyo') FROM mine",
   ],
   [
     'SELECT uuid, timestamp - toIntervalDay(1) AS a, toStartOfInterval(timestamp, ' +
