@@ -196,16 +196,6 @@ test('a run that had counted what is erased begins anew', async () => {
   assert.equal(now!.slices, 0);
 });
 
-test('a line that has an id with a quote within JSON is found', async () => {
-  const home = await world.harness.newOrganization();
-  const { id } = await newExport(home);
-  const quoted = 'grace "the\\fast"';
-  await world.harness.deps.db.run(sql`INSERT INTO batch_export_logs (batch_export_id, level,
-    message) SELECT ${id}, 'INFO', unnest(${[quoted, `[${JSON.stringify(quoted)}]`]}::text[])`);
-  const { id: erasure } = (await ask(home, 'POST', 'erasures/', { distinct_ids: [quoted] })).body;
-  assert.equal((await work(home, erasure)).counts.log_lines, 2);
-});
-
 test('what is asked wrongly is 400, and what cannot be rewritten is listed', async () => {
   const { harness } = world;
   const home = await harness.newOrganization();

@@ -1,29 +1,23 @@
-import sql from 'sql-template-tag';
-import type { Sql } from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { mapInTurns } from '../../platform/pacing/turns.ts';
+import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import { vacuum } from '../removals/vacuum.ts';
 import type { Engine } from '../engine.ts';
 import type { Erasure, ErasureCounts, StepEnd } from './erasure.ts';
+import { openNames } from './names.ts';
+import { scrubPlaces, scrubbed_tables } from './scrub_places.ts';
+import type { PlaceText, ScrubPlace } from './scrub_places.ts';
 import { scrubWarnings } from './scrub_warnings.ts';
 
-/** Shorter ids are parts of too many other texts. */
-const id_length_min = 4;
-const ids_per_batch = 500;
-const scrubbed_tables = [
-  'batch_export_logs',
-  'batch_export_runs',
-  'ingestion_warnings',
-  'plugin_cache',
-  'plugin_jobs',
-  'plugin_logs',
-];
-const gone = 'This named a person who was erased.';
+/** All texts are gone through once for so many ids. */
+const ids_per_pass = 20_000;
+const texts_per_page = 200;
 
 /**
  * Takes the persons out of what the control store says of the project's events: examples of
- * warnings, lines of logs, what plugins wait for or remember. What plugins store for good is
- * counted only: nobody but the plugin knows what it is. Dead rows are cleared, so that the files of
- * the store do not have them either. May be repeated.
+ * warnings, lines of logs, errors, what plugins wait for or remember. What plugins store for good
+ * is counted only. Dead rows are cleared, so that the files of the store do not have them either.
+ * May be repeated.
  */
 export async function scrub(
   engine: Engine,
@@ -31,49 +25,55 @@ export async function scrub(
   signal: AbortSignal,
 ): Promise<StepEnd> {
   const { db } = engine;
-  const counts: Required<
-    Pick<ErasureCounts, 'warning_examples' | 'log_lines' | 'plugin_jobs' | 'plugin_values'>
-  > = {
+  const counts: ErasureCounts = {
     warning_examples: await scrubWarnings(engine, erasure, signal),
     log_lines: 0,
     plugin_jobs: 0,
     plugin_values: 0,
   };
-  const after = { last: '' };
-  for (;;) {
-    const ids = await nextIds(engine.clickhouse, erasure.id, after.last, signal);
+  for (let after = ''; ;) {
+    const ids = await nextIds(engine.clickhouse, erasure.id, after, signal);
     if (ids.length === 0) break;
-    after.last = ids.at(-1)!;
-    // Values are JSON, and lines often have some: there quotes and backslashes are escaped.
-    const named = ids
-      .filter((id) => id.length >= id_length_min)
-      .flatMap((id) => [...new Set([id, JSON.stringify(id).slice(1, -1)])]);
-    const { team_id } = erasure;
-    counts.log_lines += await db.run(sql`UPDATE batch_export_logs one SET message = ${gone}
-      WHERE batch_export_id IN (SELECT id FROM batch_exports WHERE team_id = ${team_id})
-        AND ${names(sql`one.message`, named)}`);
-    counts.log_lines += await db.run(sql`UPDATE batch_export_runs one SET latest_error = ${gone}
-      WHERE team_id = ${team_id} AND latest_error IS NOT NULL
-        AND ${names(sql`one.latest_error`, named)}`);
-    const ofProject = sql`plugin_config_id IN (SELECT id FROM plugin_configs
-      WHERE team_id = ${team_id})`;
-    counts.log_lines += await db.run(sql`UPDATE plugin_logs one SET message = ${gone}
-      WHERE ${ofProject} AND ${names(sql`one.message`, named)}`);
-    counts.plugin_jobs += await db.run(sql`DELETE FROM plugin_jobs one
-      WHERE ${ofProject} AND ${names(sql`one.payload::text`, named)}`);
-    await db.run(sql`DELETE FROM plugin_cache one
-      WHERE ${ofProject} AND ${names(sql`one.key || one.value::text`, named)}`);
-    const stored = await db.row<{ count: number }>(sql`SELECT count(*) AS count
-      FROM plugin_storage one WHERE ${ofProject}
-      AND ${names(sql`one.key || one.value::text`, named)}`);
-    counts.plugin_values += stored!.count;
+    after = ids.at(-1)!;
+    const isNamed = openNames(ids);
+    for (const place of scrubPlaces(erasure.team_id)) {
+      const found = await scrubPlace(db, place, isNamed, signal);
+      if (place.counted !== undefined) counts[place.counted]! += found;
+    }
   }
   await vacuum(db, scrubbed_tables);
   return { step: 'files', detail: null, counts };
 }
 
-const names = (text: Sql, ids: string[]): Sql =>
-  sql`EXISTS (SELECT 1 FROM unnest(${ids}::text[]) AS id WHERE position(id IN ${text}) > 0)`;
+/** Gives how many texts of the place name one of the persons. */
+async function scrubPlace(
+  db: Database,
+  { texts, scrub: change }: ScrubPlace,
+  isNamed: (text: string) => boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  let found = 0;
+  await db.transaction(async (tx) => {
+    for await (const page of pagesOf(tx, texts)) {
+      signal.throwIfAborted();
+      const named = await mapInTurns(page, ({ text }) => isNamed(text));
+      const those = page.filter((_one, index) => named[index]);
+      found += those.length;
+      // Not in the transaction that reads: nobody is to wait for its end.
+      if (those.length > 0 && change !== undefined) await db.run(change(those));
+    }
+  });
+  return found;
+}
+
+async function* pagesOf(tx: Transaction, { text, values }: ScrubPlace['texts']) {
+  await tx.text(`DECLARE texts NO SCROLL CURSOR FOR ${text}`, values);
+  for (;;) {
+    const { rows } = await tx.text(`FETCH ${texts_per_page} FROM texts`);
+    if (rows.length === 0) return;
+    yield rows as PlaceText[];
+  }
+}
 
 async function nextIds(
   clickhouse: ClickHouse,
@@ -83,7 +83,7 @@ async function nextIds(
 ): Promise<string[]> {
   const rows = await clickhouse.rows<{ distinct_id: string }>({
     query: `SELECT DISTINCT distinct_id FROM erasing_ids WHERE erasure_id = {erasure_id:UUID}
-      AND distinct_id > {after:String} ORDER BY distinct_id LIMIT ${ids_per_batch}`,
+      AND distinct_id > {after:String} ORDER BY distinct_id LIMIT ${ids_per_pass}`,
     query_params: { erasure_id, after },
     abort_signal,
   });

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import sql from 'sql-template-tag';
+import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
+import { erasing } from '../../../test/factories/events/erasures.ts';
+import { shareHarness } from '../../../test/harness.ts';
+
+const harness = shareHarness({ clickhouse: true });
+const { ask, work } = erasing(() => ({ harness }));
+
+test('what a run or a plugin said of them is gone wherever it was repeated', async () => {
+  const { db } = harness.deps;
+  const home = await harness.newOrganization();
+  const { id } = await newExport(home);
+  const quoted = 'grace "the\\fast"';
+  const said = `No room for ${quoted}.`;
+  await db.run(sql`INSERT INTO batch_export_logs (batch_export_id, level, message)
+    SELECT ${id}, 'INFO', unnest(${[quoted, `[${JSON.stringify(quoted)}]`]}::text[])`);
+  await db.run(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, latest_error, due_at, finished_at)
+    VALUES (${id}, ${id}, ${home.project.id}, 1, ${id}, 'Completed', '2026-01-01Z', '2026-01-02Z',
+      '[]', ${said}, now(), now())`);
+  await db.run(sql`INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to,
+    key_from, key_to, records) VALUES (${id}, 0, '2026-01-01Z', '2026-01-02Z', 'a', ${quoted}, 1)`);
+  await db.run(
+    sql`UPDATE batch_exports SET pause_reason = ${JSON.stringify({
+      code: 'repeated_failures',
+      detail: said,
+    })}::jsonb WHERE id = ${id}`,
+  );
+  await db.run(sql`INSERT INTO notices (id, batch_export_id, event, body, created_at)
+    VALUES (${id}, ${id}, 'failed', ${JSON.stringify({
+      data: { detail: said, run: { latest_error: said } },
+    })}, now())`);
+  const { id: erasure } = (await ask(home, 'POST', 'erasures/', { distinct_ids: [quoted] })).body;
+  assert.equal((await work(home, erasure)).counts.log_lines, 3);
+  const left = await db.row<Record<string, unknown>>(sql`
+    SELECT export.pause_reason ->> 'detail' AS paused, run.latest_error, slice.key_to,
+      notice.body::jsonb #> '{data}' AS told
+    FROM batch_exports export JOIN batch_export_runs run ON run.id = export.id
+      JOIN notices notice ON notice.id = run.id JOIN batch_export_slices slice
+      ON slice.run_id = run.id WHERE export.id = ${id}`);
+  const gone = 'This named a person who was erased.';
+  const told = { detail: gone, run: { latest_error: gone } };
+  assert.deepEqual(left, { paused: gone, latest_error: gone, key_to: null, told });
+});

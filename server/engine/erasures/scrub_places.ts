@@ -1,0 +1,118 @@
+import sql, { raw } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import type { ErasureCounts } from './erasure.ts';
+
+/** A text of the control store that may name somebody, and by what its row is found again. */
+export type PlaceText = { id: number | string; key: string; text: string };
+
+/**
+ * Where the control store may name persons: a query for the texts of a project, and what becomes of
+ * those that do; `counted` is the name under which they are counted.
+ */
+export type ScrubPlace = {
+  counted?: keyof ErasureCounts;
+  texts: Sql;
+  scrub?: (named: PlaceText[]) => Sql;
+};
+
+/** The tables that `scrubPlaces` changes, and that of the warnings. */
+export const scrubbed_tables = [
+  'batch_export_logs',
+  'batch_export_runs',
+  'batch_export_slices',
+  'batch_exports',
+  'ingestion_warnings',
+  'notices',
+  'plugin_cache',
+  'plugin_configs',
+  'plugin_jobs',
+  'plugin_logs',
+];
+
+const gone = 'This named a person who was erased.';
+const idsOf = (named: PlaceText[]) => named.map(({ id }) => id);
+const keysOf = (named: PlaceText[]) => named.map(({ key }) => key);
+
+/** All of a project's but the warnings, which are known by more than their text. */
+export function scrubPlaces(team_id: number): ScrubPlace[] {
+  return [...ofExports(team_id), ...ofPlugins(team_id)];
+}
+
+function ofExports(team_id: number): ScrubPlace[] {
+  const ofProject = sql`batch_export_id IN (SELECT id FROM batch_exports
+    WHERE team_id = ${team_id})`;
+  return [
+    {
+      counted: 'log_lines',
+      texts: sql`SELECT id, '' AS key, message AS text FROM batch_export_logs WHERE ${ofProject}`,
+      scrub: (named) => sql`UPDATE batch_export_logs SET message = ${gone}
+        WHERE id = ANY (${idsOf(named)}::bigint[])`,
+    },
+    {
+      counted: 'log_lines',
+      texts: sql`SELECT id, '' AS key, latest_error AS text FROM batch_export_runs
+        WHERE team_id = ${team_id} AND latest_error IS NOT NULL`,
+      scrub: (named) => sql`UPDATE batch_export_runs SET latest_error = ${gone}
+        WHERE id = ANY (${idsOf(named)}::uuid[])`,
+    },
+    // Errors of runs, as whoever was told of them reads them.
+    {
+      texts: sql`SELECT id, '' AS key, pause_reason ->> 'detail' AS text FROM batch_exports
+        WHERE team_id = ${team_id} AND pause_reason IS NOT NULL`,
+      scrub: (named) => sql`UPDATE batch_exports
+        SET pause_reason = jsonb_set(pause_reason, '{detail}', to_jsonb(${gone}::text))
+        WHERE id = ANY (${idsOf(named)}::uuid[]) AND pause_reason IS NOT NULL`,
+    },
+    {
+      texts: sql`SELECT id, '' AS key, body AS text FROM notices WHERE ${ofProject}`,
+      scrub: (named) => sql`UPDATE notices SET body = jsonb_set(jsonb_set(body::jsonb,
+          '{data,run,latest_error}', to_jsonb(${gone}::text), false),
+          '{data,detail}', to_jsonb(${gone}::text))::text
+        WHERE id = ANY (${idsOf(named)}::uuid[])`,
+    },
+    // Where slices are cut between rows of one instant. What is shown is not read by them any more.
+    {
+      texts: sql`SELECT run_id AS id, number::text AS key, concat_ws(' ', key_from, key_to) AS text
+        FROM batch_export_slices WHERE coalesce(key_from, key_to) IS NOT NULL
+          AND run_id IN (SELECT id FROM batch_export_runs WHERE team_id = ${team_id}
+            AND status = 'Completed')`,
+      scrub: (named) => sql`UPDATE batch_export_slices SET key_from = NULL, key_to = NULL
+        WHERE (run_id, number) IN (SELECT * FROM unnest(${idsOf(named)}::uuid[],
+          ${keysOf(named).map(Number)}::integer[]))`,
+    },
+  ];
+}
+
+function ofPlugins(team_id: number): ScrubPlace[] {
+  const ofProject = sql`plugin_config_id IN (SELECT id FROM plugin_configs
+    WHERE team_id = ${team_id})`;
+  const values = (table: 'plugin_cache' | 'plugin_storage') =>
+    sql`SELECT plugin_config_id AS id, key, key || value::text AS text FROM ${raw(table)}
+      WHERE ${ofProject}`;
+  return [
+    {
+      counted: 'log_lines',
+      texts: sql`SELECT id, '' AS key, message AS text FROM plugin_logs WHERE ${ofProject}`,
+      scrub: (named) => sql`UPDATE plugin_logs SET message = ${gone}
+        WHERE id = ANY (${idsOf(named)}::bigint[])`,
+    },
+    {
+      texts: sql`SELECT id, '' AS key, error AS text FROM plugin_configs
+        WHERE team_id = ${team_id} AND error IS NOT NULL`,
+      scrub: (named) => sql`UPDATE plugin_configs SET error = ${gone}
+        WHERE id = ANY (${idsOf(named)}::integer[]) AND error IS NOT NULL`,
+    },
+    {
+      counted: 'plugin_jobs',
+      texts: sql`SELECT id, '' AS key, payload::text AS text FROM plugin_jobs WHERE ${ofProject}`,
+      scrub: (named) => sql`DELETE FROM plugin_jobs WHERE id = ANY (${idsOf(named)}::bigint[])`,
+    },
+    {
+      texts: values('plugin_cache'),
+      scrub: (named) => sql`DELETE FROM plugin_cache WHERE (plugin_config_id, key) IN (
+        SELECT * FROM unnest(${idsOf(named)}::integer[], ${keysOf(named)}::text[]))`,
+    },
+    // Nobody but the plugin knows what that is.
+    { counted: 'plugin_values', texts: values('plugin_storage') },
+  ];
+}
