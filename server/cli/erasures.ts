@@ -1,10 +1,22 @@
 import sql from 'sql-template-tag';
+import { erasureEntry } from '../api/erasures/entry.ts';
 import { distinct_id_length_max } from '../api/erasures/schema.ts';
 import { createErasure } from '../api/erasures/store.ts';
-import { erasureEntry } from '../api/erasures/entry.ts';
 import type { Deps } from '../deps.ts';
+import { countRows } from '../engine/erasures/count_rows.ts';
+import type { ErasureSize } from '../engine/erasures/count_rows.ts';
+import type { Criteria } from '../engine/erasures/criteria.ts';
+import { row_tables } from '../engine/removals/delete_rows.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
+import { caughtUp } from '../platform/clickhouse/topology/caught_up.ts';
+import { counted } from '../platform/counted.ts';
+import { isAgreed } from './agreed.ts';
+import type { CommandContext } from './command_context.ts';
+import { withProcess } from './process/with_process.ts';
+import { oneLine } from './shown_text.ts';
 import { UserError, WrongUsageError } from './user_error.ts';
+
+const exports_shown_max = 20;
 
 type Row = {
   id: string;
@@ -40,35 +52,98 @@ function tell({ id, team_id, kind, step, detail, created_at, ...row }: Row): str
   return `erasing  ${id}: ${kind} of project ${team_id}, asked ${created_at}, step ${step}.${now}`;
 }
 
+/** The options of `sluice erase` as the command line gives them. */
+type EraseFlags = { distinctId: string[]; anonymize?: boolean; yes?: boolean };
+
 /**
- * Asks for an erasure of persons, and says its id. Throws a `UserError` without such a project, and
- * for a distinct id that nobody can have, such as a variable that is not set.
+ * `sluice erase`: says how much an erasure of these persons is about, asks, and asks the server for
+ * it. Exit code 1 when it is not wanted: then nothing was changed.
+ */
+export function eraseCommand(
+  context: CommandContext,
+  project: string,
+  flags: EraseFlags,
+): Promise<number> {
+  const wanted = () => isAgreed('Erase these persons?', 'erases them');
+  return withProcess(context, ({ deps }) =>
+    erase(deps, project, flags, context.say, flags.yes === true ? async () => true : wanted),
+  );
+}
+
+/**
+ * Tells what an erasure of persons is about, and asks for it where it `isWanted`. Gives the exit
+ * code. Throws a `UserError` without such a project, and for a distinct id that nobody can have,
+ * such as a variable that is not set.
  */
 export async function erase(
-  { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
+  { db, clickhouse, secrets }: Pick<Deps, 'db' | 'clickhouse' | 'secrets'>,
   project: string,
-  { distinctId: distinct_ids, anonymize }: { distinctId: string[]; anonymize?: boolean },
-): Promise<string> {
+  { distinctId: distinct_ids, anonymize }: EraseFlags,
+  say: (line: string) => void,
+  isWanted: () => Promise<boolean>,
+): Promise<number> {
   if (distinct_ids.some((id) => id === '' || id.length > distinct_id_length_max))
     throw new WrongUsageError(
       `--distinct-id takes ids of 1 to ${distinct_id_length_max} characters.`,
     );
   const team_id = /^\d{1,9}$/.test(project) ? Number(project) : 0;
+  const found = await db.row<{ name: string }>(
+    sql`SELECT name FROM projects WHERE id = ${team_id}`,
+  );
+  if (found === undefined) throw new UserError(`There is no project ${project}.`);
+  const criteria: Criteria = { kind: 'persons', distinct_ids, person_ids: [] };
+  const size = await caughtUp(clickhouse, row_tables, () =>
+    countRows(clickhouse, team_id, criteria, new AbortController().signal),
+  );
+  const exports = await db.rows<DeliveringExport>(deliveringExports(team_id));
+  say(tellSize(`project ${team_id} "${oneLine(found.name)}"`, size));
+  say(tellExports(exports));
+  if (!(await isWanted())) return 1;
   const id = await db.transaction(async (tx) => {
-    const found = await tx.row<{ organization_id: string }>(
+    const organization = await tx.row<{ organization_id: string }>(
       sql`SELECT organization_id FROM projects WHERE id = ${team_id} FOR KEY SHARE`,
     );
-    if (found === undefined) throw new UserError(`There is no project ${project}.`);
-    const { organization_id } = found;
+    if (organization === undefined) throw new UserError(`There is no project ${project}.`);
+    const { organization_id } = organization;
     const row = await createErasure(tx, secrets, {
       organization_id,
       team_id,
-      criteria: { kind: 'persons', distinct_ids, person_ids: [] },
+      criteria,
       late_events: anonymize === true ? 'anonymize' : 'refuse',
       created_by: null,
     });
     await appendActivity(tx, secrets, { organization_id }, server_actor, erasureEntry(row));
     return row.id;
   });
-  return `Erasure ${id} is asked for; a running server works on it. See \`sluice erasures\`.`;
+  say(`Erasure ${id} is asked for; a running server works on it. See \`sluice erasures\`.`);
+  return 0;
+}
+
+type DeliveringExport = { name: string; destination_type: string };
+
+/** Whatever became of the export: what it delivered is there. */
+const deliveringExports = (team_id: number) => sql`
+  SELECT name, destination_type FROM batch_exports export
+  WHERE team_id = ${team_id} AND destination_type <> 'NoOp' AND EXISTS (
+    SELECT 1 FROM batch_export_runs run WHERE run.batch_export_id = export.id
+      AND run.status NOT IN ('Starting', 'Running') AND coalesce(run.records_completed, 1) > 0)
+  ORDER BY name, id LIMIT ${exports_shown_max + 1}`;
+
+function tellSize(project: string, size: ErasureSize): string {
+  const { distinct_ids, events, person_versions } = size;
+  return (
+    `As things are, it is about ${counted(distinct_ids, 'distinct id')}, ` +
+    `${counted(events, 'event')} and ${counted(person_versions, 'version')} of persons of ` +
+    `${project}. They leave the store and what was delivered, where that can be rewritten. It ` +
+    'cannot be taken back.'
+  );
+}
+
+function tellExports(exports: DeliveringExport[]): string {
+  if (exports.length === 0) return 'No export of the project has delivered anything.';
+  const names = exports
+    .slice(0, exports_shown_max)
+    .map(({ name, destination_type }) => `"${oneLine(name)}" (${destination_type})`);
+  const more = exports.length > exports_shown_max ? ' and others' : '';
+  return `Exports that have delivered, perhaps some of it: ${names.join(', ')}${more}.`;
 }

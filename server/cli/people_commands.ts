@@ -29,11 +29,15 @@ export function addErasureCommands(program: Command, wrap: Wrap): void {
     .action(wrap(saying(async () => (await import('./erasures.ts')).listErasures)));
   program
     .command('erase')
-    .description('erase persons with all of their distinct ids; a running server does the work')
+    .description(
+      'erase persons with all of their distinct ids: say how much that is, ask, and let a running ' +
+        'server do the work',
+    )
     .argument('<project>', 'project id')
     .requiredOption('--distinct-id <ids...>', 'any distinct id of each person')
     .option('--anonymize', 'store later events of theirs under nobody, instead of refusing them')
-    .action(wrap(saying(async () => (await import('./erasures.ts')).erase)));
+    .option('--yes', 'do not ask')
+    .action(wrap(async () => (await import('./erasures.ts')).eraseCommand));
 }
 
 /** `sluice key`: create, list and revoke personal API keys. */

@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline/promises';
 import type { Plan } from '../../api/configuration/schema.ts';
 import { environmentVariable } from '../../config/config.ts';
+import { isAgreed } from '../agreed.ts';
 import type { CommandContext } from '../command_context.ts';
 import { signal_exit_codes, stopSignal } from '../process/stop_signal.ts';
 import { serverAddress } from '../server_address.ts';
@@ -126,16 +126,7 @@ async function isWanted(planned: Plan, { yes = false }: ConfigFlags): Promise<bo
   if (planned.needs.length > 0)
     throw new UserError('The plan cannot be applied while something is needed first.');
   if (yes) return true;
-  if (!process.stdin.isTTY)
-    throw new UserError('There is nobody to ask: --yes applies the plan without a question.');
-  // Standard output may be another program's.
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await terminal.question(`Apply this: ${summaryLine(planned)} (yes/no) `);
-    return answer.trim().toLowerCase() === 'yes';
-  } finally {
-    terminal.close();
-  }
+  return isAgreed(`Apply this: ${summaryLine(planned)}`, 'applies the plan');
 }
 
 function show(context: CommandContext, planned: Plan, flags: ConfigFlags): void {

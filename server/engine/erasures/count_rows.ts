@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { inlineTexts, inline_settings } from '../../platform/clickhouse/inline_texts.ts';
 import { filterCondition } from './criteria.ts';
 import type { Criteria } from './criteria.ts';
 import { idsOfPersons } from './resolve.ts';
@@ -13,19 +14,22 @@ export async function countRows(
   criteria: Criteria,
   abort_signal: AbortSignal,
 ): Promise<ErasureSize> {
-  const { counts, query_params } =
+  const { named, counts, query_params } =
     criteria.kind === 'events' ? ofEvents(criteria.filter) : ofPersons(criteria);
   const [row] = await clickhouse.rows<ErasureSize>({
-    query: `SELECT toUInt32((${counts.distinct_ids})) AS distinct_ids,
+    query: `WITH named AS (${named}) SELECT toUInt32((${counts.distinct_ids})) AS distinct_ids,
       toUInt32((${counts.events})) AS events,
       toUInt32((${counts.person_versions})) AS person_versions`,
     query_params: { team_id, ...query_params },
+    clickhouse_settings: inline_settings,
     abort_signal,
   });
   return row!;
 }
 
 type Counting = {
+  /** A query for the distinct ids that were given, for `counts` to read. */
+  named: string;
   counts: Record<keyof ErasureSize, string>;
   query_params: Record<string, unknown>;
 };
@@ -37,13 +41,14 @@ function ofEvents(filter: Extract<Criteria, { kind: 'events' }>['filter']): Coun
   const { condition, query_params } = filterCondition(filter);
   const none = 'SELECT 0';
   const events = rowsOf('events', condition);
-  return { counts: { distinct_ids: none, events, person_versions: none }, query_params };
+  const counts = { distinct_ids: none, events, person_versions: none };
+  return { named: none, counts, query_params };
 }
 
 /** Whom `resolve` finds: those given, those of the given persons' events, and all of the same. */
 function ofPersons(criteria: Extract<Criteria, { kind: 'persons' }>): Counting {
   const { distinct_ids, person_ids } = criteria;
-  const given = `SELECT arrayJoin({distinct_ids:Array(String)}) AS distinct_id
+  const given = `SELECT distinct_id FROM named
     UNION DISTINCT SELECT distinct_id FROM events
       WHERE team_id = {team_id:Int64} AND person_id IN {person_ids:Array(UUID)}`;
   const all = `SELECT distinct_id FROM (${given})
@@ -53,5 +58,5 @@ function ofPersons(criteria: Extract<Criteria, { kind: 'persons' }>): Counting {
     events: rowsOf('events', `distinct_id IN (${all})`),
     person_versions: rowsOf('persons', `distinct_id IN (${all})`),
   };
-  return { counts, query_params: { distinct_ids, person_ids } };
+  return { named: inlineTexts(distinct_ids, 'distinct_id'), counts, query_params: { person_ids } };
 }

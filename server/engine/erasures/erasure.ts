@@ -69,15 +69,19 @@ export function waitsForOlder(one: Sql): Sql {
     AND (older.created_at, older.id) < (${one}.created_at, ${one}.id))`;
 }
 
+/** What an erasure says whose step failed, before it says when it is tried again. */
+export const failed_sentence = 'The server failed at it; its log says why.';
+
 /**
  * Takes the erasure that is due longest, of those that need not wait for an older one. Undefined
- * where there is none.
+ * where there is none. One that had failed says since when it is being tried again.
  */
 export async function claimErasure({ db, clock }: Engine): Promise<Erasure | undefined> {
   const now = isoInstant(clock.now());
   return db.row<Erasure>(sql`
     UPDATE erasures SET claim_id = ${randomUUID()}::uuid, claimed_at = ${now}, status = 'Running',
-      last_updated_at = now()
+      last_updated_at = now(), detail = CASE WHEN starts_with(detail, ${failed_sentence})
+        THEN ${`${failed_sentence} It is being tried again since ${now}.`} ELSE detail END
     WHERE id = (SELECT id FROM erasures one WHERE finished_at IS NULL
         AND due_at <= ${now}::timestamptz AND (claimed_at IS NULL
           OR claimed_at < ${now}::timestamptz - make_interval(secs => ${claim_seconds}))

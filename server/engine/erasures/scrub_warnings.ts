@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import { inlineTexts, inline_settings } from '../../platform/clickhouse/inline_texts.ts';
 import type { WarningExample } from '../ingestion_warnings/warning.ts';
 import type { Engine } from '../engine.ts';
 import type { Erasure } from './erasure.ts';
@@ -60,14 +61,15 @@ async function findErased(
   if (texts.length === 0) return found;
   const cut = texts.filter((text) => text.endsWith('…')).map((text) => text.slice(0, -1));
   const rows = await clickhouse.rows<{ text: string }>({
-    query: `SELECT text FROM (SELECT arrayJoin({texts:Array(String)}) AS text)
+    query: `SELECT text FROM (${inlineTexts(texts, 'text')})
         WHERE text IN (SELECT distinct_id FROM erasing_ids WHERE erasure_id = {erasure_id:UUID})
           OR text IN (SELECT key FROM erasing_rows WHERE erasure_id = {erasure_id:UUID})
       UNION ALL
-      SELECT concat(start, '…') AS text FROM (SELECT arrayJoin({cut:Array(String)}) AS start)
+      SELECT concat(start, '…') AS text FROM (${inlineTexts(cut, 'start')})
         WHERE arrayExists(id -> startsWith(id, start), (SELECT groupArray(distinct_id)
           FROM erasing_ids WHERE erasure_id = {erasure_id:UUID} AND length(distinct_id) >= 200))`,
-    query_params: { erasure_id, texts, cut },
+    query_params: { erasure_id },
+    clickhouse_settings: inline_settings,
     abort_signal,
   });
   for (const { text } of rows) found.add(text);

@@ -1,7 +1,7 @@
 import type { Engine } from '../engine.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { certify, clearFiles } from './certify.ts';
-import { claimErasure, giveBack, whileHeld } from './erasure.ts';
+import { claimErasure, failed_sentence, giveBack, whileHeld } from './erasure.ts';
 import type { Erasure, ErasureStep, StepEnd } from './erasure.ts';
 import { noteRows } from './note_rows.ts';
 import { removeNoted } from './remove_rows.ts';
@@ -84,7 +84,7 @@ async function workStep(
     engine.log.error({ err: error, erasure: erasure.id, step: erasure.step }, 'an erasure failed');
     await giveBack(engine, erasure, {
       step: erasure.step,
-      detail: 'The server failed at it; its log says why. It is tried again.',
+      detail: `${failed_sentence} It is tried again in ${failed_wait_seconds} seconds.`,
       wait_seconds: failed_wait_seconds,
     });
   }

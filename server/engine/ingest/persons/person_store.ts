@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
+import { inlineTexts, inline_settings } from '../../../platform/clickhouse/inline_texts.ts';
 import { moved_ids_max } from '../../identities/judge_merge.ts';
 import type { Person } from './person.ts';
 
@@ -86,7 +87,7 @@ export function openPersonStore(clickhouse: ClickHouse): PersonStore {
 }
 
 // Leans on the table's order (team_id, distinct_id, person_version): only the granules of these ids
-// are read. Ids travel as base64, whose alphabet needs no quoting.
+// are read.
 async function selectLatest(
   clickhouse: ClickHouse,
   teamId: number,
@@ -97,10 +98,10 @@ async function selectLatest(
     query: `SELECT distinct_id, person_id, properties, person_version, person_distinct_id_version,
         toString(created_at) AS created_at, merged_into, is_identified
       FROM persons
-      WHERE team_id = {team_id:Int64} AND distinct_id IN ${listOf(distinctIds)}
+      WHERE team_id = {team_id:Int64} AND distinct_id IN (${inlineTexts(distinctIds, 'id')})
       ORDER BY distinct_id, person_version DESC, inserted_at DESC LIMIT 1 BY distinct_id`,
     query_params: { team_id: teamId },
-    clickhouse_settings: { max_query_size: '16000000', date_time_output_format: 'simple' },
+    clickhouse_settings: { ...inline_settings, date_time_output_format: 'simple' },
     abort_signal: signal,
   });
 }
@@ -121,9 +122,4 @@ async function selectOthers(
     abort_signal: signal,
   });
   return rows.map(({ distinct_id }) => distinct_id);
-}
-
-function listOf(distinctIds: string[]): string {
-  const encoded = distinctIds.map((distinctId) => Buffer.from(distinctId).toString('base64'));
-  return `(SELECT base64Decode(arrayJoin(splitByChar(',', '${encoded.join(',')}'))))`;
 }

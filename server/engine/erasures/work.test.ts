@@ -4,6 +4,8 @@ import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { erasing } from '../../../test/factories/events/erasures.ts';
 import { shareHarness } from '../../../test/harness.ts';
+import { claimErasure, giveBack } from './erasure.ts';
+import { workOneStep } from './work.ts';
 
 const harness = shareHarness({ clickhouse: true });
 const { ask, work } = erasing(() => ({ harness }));
@@ -44,4 +46,22 @@ test('what a run or a plugin said of them is gone wherever it was repeated', asy
   const gone = 'This named a person who was erased.';
   const told = { detail: gone, run: { latest_error: gone } };
   assert.deepEqual(left, { paused: gone, latest_error: gone, key_to: null, told });
+});
+
+test('what the server failed at says when it is tried again, and since when it is', async () => {
+  const { db, engine } = harness.deps;
+  const home = await harness.newOrganization();
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['ivan'] });
+  const detail = async () => (await ask(home, 'GET', `erasures/${asked.id}/`)).body.detail;
+  const makeDue = sql`UPDATE erasures SET criteria_sealed = NULL, due_at = '2025-01-01Z'
+    WHERE id = ${asked.id}`;
+  await db.run(makeDue);
+  await workOneStep(engine, new AbortController().signal, 0);
+  assert.match(await detail(), /failed at it.* It is tried again in 10 seconds\.$/);
+  await db.run(makeDue);
+  const began = (await claimErasure(engine))!;
+  assert.match(await detail(), /failed at it.* It is being tried again since 20\S+Z\.$/);
+  await giveBack(engine, began, { step: 'note', detail: null });
+  assert.equal(await detail(), null);
+  await db.run(sql`DELETE FROM erasures WHERE id = ${asked.id}`);
 });

@@ -1,0 +1,21 @@
+import { createInterface } from 'node:readline/promises';
+import { UserError } from './user_error.ts';
+
+/**
+ * Asks at the terminal, on standard error, and gives whether the answer was "yes"; a closed input
+ * is none. Throws a `UserError` without a terminal: `otherwise` says what --yes does there.
+ */
+export async function isAgreed(question: string, otherwise: string): Promise<boolean> {
+  if (!process.stdin.isTTY)
+    throw new UserError(`There is nobody to ask: --yes ${otherwise} without a question.`);
+  // Standard output may be another program's.
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+  try {
+    const answered = terminal.question(`${question} (yes/no) `).catch(() => '');
+    const answer = await Promise.race([answered, closed]);
+    return answer.trim().toLowerCase() === 'yes';
+  } finally {
+    terminal.close();
+  }
+}
