@@ -18,7 +18,7 @@ test('an id that nobody can have asks for no erasure', async () => {
     );
 });
 
-test('it says what an erasure is about before it asks, and without a yes changes nothing', async () => {
+test('it says what an erasure is about, asks, and without a yes changes nothing', async () => {
   const home = await harness.newOrganization();
   const { db } = harness.deps;
   const { id } = await newExport(home, {

@@ -30,8 +30,8 @@ export function addErasureCommands(program: Command, wrap: Wrap): void {
   program
     .command('erase')
     .description(
-      'erase persons with all of their distinct ids: say how much that is, ask, and let a running ' +
-        'server do the work',
+      'erase persons with all of their distinct ids: say how much that is, ask, and let a ' +
+        'running server do the work',
     )
     .argument('<project>', 'project id')
     .requiredOption('--distinct-id <ids...>', 'any distinct id of each person')
