@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
 import type { LateEvents } from '../ingest/persons/erased_ids.ts';
 import type { Engine } from '../engine.ts';
 
@@ -116,6 +117,16 @@ export async function giveBack(
       removed_at = coalesce(${end.removed_at ?? null}::timestamptz, removed_at),
       last_updated_at = now()
     WHERE id = ${erasure.id} AND claim_id = ${erasure.claim_id}::uuid`);
+}
+
+/** Says what a step waits for while it goes on. */
+export async function noteDetail(
+  db: Queryable,
+  { id, claim_id }: Erasure,
+  detail: string,
+): Promise<void> {
+  await db.run(sql`UPDATE erasures SET detail = ${detail}, last_updated_at = now()
+    WHERE id = ${id} AND claim_id = ${claim_id}::uuid AND detail IS DISTINCT FROM ${detail}`);
 }
 
 /**

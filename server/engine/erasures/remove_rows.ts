@@ -2,9 +2,11 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { onEachReplica } from '../../platform/clickhouse/topology/caught_up.ts';
+import { counted } from '../../platform/counted.ts';
 import { countWhere, deleteRows } from '../removals/delete_rows.ts';
 import type { RowTable } from '../removals/delete_rows.ts';
 import type { Engine } from '../engine.ts';
+import { noteDetail } from './erasure.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 
 /**
@@ -37,7 +39,9 @@ export async function removeNoted(
       query_params: { team_id: erasure.team_id, erasure_id: erasure.id, kind, ...span },
     };
     if ((await countWhere(clickhouse, wanted, signal)) > 0)
-      await deleteRows(clickhouse, wanted, signal);
+      await deleteRows(clickhouse, wanted, signal, (parts) =>
+        noteDetail(db, erasure, `The store has ${counted(parts, 'part')} of ${table} to rewrite.`),
+      );
     const counts = await onEachReplica(clickhouse, [table, 'erasing_rows'], async () => [
       await countWhere(clickhouse, wanted, signal),
       await countWhere(clickhouse, wanted, signal, true),

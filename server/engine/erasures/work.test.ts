@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
+import { until } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import { erasing } from '../../../test/factories/events/erasures.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import { claimErasure, giveBack } from './erasure.ts';
 import { workOneStep } from './work.ts';
 
 const harness = shareHarness({ clickhouse: true });
-const { ask, work } = erasing(() => ({ harness }));
+const { ask, send, work } = erasing(() => ({ harness }));
 
 test('what a run or a plugin said of them is gone wherever it was repeated', async () => {
   const { db } = harness.deps;
@@ -64,4 +65,23 @@ test('what the server failed at says when it is tried again, and since when it i
   await giveBack(engine, began, { step: 'note', detail: null });
   assert.equal(await detail(), null);
   await db.run(sql`DELETE FROM erasures WHERE id = ${asked.id}`);
+});
+
+test('while the store is rewriting, the erasure says how much it has left', async () => {
+  const { clickhouse, engine } = harness.deps;
+  const home = await harness.newOrganization();
+  await send(home, [{ event: 'seen', distinct_id: 'judy' }]);
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['judy'] });
+  await work(home, asked.id, 'remove');
+  await clickhouse.command({ query: 'SYSTEM STOP MERGES events' });
+  const working = workOneStep(engine, new AbortController().signal, 0);
+  const look = () => ask(home, 'GET', `erasures/${asked.id}/`);
+  try {
+    await until(look, ({ detail }) => /^The store has \d+ parts? of events to re/.test(detail));
+  } finally {
+    await clickhouse.command({ query: 'SYSTEM START MERGES events' });
+  }
+  await working;
+  const { step, detail } = (await look()).body;
+  assert.deepEqual([step, detail], ['settle', null]);
 });

@@ -33,6 +33,8 @@ export async function deleteRows(
   onWait: (parts: number) => Promise<unknown> = async () => undefined,
   asked: readonly string[] = noted_tables,
 ): Promise<void> {
+  // Where it cannot carry out what it was asked before, nothing more is asked of it.
+  await partsToRewrite(clickhouse, table, signal);
   // Each replica carries the condition out by itself, and must find what it asks of tables.
   await onEachReplica(clickhouse, asked, async () => undefined);
   await clickhouse.command({

@@ -6,6 +6,7 @@ import { openHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { verifyActivity } from '../../platform/activity/verify.ts';
 import { listRemovals } from '../../cli/removals.ts';
+import { deleteRows } from './delete_rows.ts';
 import { removeProjects } from './remove_projects.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 
@@ -108,4 +109,26 @@ test('a process that was killed in the middle is followed by another one', async
     sql`SELECT events, persons FROM removals WHERE team_id = ${gone.project.id}`,
   );
   assert.deepEqual(row, { events: 6, persons: 6 });
+});
+
+test('a store that cannot remove rows is not asked again and again', async () => {
+  const { clickhouse } = harness.deps;
+  for (const query of [
+    'CREATE TABLE unremovable (id Int64) ENGINE = MergeTree ORDER BY id',
+    'INSERT INTO unremovable VALUES (1)',
+  ])
+    await clickhouse.command({ query });
+  const wanted = { condition: "id = 1 AND throwIf(id = 1, 'no')", query_params: {} };
+  const table = 'unremovable' as 'events';
+  const { signal } = new AbortController();
+  for (let tries = 0; tries < 2; tries += 1)
+    await assert.rejects(
+      deleteRows(clickhouse, { table, ...wanted }, signal),
+      /cannot remove rows/,
+    );
+  const asked = await clickhouse.rows({
+    query: "SELECT 1 FROM system.mutations WHERE table = 'unremovable'",
+  });
+  await clickhouse.command({ query: 'DROP TABLE unremovable SYNC' });
+  assert.equal(asked.length, 1);
 });
