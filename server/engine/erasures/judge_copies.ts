@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import { NonRetryableError } from '../destination/errors.ts';
 import { findDestination } from '../destinations/index.ts';
 import { erasedCondition } from '../source/erased_keys.ts';
 import { countRecords } from '../source/source.ts';
@@ -162,7 +163,10 @@ async function listCopy(
     ON CONFLICT DO NOTHING`);
 }
 
-/** A delivery that is made again of less than it was made of would lose more than is erased. */
+/**
+ * A delivery that is made again of less than it was made of would lose more than is erased. Throws
+ * where that cannot be told now.
+ */
 async function whyNotWhole(
   engine: Engine,
   delivery: ShownDelivery,
@@ -173,7 +177,8 @@ async function whyNotWhole(
   try {
     found = await countRecords(engine, await openSourceQuery(engine, delivery), signal);
   } catch (error) {
-    signal.throwIfAborted();
+    // A store that is away may have them all: the step is tried again.
+    if (!(error instanceof NonRetryableError)) throw error;
     engine.log.info({ err: error, run_id: delivery.run_id }, 'a delivery could not be counted');
   }
   if (found !== undefined && (wanted === undefined || found === wanted)) return undefined;

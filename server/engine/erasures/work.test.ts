@@ -5,6 +5,7 @@ import { newExport } from '../../../test/factories/batch_exports/batch_exports.t
 import { until } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import { erasing } from '../../../test/factories/events/erasures.ts';
 import { shareHarness } from '../../../test/harness.ts';
+import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { claimErasure, giveBack } from './erasure.ts';
 import { workOneStep } from './work.ts';
 
@@ -84,4 +85,29 @@ test('while the store is rewriting, the erasure says how much it has left', asyn
   await working;
   const { step, detail } = (await look()).body;
   assert.deepEqual([step, detail], ['settle', null]);
+});
+
+test('a store that is away while copies are judged leaves none of them to somebody', async () => {
+  const { clickhouse, db, engine } = harness.deps;
+  const home = await harness.newOrganization();
+  await send(home, [{ event: 'seen', distinct_id: 'kim@x.org' }]);
+  const { id } = await newExport(home, { destination: { type: 'File', config: { prefix: 'k' } } });
+  await db.run(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, due_at, finished_at)
+    VALUES (${id}, ${id}, ${home.project.id}, 1, ${id}, 'Completed', '2026-01-01Z', '2026-01-02Z',
+      '[{}]', now(), now())`);
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['kim@x.org'] });
+  await work(home, asked.id, 'note');
+  const away = openClickHouse('http://127.0.0.1:1', { application: 'sluice-test' });
+  const dying: typeof clickhouse = Object.assign(Object.create(clickhouse), {
+    query: (params: { query: string }) =>
+      (params.query.includes('AS records FROM') ? away : clickhouse).query(params),
+  });
+  await db.run(sql`UPDATE erasures SET due_at = '2025-01-01Z' WHERE id = ${asked.id}`);
+  await workOneStep({ ...engine, clickhouse: dying }, new AbortController().signal, 0);
+  await away.close();
+  const { step, copies } = (await ask(home, 'GET', `erasures/${asked.id}/`)).body;
+  assert.deepEqual([step, copies.yours], ['note', 0]);
+  assert.equal((await work(home, asked.id, 'remove')).copies.waiting, 1);
 });
