@@ -70,13 +70,15 @@ function ofExports(team_id: number): ScrubPlace[] {
           '{data,detail}', to_jsonb(${gone}::text))::text
         WHERE id = ANY (${idsOf(named)}::uuid[])`,
     },
-    // Where slices are cut between rows of one instant. What is shown is not read by them any more.
+    // Where slices were cut between rows of one instant; by an empty key nobody knows it any more.
+    // What is shown is not read by them.
     {
       texts: sql`SELECT run_id AS id, number::text AS key, concat_ws(' ', key_from, key_to) AS text
         FROM batch_export_slices WHERE coalesce(key_from, key_to) IS NOT NULL
           AND run_id IN (SELECT id FROM batch_export_runs WHERE team_id = ${team_id}
             AND status = 'Completed')`,
-      scrub: (named) => sql`UPDATE batch_export_slices SET key_from = NULL, key_to = NULL
+      scrub: (named) => sql`UPDATE batch_export_slices
+        SET key_from = left(key_from, 0), key_to = left(key_to, 0)
         WHERE (run_id, number) IN (SELECT * FROM unnest(${idsOf(named)}::uuid[],
           ${keysOf(named).map(Number)}::integer[]))`,
     },

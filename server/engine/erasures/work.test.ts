@@ -47,7 +47,7 @@ test('what a run or a plugin said of them is gone wherever it was repeated', asy
       ON slice.run_id = run.id WHERE export.id = ${id}`);
   const gone = 'This named a person who was erased.';
   const told = { detail: gone, run: { latest_error: gone } };
-  assert.deepEqual(left, { paused: gone, latest_error: gone, key_to: null, told });
+  assert.deepEqual(left, { paused: gone, latest_error: gone, key_to: '', told });
 });
 
 test('what the server failed at says when it is tried again, and since when it is', async () => {

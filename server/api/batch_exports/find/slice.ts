@@ -1,9 +1,14 @@
 import type { StoredSlice } from '../../../engine/run.ts';
 import type { StoredRecord } from './store.ts';
 
-/** The slice of a run that a record lies in, by the bounds at which it was cut. */
+/**
+ * The slice of a run that a record lies in, by the bounds at which it was cut. Undefined also where
+ * the bound beside it named somebody, and an erasure has emptied it.
+ */
 export function sliceOf(slices: StoredSlice[], record: StoredRecord): StoredSlice | undefined {
-  return slices.find((slice) => isIn(slice, record));
+  const isBeside = ({ inserted_to, key_to }: StoredSlice) =>
+    key_to === '' && inserted_to !== null && microseconds(inserted_to) === record.inserted_us;
+  return slices.some(isBeside) ? undefined : slices.find((slice) => isIn(slice, record));
 }
 
 function isIn(
