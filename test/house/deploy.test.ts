@@ -45,7 +45,12 @@ function render(text: string, parts: Map<string, string>, context: Values): stri
           body
             .trimEnd()
             .replaceAll(`{{ $${name} }}`, key)
-            .replaceAll(`{{ $${value} | quote }}`, JSON.stringify(String(one))),
+            .replaceAll(
+              `{{ kindIs "string" $${value} | ternary $${value} (toJson $${value}) | quote }}`,
+              JSON.stringify(String(one)),
+            )
+            // Helm reads a number of the values as a float, and writes it as Go does.
+            .replaceAll(`{{ $${value} | quote }}`, JSON.stringify(goText(one))),
         )
         .join(''),
   );
@@ -77,6 +82,12 @@ function render(text: string, parts: Map<string, string>, context: Values): stri
   );
 }
 
+/** What `%v` of Go writes of a value: a number of seven digits or more with an exponent. */
+function goText(value: unknown): string {
+  if (typeof value !== 'number' || Math.abs(value) < 1e6) return String(value);
+  return value.toExponential().replace(/e\+(\d)$/, 'e+0$1');
+}
+
 /** The objects that the chart creates with these values beside its own. */
 function renderChart(more: Values): any[] {
   const folder = `${chart}/templates`;
@@ -100,7 +111,8 @@ function renderChart(more: Values): any[] {
 }
 
 test('the chart renders to objects that belong together, with our settings and commands', () => {
-  const objects = renderChart({ settings: { SLUICE_WORKER_RUNS_MAX: 2 } });
+  const given = { SLUICE_WORKER_RUNS_MAX: 2, SLUICE_QUERY_ROWS_MAX: 1e9 };
+  const objects = renderChart({ settings: given });
   assert.deepEqual(objects.map(({ kind }) => kind).toSorted(), [
     'Deployment',
     'Deployment',
@@ -117,11 +129,15 @@ test('the chart renders to objects that belong together, with our settings and c
       container.args,
     );
     const names = container.env.map(({ name }: { name: string }) => name);
-    assert.ok(names.includes('SLUICE_WORKER_RUNS_MAX'));
+    for (const [setting, value] of Object.entries(given))
+      assert.equal(container.env.find(({ name }: Values) => name === setting).value, `${value}`);
+    // A Service that is named sluice would else be a SLUICE_PORT, which is no port.
+    assert.equal(spec.template.spec.enableServiceLinks, false);
     for (const name of names) assert.ok(settings.has(name), `${name} is no setting`);
     const [{ containerPort }] = container.ports;
-    for (const probe of [container.readinessProbe, container.livenessProbe])
-      assert.equal(probe.httpGet.port, containerPort);
+    const { startupProbe, readinessProbe, livenessProbe } = container;
+    for (const probe of [startupProbe, readinessProbe, livenessProbe])
+      assert.equal(probe?.httpGet.port, containerPort);
     const volumes = spec.template.spec.volumes.map(({ name }: { name: string }) => name);
     for (const mount of container.volumeMounts) assert.ok(volumes.includes(mount.name));
     assert.ok(container.resources.requests.memory);

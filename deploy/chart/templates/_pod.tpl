@@ -1,6 +1,9 @@
 {{/* What pods have alike. */}}
 {{- define "sluice.pod" -}}
-securityContext: {runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000}
+# Else a Service that is named sluice gives each pod a SLUICE_PORT, and others that are no settings.
+enableServiceLinks: false
+securityContext:
+  {runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000, seccompProfile: {type: RuntimeDefault}}
 terminationGracePeriodSeconds: 45
 volumes: [{name: work, emptyDir: {}}]
 {{- end }}
@@ -13,10 +16,12 @@ env:
   # So long requests may come still after a pod was told to stop.
   - {name: SLUICE_DRAIN_SECONDS, value: "10"}
   {{- range $name, $value := .Values.settings }}
-  - {name: {{ $name }}, value: {{ $value | quote }}}
+  # A large number would else be written with an exponent, as Helm holds it.
+  - name: {{ $name }}
+    value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}
   {{- end }}
 volumeMounts: [{name: work, mountPath: /data}]
-securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: false}
+securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
 {{- end }}
 {{- define "sluice.keepers" -}}
 - {name: HOSTNAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
