@@ -5,6 +5,8 @@ import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { completed, endedRun, failed } from '../../../test/factories/batch_exports/ended_runs.ts';
 import { claimOne, deliveriesOf, webhook_secret } from '../../../test/factories/notices.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { sendDueNotices } from '../../engine/notices/send.ts';
 import { settleDelivery } from '../../engine/notices/settle_delivery.ts';
 import { sweepNotices } from '../../engine/notices/sweep.ts';
 import {
@@ -19,6 +21,26 @@ import {
 const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00.000000Z');
 openAroundTests(() => now);
+
+test('what an attempt leaves to its recipient that ends while it is asked for is sent', async () => {
+  const { home, exported, received } = await withWebhook();
+  for (const { id } of [exported, await newExport(home)]) await endedRun(harness, id, failed);
+  const { db, config } = harness.deps;
+  // Nothing is due while the first attempt is under way; it has ended when that is heard.
+  const late = async <Result>(work: Parameters<typeof db.transaction<Result>>[0]) => {
+    const result = await db.transaction(work);
+    if (Array.isArray(result) && result.length === 0) {
+      const isUnderWay = sql`SELECT 1 FROM notice_deliveries WHERE is_under_way`;
+      while ((await db.row(isUnderWay)) !== undefined) await setImmediate();
+      for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+    }
+    return result;
+  };
+  const hearing: Database = Object.assign(Object.create(db), { transaction: late });
+  const sender = { ...harness.deps, db: hearing, public_url: config.public_url };
+  assert.equal(await sendDueNotices(sender, { look_ms: 0 }), 2);
+  assert.equal(received().length, 2);
+});
 
 test(
   'a receiver that answers 410 has its target switched off with the reason, until somebody ' +

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { refusalOf } from '../../../test/refusal.ts';
-import { shareHarness } from '../../../test/harness.ts';
-import type { Answer, TestOrganization } from '../../../test/harness.ts';
+import { openHarness } from '../../../test/harness.ts';
+import type { Answer, Harness, TestOrganization } from '../../../test/harness.ts';
 import {
   collectionUrl,
   collection_names,
@@ -10,13 +10,14 @@ import {
   writtenPlugin,
 } from '../../../test/factories/plugins/plugins.ts';
 
+// Of its own: a plugin that another file installs for all organizations would stand in its lists.
+let harness: Harness;
 let home: TestOrganization;
-const harness = shareHarness({
-  clickhouse: false,
-  opened: async () => {
-    home = await harness.newOrganization();
-  },
+before(async () => {
+  harness = await openHarness({ clickhouse: false });
+  home = await harness.newOrganization();
 });
+after(() => harness.close());
 
 const record_fields = [
   'id',

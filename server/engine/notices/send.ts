@@ -71,6 +71,8 @@ export async function sendDueNotices(
   };
   try {
     while (!signal.aborted) {
+      // Looked at before it is asked: what ends meanwhile leaves the next one to its recipient.
+      const isIdle = under_way.size === 0;
       const now = sender.clock.now();
       const free = attempts_at_once_max - under_way.size;
       const claimed =
@@ -84,8 +86,8 @@ export async function sendDueNotices(
       claimed.forEach(begin);
       created += claimed.length;
       last_team_id = claimed.at(-1)?.team_id ?? last_team_id;
-      if (under_way.size === 0) break;
-      await anyOrLater(under_way, look_ms);
+      if (isIdle && claimed.length === 0) break;
+      if (under_way.size > 0) await anyOrLater(under_way, look_ms);
     }
   } finally {
     await Promise.all(under_way);
