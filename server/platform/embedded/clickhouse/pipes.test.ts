@@ -35,7 +35,7 @@ test('who gives pipes back for good never lacks one, nor gets one twice', async 
   }
 });
 
-test('where no pipe can be created now, the next who wants one gets one when it can', async () => {
+test('where no pipe can be created now, who waits and who comes get one when it can', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-pipes-'));
   const place = join(folder, 'pipes');
   const pipes = await openPipes(place, 2);
@@ -46,9 +46,11 @@ test('where no pipe can be created now, the next who wants one gets one when it 
     pipes.give(other, false);
     const left = new AbortController();
     const waiting = pipes.take(left.signal);
+    const staying = pipes.take(signal);
     setTimeout(() => left.abort(), 200);
     await assert.rejects(waiting);
     await mkdir(place);
+    assert.ok((await stat(await staying)).isFIFO());
     assert.ok((await stat(await pipes.take(signal))).isFIFO());
   } finally {
     await pipes.close();

@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 import { findProgram } from '../programs.ts';
 
 const run = promisify(execFile);
+/** So long after a failure it is tried again to create pipes for those who wait. */
+const try_again_ms = 100;
 
 /** Named pipes, one for each operation under way: they bound how many there are. */
 export type Pipes = {
@@ -45,6 +47,7 @@ function share(idle: string[], folder: string, create: (n: number) => Promise<st
   const many = Math.ceil(idle.length / 2);
   let taken = 0;
   let missing = 0;
+  let isClosed = false;
   const replacements = new Set<Promise<void>>();
   const line = waitingLine();
   const put = (pipe: string): void => {
@@ -56,11 +59,18 @@ function share(idle: string[], folder: string, create: (n: number) => Promise<st
     const replacement = create(wanted)
       .then(
         (fresh) => fresh.forEach(put),
-        // Of memory or room there is none at the moment: the next who wants one tries again.
-        () => void (missing += wanted),
+        // Of memory or room there is none at the moment: it is tried again for those who wait, or
+        // when the next one wants a pipe.
+        () => {
+          missing += wanted;
+          if (line.isWaitedIn()) setTimeout(tryAgain, try_again_ms);
+        },
       )
       .finally(() => replacements.delete(replacement));
     replacements.add(replacement);
+  };
+  const tryAgain = (): void => {
+    if (!isClosed && missing > 0) replace();
   };
   return {
     async take(signal) {
@@ -82,6 +92,7 @@ function share(idle: string[], folder: string, create: (n: number) => Promise<st
     },
     busy: () => taken,
     async close() {
+      isClosed = true;
       // A pipe created while the folder is being removed would keep it.
       await Promise.all(replacements);
       await rm(folder, { recursive: true, force: true });
@@ -101,6 +112,7 @@ function waitingLine() {
       next(pipe);
       return true;
     },
+    isWaitedIn: () => waiting.size > 0,
     stand: (signal: AbortSignal) =>
       new Promise<string>((resolve, reject) => {
         const next = (pipe: string): void => {
