@@ -22,7 +22,7 @@ const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00.000000Z');
 openAroundTests(() => now);
 
-test('what an attempt leaves to its recipient that ends while it is asked for is sent', async () => {
+test('what an attempt that ends meanwhile leaves to its recipient is sent', async () => {
   const { home, exported, received } = await withWebhook();
   for (const { id } of [exported, await newExport(home)]) await endedRun(harness, id, failed);
   const { db, config } = harness.deps;
