@@ -39,6 +39,8 @@ export function createClickHouseServer(options: HttpOptions): Server {
       highWaterMark: chunkBytes,
       maxHeaderSize: addressBytesMax,
       keepAliveTimeout: 30_000,
+      // A client whose thread was busy while its idle sockets ran out still sends on one of them.
+      keepAliveTimeoutBuffer: 30_000,
       requestTimeout: 0,
     },
     (request, response) => {
@@ -162,14 +164,9 @@ function formatFault(
   const name = statement.format ?? read.default_format;
   const use = engine.findFormat(name);
   if (!use) return fault(73, 'UNKNOWN_FORMAT', `Unknown format ${name.slice(0, 60)}.`);
-  const isUsable = statement.kind === 'insert' ? use.is_input : use.is_output;
-  return isUsable
-    ? undefined
-    : fault(
-        73,
-        'UNKNOWN_FORMAT',
-        `Format ${name} is not suitable for ${statement.kind === 'insert' ? 'input' : 'output'}.`,
-      );
+  const side = statement.kind === 'insert' ? 'input' : 'output';
+  if (use[`is_${side}`]) return undefined;
+  return fault(73, 'UNKNOWN_FORMAT', `Format ${name} is not suitable for ${side}.`);
 }
 
 async function run(
