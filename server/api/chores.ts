@@ -9,7 +9,7 @@ import { sweepWarnings } from '../engine/ingestion_warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
 import { retainRows } from '../engine/retention/look.ts';
 import { notePlannerLag } from '../engine/runs/plan_due_exports.ts';
-import { sweepHistory } from '../engine/runs/sweep_history.ts';
+import { sweepDeleted, sweepHistory } from '../engine/runs/sweep_history.ts';
 import { workBackgroundMigrations } from '../platform/background_migrations/work.ts';
 import { checkChains } from '../platform/activity/check.ts';
 import { isoInstant } from '../platform/clock.ts';
@@ -97,6 +97,11 @@ function erasuresOf(deps: Deps): Chore[] {
       name: 'removal of the rows of deleted projects',
       interval_ms: 30_000,
       work: (signal) => removeProjects(deps, signal, (deps.config.settle_seconds + 45) * 1_000),
+    },
+    {
+      name: 'removal of deleted exports and their history',
+      interval_ms: 10_000,
+      work: (signal) => sweepDeleted(deps, signal),
     },
     {
       name: 'certificates of deleted users and organizations',

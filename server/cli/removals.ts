@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Deps } from '../deps.ts';
+import { counted } from '../platform/counted.ts';
 import { oneLine } from './shown_text.ts';
 
 type Erased = {
@@ -11,6 +12,7 @@ type Erased = {
   persons: number | null;
   parts_left: number | null;
   removed_at: string | null;
+  runs_left: number;
   certificate: string | null;
   signature: string | null;
 };
@@ -44,7 +46,9 @@ const shown_max = 1_000;
 export async function listRemovals({ db, secrets }: Pick<Deps, 'db' | 'secrets'>): Promise<string> {
   const erased = await db.rows<Erased>(sql`
     SELECT team_id, project_name, requested_at, claimed_at, events, persons, parts_left, removed_at,
-      certificate, signature
+      certificate, signature, (SELECT count(*) FROM batch_export_runs run
+        JOIN batch_exports export ON export.id = run.batch_export_id
+        WHERE export.deleted_team_id = removals.team_id)::integer AS runs_left
     FROM removals ORDER BY requested_at DESC, team_id DESC LIMIT ${shown_max}`);
   const deleted = await db.rows<Deleted>(sql`
     SELECT id, kind, requested_at, certificate, signature FROM deletions
@@ -71,15 +75,16 @@ function tellErased({ team_id, project_name, requested_at, ...row }: Erased): st
   if (row.certificate !== null)
     return `removed   ${row.certificate}\n          signature ${row.signature}`;
   const found = `${row.events ?? 0} events, ${row.persons ?? 0} versions of persons`;
-  const left = row.parts_left === null ? '' : `, ${row.parts_left} parts of the store left`;
+  const parts = row.parts_left === null ? '' : `, ${row.parts_left} parts of the store left`;
+  const runs = row.runs_left === 0 ? '' : `; ${counted(row.runs_left, 'run')} of its exports left`;
   const state =
     row.removed_at !== null
       ? `gone: ${found}; the store keeps its former files for some minutes`
       : row.events === null
         ? 'waits until what was on its way in has arrived'
-        : `under way: ${found}${left}`;
+        : `under way: ${found}${parts}`;
   const project = `project ${team_id} "${oneLine(project_name)}"`;
-  return `removing  ${project}, deleted ${requested_at}, ${state}`;
+  return `removing  ${project}, deleted ${requested_at}, ${state}${runs}`;
 }
 
 function tellDeleted({ id, kind, requested_at, certificate, signature }: Deleted): string {

@@ -152,7 +152,7 @@ function deleteRoute(app: FastifyInstance): void {
       inTurn(request, () =>
         write(request, reply, 204, async (tx, record) => {
           const { organization_id, level } = request.access;
-          // By cascade it may take minutes, and nobody else could write meanwhile.
+          // What only checks takes nothing away meanwhile, and waits for nobody.
           const isKept = isValidateOnly(request);
           if (!isKept) await lockOutWriters(tx, organization_id);
           const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? missing();

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { createPublicKey, verify } from 'node:crypto';
+import { createPublicKey, randomUUID, verify } from 'node:crypto';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
+import { insertRunRow, newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { verifyActivity } from '../../platform/activity/verify.ts';
 import { listRemovals } from '../../cli/removals.ts';
+import { sweepDeleted } from '../runs/sweep_history.ts';
 import { deleteRows } from './delete_rows.ts';
 import { removeProjects } from './remove_projects.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
@@ -39,10 +41,10 @@ async function countRows(team_id: number): Promise<number[]> {
 
 /** As some minutes later, when the store has removed the files of what it rewrote. */
 const remove = async (wait_ms = 0, signal = new AbortController().signal) => {
-  await removeProjects(harness.deps, signal, wait_ms);
+  const done = await removeProjects(harness.deps, signal, wait_ms);
   await harness.deps.db.run(sql`UPDATE removals SET removed_at = '2026-01-01Z'
     WHERE removed_at IS NOT NULL AND ended_at IS NULL`);
-  return removeProjects(harness.deps, signal, wait_ms);
+  return done + (await removeProjects(harness.deps, signal, wait_ms));
 };
 
 test('rows of a deleted project go, those of others stay, a certificate says so', async () => {
@@ -87,6 +89,67 @@ test('an organization that is deleted leaves nothing, and its log tells of it', 
   assert.equal(await remove(), 1);
   assert.deepEqual(await countRows(gone.project.id), [0, 0]);
   assert.equal((await verifyActivity(harness.deps.db, harness.deps.secrets)).faults_found, 0);
+});
+
+test('emptied exports go with their history after the answer, before the certificate', async () => {
+  const { db } = harness.deps;
+  for (const place of ['projects', 'organizations'] as const) {
+    const gone = await harness.newOrganization();
+    const team_id = gone.project.id;
+    const secret = {
+      url: 'https://hooks.example/',
+      headers: { Authorization: 'Bearer of theirs' },
+    };
+    const { id } = await newExport(gone, { destination: { type: 'HTTP', config: secret } });
+    await insertRunRow(harness, id, { hour: 1, status: 'Completed', total: 7 });
+    const failed = await insertRunRow(harness, id, { hour: 2, status: 'Failed' });
+    for (const [hour, worker_id] of [
+      [3, null],
+      [4, randomUUID()],
+    ] as const)
+      await db.run(sql`UPDATE batch_export_runs run SET worker_id = ${worker_id}::uuid,
+        model = export.model, destination_type = export.destination_type,
+        destination_config = export.destination_config
+        FROM batch_exports export WHERE export.id = ${id}
+          AND run.id = ${await insertRunRow(harness, id, { hour })}`);
+    await db.run(sql`INSERT INTO batch_export_logs (batch_export_id, run_id, level, message)
+      VALUES (${id}, ${failed}, 'ERROR', 'ada@example.com is no number')`);
+    const path =
+      place === 'projects'
+        ? `/api/projects/${team_id}/`
+        : `/api/organizations/${gone.organization.id}/`;
+    assert.equal((await gone.ask('DELETE', path)).status, 204);
+
+    const [released] = await db.rows<object>(sql`SELECT team_id, deleted_at IS NULL AS is_seen,
+      name, destination_config, destination_secrets FROM batch_exports WHERE id = ${id}`);
+    assert.deepEqual(released, {
+      team_id: null,
+      is_seen: false,
+      name: '',
+      destination_config: null,
+      destination_secrets: null,
+    });
+    const runs = await db.rows<{ status: string }>(sql`SELECT status FROM batch_export_runs
+      WHERE batch_export_id = ${id} ORDER BY status`);
+    assert.deepEqual(
+      runs.map(({ status }) => status),
+      ['Completed', 'Failed'],
+    );
+    const left = await db.rows(
+      sql`SELECT 1 FROM batch_export_leftovers WHERE team_id = ${team_id}`,
+    );
+    assert.equal(left.length, 2, 'what a worker has begun is cleaned up');
+
+    assert.equal(await remove(), 0, 'no certificate beside the history');
+    assert.match(await listRemovals(harness.deps), /gone: 0 events.*; 2 runs of its exports left/);
+    await sweepDeleted(harness.deps);
+    assert.deepEqual(
+      await db.rows(sql`SELECT 1 FROM batch_exports WHERE id = ${id} UNION ALL
+        SELECT 1 FROM batch_export_logs WHERE batch_export_id = ${id}`),
+      [],
+    );
+    assert.equal(await remove(), 1);
+  }
 });
 
 test('a process that was killed in the middle is followed by another one', async () => {

@@ -38,11 +38,11 @@ type Removing = {
 /**
  * Removes the events and persons of deleted projects from the analytics store, and gives how many
  * projects are done. A removal ends only when the store, asked again, has no row of the project,
- * and none of the files that had some: then its certificate (a signed count) and an entry in the
- * organization's activity log are written. Guarantees: a kill at any point loses nothing, another
- * process goes on; several processes do not do the same twice. A call that `signal` ends leaves the
- * rest for the next one. `wait_ms` is how long after the deletion something that was on its way in
- * may still be written.
+ * and none of the files that had some, and its exports are gone with their history: then its
+ * certificate (a signed count) and an entry in the organization's activity log are written.
+ * Guarantees: a kill at any point loses nothing, another process goes on; several processes do not
+ * do the same twice. A call that `signal` ends leaves the rest for the next one. `wait_ms` is how
+ * long after the deletion something that was on its way in may still be written.
  */
 export async function removeProjects(
   removing: Removing,
@@ -60,7 +60,7 @@ export async function removeProjects(
   const empty = claimed.filter(
     (team_id) => left.every((counts) => !counts.has(team_id)) && !signal.aborted,
   );
-  const done = await withoutFiles(removing, empty, signal);
+  const done = await withoutRest(removing, empty, signal);
   for (const team_id of done) await certify(removing, team_id);
   if (done.length === 0) return 0;
   await vacuum(removing.db, project_tables);
@@ -139,21 +139,25 @@ async function countRows(
 }
 
 /**
- * Those of the projects whose rows stand in no file of the store any more; the others are looked at
- * with the next call.
+ * Those of the projects whose rows stand in no file of the store any more, and whose exports are
+ * gone; the others are looked at with the next call.
  */
-async function withoutFiles(
+async function withoutRest(
   { db, clickhouse, clock }: Removing,
   team_ids: number[],
   signal: AbortSignal,
 ): Promise<number[]> {
-  const rows = await db.rows<{ team_id: number; removed_at: string }>(sql`
+  const rows = await db.rows<{ team_id: number; removed_at: string; has_exports: boolean }>(sql`
     UPDATE removals SET removed_at = coalesce(removed_at, ${isoInstant(clock.now())}),
       claimed_at = NULL WHERE team_id = ANY (${team_ids}::integer[]) AND ended_at IS NULL
-    RETURNING team_id, removed_at`);
+    RETURNING team_id, removed_at, EXISTS (SELECT 1 FROM batch_exports
+      WHERE deleted_team_id = removals.team_id) AS has_exports`);
   const done: number[] = [];
-  for (const { team_id, removed_at } of rows)
-    if ((await countOldParts(clickhouse, row_tables, Date.parse(removed_at), signal)) === 0)
+  for (const { team_id, removed_at, has_exports } of rows)
+    if (
+      !has_exports &&
+      (await countOldParts(clickhouse, row_tables, Date.parse(removed_at), signal)) === 0
+    )
       done.push(team_id);
   return done;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { insertRunRow, newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
-import { sweepHistory } from './sweep_history.ts';
+import { sweepDeleted, sweepHistory } from './sweep_history.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 
 const harness = aroundTests(() => openHarness({ clickhouse: false }));
@@ -38,6 +38,7 @@ test('old lines and empty runs go; receipts, failures and the first run stay', a
       VALUES (${kept.id}, now() - make_interval(days => ${age}), 'INFO', ${message})`);
 
   await sweepHistory(harness.deps);
+  await sweepDeleted(harness.deps);
 
   const left = await db.rows<{ id: string }>(sql`
     SELECT id FROM batch_export_runs WHERE batch_export_id = ${kept.id}

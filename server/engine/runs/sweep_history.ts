@@ -9,18 +9,33 @@ const kept_ms = 90 * 24 * 3_600_000;
 /** How much one statement removes: so little that its locks are held for milliseconds. */
 const lot = 500;
 
+type Sweeping = { db: Database; clock: Clock };
+
 /**
  * Removes the history of exports that is older than 90 days, a lot at a time, until none is left or
- * `signal` stops it: lines of their logs, scheduled runs that had no rows, and all of exports that
- * were deleted. What delivered rows or failed stays as long as its export: its receipt proves what
- * was delivered, and it can be retried. The ledger has what runs without rows covered.
+ * `signal` stops it: lines of their logs and scheduled runs that had no rows. What delivered rows
+ * or failed stays as long as its export: its receipt proves what was delivered, and it can be
+ * retried. The ledger has what runs without rows covered.
  */
-export async function sweepHistory(
-  { db, clock }: { db: Database; clock: Clock },
+export function sweepHistory(sweeping: Sweeping, signal?: AbortSignal): Promise<void> {
+  return sweep(sweeping, [oldLines, emptyRuns], signal);
+}
+
+/**
+ * Removes exports that were deleted more than 90 days ago, and those whose project was deleted,
+ * with all of their history, as `sweepHistory` does.
+ */
+export function sweepDeleted(sweeping: Sweeping, signal?: AbortSignal): Promise<void> {
+  return sweep(sweeping, [runsOfDeleted, deletedExports], signal);
+}
+
+async function sweep(
+  { db, clock }: Sweeping,
+  statements: ((before: string) => Sql)[],
   signal?: AbortSignal,
 ): Promise<void> {
   const before = isoInstant(clock.now() - kept_ms);
-  for (const statement of [oldLines, emptyRuns, runsOfDeleted, deletedExports]) {
+  for (const statement of statements) {
     let removed = lot;
     while (removed > 0 && signal?.aborted !== true) removed = await db.run(statement(before));
   }
@@ -50,12 +65,13 @@ const runsOfDeleted = (before: string): Sql => sql`
   DELETE FROM batch_export_runs WHERE id IN (
     SELECT run.id FROM batch_exports export
       JOIN batch_export_runs run ON run.batch_export_id = export.id
-    WHERE export.deleted_at < ${before}::timestamptz
+    WHERE (export.deleted_at < ${before}::timestamptz OR export.team_id IS NULL)
       AND run.status NOT IN ('Starting', 'Running')
     LIMIT ${lot} FOR UPDATE OF run SKIP LOCKED)`;
 
 const deletedExports = (before: string): Sql => sql`
   DELETE FROM batch_exports WHERE id IN (
-    SELECT id FROM batch_exports export WHERE deleted_at < ${before}::timestamptz
+    SELECT id FROM batch_exports export
+    WHERE (deleted_at < ${before}::timestamptz OR team_id IS NULL)
       AND NOT EXISTS (SELECT 1 FROM batch_export_runs run WHERE run.batch_export_id = export.id)
     LIMIT 50 FOR UPDATE SKIP LOCKED)`;
