@@ -42,7 +42,7 @@ const levelOf = async (home: TestOrganization, email: string) =>
 async function invite(target_email: string): Promise<TestOrganization> {
   const home = await world.harness.newOrganization({ name: 'Analytical <Engines>' });
   await newExport(home);
-  const body = { target_email, first_name: 'Ada', level: 8 };
+  const body = { target_email, first_name: 'Ada', level: 8, message: 'We <b>count</b>.' };
   assert.equal(
     (
       await world.harness.request('POST', `/api/organizations/${home.organization.id}/invites/`, {
@@ -63,6 +63,7 @@ test('from the mail of an invite to membership, with the keyboard alone', { skip
   const home = await invite(email);
   await page.goto(await world.server.linkIn(email, 'invites you'));
   await page.getByRole('heading', { name: 'Join Analytical <Engines>' }).waitFor();
+  await page.getByText('We <b>count</b>.', { exact: true }).waitFor();
   await checkEverywhere(page, 'invite_sign_up');
   // The token has left the address.
   await page.waitForURL(/\/invite\/[0-9a-f-]+$/);

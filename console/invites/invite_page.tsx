@@ -75,21 +75,26 @@ function ExpiredInvite({ invite: { organization_name } }: { invite: Invite }) {
 }
 
 function Introduction({ invite }: { invite: Invite }) {
-  const { organization_name, invited_by, level, target_email } = invite;
+  const { organization_name, invited_by, level, target_email, message } = invite;
   return (
-    <p>
-      {invited_by === null ? (
-        'You are invited'
-      ) : (
-        <>
-          <bdi>{invited_by}</bdi> invites you
-        </>
-      )}{' '}
-      to join{' '}
-      <strong>
-        <bdi>{organization_name}</bdi>
-      </strong>{' '}
-      on Sluice as {level_names[level]}. The invite is for <bdi>{target_email}</bdi>.
-    </p>
+    <>
+      <p>
+        {invited_by === null ? (
+          'You are invited'
+        ) : (
+          <>
+            <bdi>{invited_by}</bdi> invites you
+          </>
+        )}{' '}
+        to join{' '}
+        <strong>
+          <bdi>{organization_name}</bdi>
+        </strong>{' '}
+        on Sluice as {level_names[level]}. The invite is for <bdi>{target_email}</bdi>.
+      </p>
+      {message !== null && message.trim() !== '' && (
+        <blockquote className="note">{message}</blockquote>
+      )}
+    </>
   );
 }

@@ -31,7 +31,7 @@ test(
     'invite is gone',
   async () => {
     const home = await harness.newOrganization({ name: 'Home' });
-    const link = await newInvite(home, { first_name: 'Grace', level: 8 });
+    const link = await newInvite(home, { first_name: 'Grace', level: 8, message: 'Hello!' });
     const shown = await lookAtInvite(harness, link);
     assert.deepEqual(shown.body, {
       id: link.id,
@@ -40,6 +40,7 @@ test(
       target_email: link.target_email,
       first_name: 'Grace',
       level: 8,
+      message: 'Hello!',
       is_expired: false,
       has_account: false,
     });

@@ -32,7 +32,7 @@ export function publicInviteRoutes(app: FastifyInstance, deps: Deps): void {
         caller: await findPerson(request),
         token,
       });
-      const { id, target_email, first_name, level, is_expired, created_by } = record;
+      const { id, target_email, first_name, level, message, is_expired, created_by } = record;
       const inviter =
         created_by === null
           ? null
@@ -45,6 +45,7 @@ export function publicInviteRoutes(app: FastifyInstance, deps: Deps): void {
         target_email,
         first_name,
         level,
+        message,
         is_expired,
         has_account,
       };

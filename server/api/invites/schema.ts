@@ -116,6 +116,7 @@ export const ShownInvite = Type.Object(
     target_email: Type.String(),
     first_name: Type.String(),
     level: Level,
+    message: nullable(Type.String({ description: 'What who invites wrote beside it.' })),
     is_expired: Type.Boolean(),
     has_account: Type.Boolean({
       description: 'Whether there is an account with this address: then sign in before you accept.',

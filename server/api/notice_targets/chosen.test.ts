@@ -60,7 +60,8 @@ test('mails go to the targets, and without any target to the administrators', as
   const zoned = { timezone: 'Europe/Berlin' };
   await home.ask('PATCH', `/api/projects/${home.project.id}/`, zoned);
   relay.setFault('reject_recipient');
-  await endedRun(harness, exported.id, failed);
+  const message = 'Gone since 2026-01-31T12:00:00.000Z, or 2026-13-31T12:00Z.';
+  await endedRun(harness, exported.id, { ...failed, message });
   now += 10_000;
   await send();
   relay.setFault(undefined);
@@ -71,7 +72,9 @@ test('mails go to the targets, and without any target to the administrators', as
   const { public_url } = harness.deps.config;
   const page = `${public_url}/projects/${home.project.id}/exports/${exported.id}`;
   assert.ok(
-    mail.content.text?.includes(failed.message) &&
+    mail.content.text?.includes(
+      'Gone since 2026-01-31 13:00+01:00 Europe/Berlin, or 2026-13-31T12:00Z.',
+    ) &&
       mail.content.text.includes(`${page}\n`) &&
       String(mail.content.html).includes(`href="${page}"`),
   );

@@ -61,7 +61,7 @@ function contentOfOne(public_url: string, { type, timestamp, data }: NoticeBody)
   ];
   return {
     heading: headingOf(type, oneLine(batch_export.name)),
-    paragraphs: [detail, facts.join('\n')],
+    paragraphs: [withTimesIn(detail, project?.timezone), facts.join('\n')],
     action: { label: 'See the export', url },
   };
 }
@@ -78,7 +78,7 @@ function contentOfMany(public_url: string, bodies: NoticeBody[]): MailContent {
     heading: `${bodies.length} notices of exports${of}: ${counts.join(', ')}`,
     paragraphs: bodies.map(({ type, timestamp, data: { batch_export, detail } }) => {
       const at = inZone(timestamp, project?.timezone ?? 'UTC');
-      const sentence = oneLine(detail);
+      const sentence = oneLine(withTimesIn(detail, project?.timezone));
       const short =
         sentence.length <= sentence_length_max
           ? sentence
@@ -102,6 +102,15 @@ function inZone(instant: string, zone: string): string {
     offset: zone === 'UTC' ? 'never' : 'auto',
   });
   return `${text.replace('T', ' ')} ${zone}`;
+}
+
+/** A sentence with its instants in the zone, as all times of the mail. */
+function withTimesIn(sentence: string, zone = 'UTC'): string {
+  return sentence.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g, (text) => {
+    // A destination may have said what only looks like one.
+    const at = Date.parse(text);
+    return Number.isNaN(at) ? text : inZone(new Date(at).toISOString(), zone);
+  });
 }
 
 /** Where the console shows the export. */
