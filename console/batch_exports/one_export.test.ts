@@ -118,7 +118,7 @@ test('a gap is seen on the map and repaired: nothing doubled, nothing lost', { s
   await page.getByLabel('Deliver', { exact: true }).selectOption('What is missing');
   await checkEverywhere(page, 'export_repair');
   await page.getByRole('button', { name: 'Deliver 10 rows' }).click();
-  const repair = page.getByRole('region', { name: 'Repair' });
+  const repair = page.getByRole('region', { name: 'Backfill' });
   await repair.getByText('Completed', { exact: true }).waitFor({ timeout: 60_000 });
   await legend.getByText('Delivered 3').waitFor();
   await checkEverywhere(page, 'export_repaired');
@@ -146,7 +146,7 @@ test('the map is used by keyboard alone, and its table has the same', { skip }, 
     ['10', '20'],
   );
   await page.keyboard.press('Escape');
-  await page.getByRole('region', { name: 'Repair' }).waitFor({ state: 'detached' });
+  await page.getByRole('region', { name: 'Backfill' }).waitFor({ state: 'detached' });
   const before = new URL(page.url()).searchParams.get('from');
   await page.keyboard.press('+');
   await page.waitForURL((url) => url.searchParams.get('from') !== before);
@@ -158,7 +158,7 @@ test('the map is used by keyboard alone, and its table has the same', { skip }, 
   await page.getByLabel('Which slots').selectOption('All');
   assert.equal(await page.getByRole('row').filter({ hasText: 'Delivered' }).count(), 2);
   await pressByKey(page, 'Deliver 10 rows');
-  const repair = page.getByRole('region', { name: 'Repair' });
+  const repair = page.getByRole('region', { name: 'Backfill' });
   await repair.getByText('Completed', { exact: true }).waitFor({ timeout: 60_000 });
   assert.deepEqual(await eventsIn(folder, 'keys'), all_events);
 });
@@ -176,7 +176,7 @@ test('a backfill typed by its dates can be of what happened then', { skip }, asy
   await page.getByText(/^There is nothing to deliver.*choose What happened then/).waitFor();
   await page.getByLabel('Of that time').selectOption('timestamp');
   await pressByKey(page, 'Deliver 1 row');
-  const repair = page.getByRole('region', { name: 'Repair' });
+  const repair = page.getByRole('region', { name: 'Backfill' });
   await repair.getByText('Completed', { exact: true }).waitFor({ timeout: 60_000 });
   assert.deepEqual(await eventsIn(folder, 'keys'), ['old', ...all_events].sort());
 });
@@ -234,14 +234,14 @@ test('the page of a run has its receipt, its files and its log', { skip }, async
   await log.getByText('<img').waitFor({ state: 'detached' });
   await page.waitForURL('**text=BEGAN');
   if (is_deep) await checkEverywhere(page, 'export_run_failed');
-  const ask = (method: string, path: string) =>
-    world.harness.request(method, `${projectBase(home)}${id}/runs/${path}`, { key: home.key });
-  const again = await ask('POST', `${run_id}/retry/`);
-  const run = await until(
-    () => ask('GET', `${again.body.id}/`),
-    ({ status }) => status === 'Completed',
-  );
-  await goTo(page, pageOf(id, `/runs/${run.id}`));
+  await page.getByRole('button', { name: /^Retry/ }).click();
+  const again = page.getByText('Tried again as').getByRole('link');
+  const of_it = (await again.getAttribute('href'))!.split('/').at(-1);
+  const path = `${projectBase(home)}${id}/runs/${of_it}/`;
+  const get = () => world.harness.request('GET', path, { key: home.key });
+  const run = await until(get, ({ status }) => status === 'Completed');
+  await page.getByRole('button', { name: /^Retry/ }).waitFor({ state: 'detached' });
+  await again.click();
   await page.getByText('Completed: 10 rows in').waitFor();
   const downloading = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Download the receipt' }).click();

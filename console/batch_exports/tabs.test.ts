@@ -101,7 +101,7 @@ test(
       by: 'inserted_at',
     });
     await goTo(page, `${address}?backfill=${asked.body.backfill.id}`);
-    const repair = page.getByRole('region', { name: 'Repair' });
+    const repair = page.getByRole('region', { name: 'Backfill' });
     await repair.getByText('Waiting').waitFor();
     await repair.getByRole('button', { name: 'Abort' }).click();
     await repair.getByText('Cancelled', { exact: true }).waitFor();
@@ -145,7 +145,7 @@ test('a backfill is asked for by typing its dates', { skip }, async () => {
   const { page, address } = await open();
   await goTo(page, address);
   await page.getByRole('button', { name: 'Backfill…' }).click();
-  const repair = page.getByRole('region', { name: 'Repair' });
+  const repair = page.getByRole('region', { name: 'Backfill' });
   await repair.waitFor();
   assert.match(await focused(page), /^From \(UTC\)/);
   await page.getByLabel('From (UTC)').fill('2099-01-01T01:00');

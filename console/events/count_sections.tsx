@@ -79,7 +79,7 @@ function Stored({ counts, range, span }: { counts: Counts; range: Range; span: S
     <>
       <p>
         {total.toLocaleString('en')} {total === 1 ? 'event' : 'events'} stored in this{' '}
-        {range.label.toLowerCase()}, {inNumbers(Math.max(0, ...values))} in the busiest{' '}
+        {range.label.toLowerCase()}, {Math.max(0, ...values).toLocaleString('en')} in the busiest{' '}
         {range.interval}.
       </p>
       <div className="charts">

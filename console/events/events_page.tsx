@@ -1,7 +1,7 @@
 import { Table } from '@mantine/core';
 import { IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
@@ -33,7 +33,7 @@ export function EventsPage() {
           return (
             <>
               {first !== undefined && <FirstExport project_id={project_id} newest={first} />}
-              {first !== undefined && <NewestEvents results={results} />}
+              {first !== undefined && <NewestEvents project_id={project_id} results={results} />}
               {first !== undefined && (
                 <CountSections project_id={project_id} is_lively={isLively({ results })} />
               )}
@@ -56,8 +56,13 @@ function Ways({
   const [key, setKey] = useState<string>();
   const project = useQuery(projectOf(project_id));
   const keys = { project_id, key: key ?? '$KEY', write_key: project.data?.api_token ?? '' };
+  const has_arrived = first !== undefined;
+  const Icon = has_arrived ? IconCircleCheck : IconCircleDashed;
   return (
     <Section title="Get events in">
+      <p role="status" className={`with_icon ${has_arrived ? 'good' : 'muted'}`}>
+        <Icon size={16} aria-hidden /> {has_arrived ? 'Events arrive' : 'Waits for an event'}
+      </p>
       {key === undefined && (
         <>
           <p>
@@ -68,45 +73,26 @@ function Ways({
         </>
       )}
       {ways.map((way) => (
-        <OneWay
-          key={way.title}
-          way={way}
-          command={way.command(keys)}
-          has_arrived={first !== undefined}
-        />
+        <OneWay key={way.title} way={way} command={way.command(keys)} />
       ))}
     </Section>
   );
 }
 
-function OneWay({
-  way,
-  command,
-  has_arrived,
-}: {
-  way: Way;
-  command: string;
-  has_arrived: boolean;
-}) {
-  const Icon = has_arrived ? IconCircleCheck : IconCircleDashed;
+function OneWay({ way, command }: { way: Way; command: string }) {
   return (
     <article className="way">
-      <header>
-        <h3>{way.title}</h3>
-        <p role="status" className={has_arrived ? 'good' : 'muted'}>
-          <Icon size={16} aria-hidden /> {has_arrived ? 'Events arrive' : 'Waits for an event'}
-        </p>
-      </header>
+      <h3>{way.title}</h3>
       <p className="muted">{way.hint}</p>
       <Command text={command} what={way.title} />
     </article>
   );
 }
 
-function NewestEvents({ results }: Newest) {
+function NewestEvents({ project_id, results }: Newest & { project_id: string }) {
   return (
     <Section title="Newest events" is_wide>
-      <Table className="cards">
+      <Table className="cards whole_words">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Event</Table.Th>
@@ -119,15 +105,22 @@ function NewestEvents({ results }: Newest) {
           {results.map(({ uuid, event, distinct_id, timestamp, inserted_at }) => (
             <Table.Tr key={uuid}>
               <Table.Th scope="row">
-                <bdi>{event}</bdi>
+                <Link
+                  to="/projects/$project_id/find"
+                  params={{ project_id }}
+                  search={{ uuid }}
+                  title="Where it was delivered"
+                >
+                  <bdi>{event}</bdi>
+                </Link>
               </Table.Th>
-              <Table.Td data-label="Distinct id">
+              <Table.Td data-label="Distinct id" className="long">
                 <bdi>{distinct_id}</bdi>
               </Table.Td>
-              <Table.Td data-label="Happened">
+              <Table.Td data-label="Happened" className="short">
                 <Instant at={timestamp} is_exact />
               </Table.Td>
-              <Table.Td data-label="Stored">
+              <Table.Td data-label="Stored" className="short">
                 <Instant at={inserted_at} />
               </Table.Td>
             </Table.Tr>

@@ -62,7 +62,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   // Without a mouse, as everything.
   await pressByKey(page, 'Sign in');
   await page.waitForURL('**/projects/1/events');
-  await page.getByText('Waits for an event').nth(1).waitFor();
+  await page.getByText('Waits for an event').waitFor();
   if (is_deep) await checkEverywhere(page, 'first_day');
 
   const snippet = page.getByRole('region', { name: 'An SDK that you have' });
@@ -100,7 +100,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   assert.match(command, /Bearer slk_\w{49}"/);
   const { stdout } = await promisify(execFile)('sh', ['-c', command]);
   assert.equal(JSON.parse(stdout).taken, 1);
-  await page.getByText('Events arrive').first().waitFor();
+  await page.getByText('Events arrive').waitFor();
   await page.getByRole('row', { name: /signed up ada/ }).waitFor();
   await checkEverywhere(page, 'first_day_event');
 
@@ -110,7 +110,7 @@ test('from the link of the terminal to the first completed export', { skip }, as
   const run = page.getByRole('row').filter({ hasText: '3 rows' });
   await run.getByText('Completed').waitFor({ timeout: wait_ms_max });
   assert.ok(performance.now() - began < wait_ms_max);
-  const files = await readdir(join(folder, 'exports/demo'), { recursive: true });
+  const files = await readdir(join(folder, 'exports/events'), { recursive: true });
   assert.ok(
     files.some((name) => name.includes('.parquet')),
     files.join(),

@@ -10,20 +10,20 @@ import { now } from '../time/now.ts';
 import { dayUntil } from './day_until.ts';
 import type { Newest } from './events.ts';
 
-const demo_export = {
+const first_export = {
   name: 'First export, hourly',
   model: 'events',
   interval: 'hour',
   destination: {
     type: 'File',
-    config: { prefix: 'demo/{year}-{month}-{day}', file_format: 'Parquet', compression: 'zstd' },
+    config: { prefix: 'events/{year}-{month}-{day}', file_format: 'Parquet', compression: 'zstd' },
   },
 };
 
 type Given = { project_id: string; newest: Newest['results'][number] };
 
 /**
- * Once events are there and no export is: one button that creates the demo's export, and a backfill
+ * Once events are there and no export is: one button that creates an export of them, and a backfill
  * of the day before the newest event, so that there is something to see at once. Where the export
  * is created and its backfill is refused, the next press asks for the backfill alone.
  */
@@ -50,7 +50,7 @@ export function FirstExport({ project_id, newest }: Given) {
       {created === undefined ? (
         <Form<BatchExport>
           path={path}
-          body={() => demo_export}
+          body={() => first_export}
           done={async ({ id }) => {
             const outcome = await ask('POST', `${path}${id}/backfill/`, { body: range() });
             if (outcome.ok) return leave(id);

@@ -10,6 +10,7 @@ import { EditorView, keymap } from '@codemirror/view';
 import { useEffect, useRef } from 'react';
 import type { QueryLanguage, QueryValidation } from '../../server/api/query/schema.ts';
 import { styleNonce } from '../page/nonce.ts';
+import { tablesBehindDot } from './behind_dot.ts';
 import { spanOf } from './place.ts';
 
 /** What an editor of a query is given. */
@@ -66,7 +67,7 @@ function openEditor(parent: HTMLElement, latest: { current: Given }): EditorView
         autocompletion({
           override: [
             (context) => complete(context, latest.current.language),
-            keywordCompletionSource(StandardSQL, true),
+            (context) => (context.matchBefore(/\.[\w$]*/) === null ? keywords(context) : null),
           ],
         }),
         linter((editor) => findFaults(editor, latest.current.validate), { delay: 400 }),
@@ -80,19 +81,29 @@ function openEditor(parent: HTMLElement, latest: { current: Given }): EditorView
   });
 }
 
+const keywords = keywordCompletionSource(StandardSQL, true);
+
 function complete(context: CompletionContext, language: QueryLanguage | undefined) {
   const word = context.matchBefore(/[\w$]+/);
   if (language === undefined || (word === null && !context.explicit)) return null;
-  const options: Completion[] = [
-    ...language.tables.flatMap(({ name, columns }) => [
-      { label: name, type: 'class', detail: 'table' },
-      ...columns.map((column) => ({
-        label: column.name,
-        type: 'property',
-        detail: `${column.type} of ${name}`,
-        boost: 1,
-      })),
-    ]),
+  const behind = context.matchBefore(/[\w$]+\.[\w$]*/)?.text ?? '';
+  const of_tables = tablesBehindDot(behind, language.tables);
+  const columns = (of_tables ?? language.tables).flatMap((table) =>
+    table.columns.map(({ name, type }): Completion => ({
+      label: name,
+      type: 'property',
+      detail: `${type} of ${table.name}`,
+      boost: 1,
+    })),
+  );
+  const options = of_tables === undefined ? [...columns, ...others(language)] : columns;
+  return { from: word?.from ?? context.pos, options, validFor: /^[\w$]*$/ };
+}
+
+/** What may be written where no column of a certain table has to come. */
+function others(language: QueryLanguage): Completion[] {
+  return [
+    ...language.tables.map(({ name }) => ({ label: name, type: 'class', detail: 'table' })),
     ...language.functions.map(({ name, signature, meaning }) => ({
       label: name,
       type: 'function',
@@ -100,7 +111,6 @@ function complete(context: CompletionContext, language: QueryLanguage | undefine
       info: meaning,
     })),
   ];
-  return { from: word?.from ?? context.pos, options, validFor: /^[\w$]*$/ };
 }
 
 async function findFaults(editor: EditorView, validate: Given['validate']): Promise<Diagnostic[]> {

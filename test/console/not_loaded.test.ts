@@ -135,7 +135,11 @@ test('an outage is told once, and over when the server answers', { skip }, async
   const { page } = visitor!;
   await page.clock.install();
   await page.goto(`/projects/${home.project.id}/exports/${id}`);
-  await page.getByRole('heading', { name: 'Repair' }).or(page.locator('.legend')).first().waitFor();
+  await page
+    .getByRole('heading', { name: 'Backfill' })
+    .or(page.locator('.legend'))
+    .first()
+    .waitFor();
   const tried = new Map<string, number>();
   page.on('requestfailed', (request) => {
     const { pathname } = new URL(request.url());

@@ -72,9 +72,9 @@ function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_
   }, [is_by_dates]);
   const is_empty = from !== undefined && to !== undefined && from >= to;
   return (
-    <section className="panel repair" aria-label="Repair" ref={section}>
+    <section className="panel repair" aria-label="Backfill" ref={section}>
       <div className="part_head">
-        <h2>Repair</h2>
+        <h2>Backfill</h2>
         <Button size="compact-sm" variant="default" onClick={close}>
           Close
         </Button>
@@ -89,8 +89,12 @@ function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_
         />
       </div>
       <Chosen choice={choice} setChoice={setChoice} />
-      {open === undefined && selection !== undefined && (
+      {open === undefined && selection !== undefined ? (
         <Planned key={of} selection={selection} choice={choice} />
+      ) : (
+        <p className="muted small">
+          Once both times stand there (press Enter), what is to be delivered is counted.
+        </p>
       )}
     </section>
   );

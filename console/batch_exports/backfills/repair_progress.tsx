@@ -28,9 +28,9 @@ export function RepairProgress({ id, close }: { id: string; close: () => void })
   // The map shows what came of it.
   useWhenChanged(ended_at, readAnew);
   return (
-    <section className="panel repair" aria-label="Repair">
+    <section className="panel repair" aria-label="Backfill">
       <div className="part_head">
-        <h2>Repair</h2>
+        <h2>Backfill</h2>
         <Button size="compact-sm" variant="default" onClick={close}>
           Close
         </Button>
@@ -62,7 +62,7 @@ function Standing({ backfill, path }: { backfill: Backfill; path: string }) {
       </p>
       <Progress
         value={finished_at === null ? share * 100 : 100}
-        aria-label="Progress of the repair"
+        aria-label="Progress of the backfill"
         mb="xs"
       />
       <p role="status">
@@ -87,7 +87,7 @@ function Standing({ backfill, path }: { backfill: Backfill; path: string }) {
             body={() => ({})}
             done={readAnew}
             button="Abort"
-            about="the repair"
+            about="the backfill"
             tone="danger"
           />
           <p className="muted small">What has been delivered stays.</p>

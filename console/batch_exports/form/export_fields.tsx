@@ -142,7 +142,10 @@ function WhenFields({ draft, change }: Given) {
       <Text
         name="start_at"
         label={`Start (${zone})`}
-        hint="No scheduled run covers what ended before. Empty: from now on."
+        hint={
+          'No scheduled run covers what ended before. Empty: from now on. What is from before ' +
+          'the export is created, a backfill delivers.'
+        }
         type="datetime-local"
         value={draft.start_at}
         set={(start_at) => change({ start_at })}

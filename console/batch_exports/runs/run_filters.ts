@@ -38,6 +38,16 @@ export function isRetryable({ status }: Pick<BatchExportRun, 'status'>): boolean
   return status === 'Cancelled' || run_states[status].tone === 'bad';
 }
 
+/** What does the work of the run again: the first that completed, else the latest. */
+export function retryOf(run: BatchExportRun, others: BatchExportRun[]): BatchExportRun | undefined {
+  const work = (one: BatchExportRun) =>
+    [one.kind, one.backfill, one.data_interval_start, one.data_interval_end].join(' ');
+  const later = others
+    .filter((one) => work(one) === work(run) && one.created_at > run.created_at)
+    .toSorted((one, two) => (one.created_at < two.created_at ? -1 : 1));
+  return later.find(({ status }) => status === 'Completed') ?? later.at(-1);
+}
+
 /** True when a run can be taken back. */
 export function isCancellable(
   run: Pick<BatchExportRun, 'finished_at' | 'cancel_requested_at'>,

@@ -25,6 +25,7 @@ const rest_ms = 300;
 /** The log of a run, newest line first; while the run goes on it follows. */
 export function RunLog({ run }: { run: BatchExportRun }) {
   const { path } = useExport();
+  const zone = useContext(ZoneContext);
   const { level, text } = route.useSearch();
   const navigate = route.useNavigate();
   const [limit, setLimit] = useState(page_size);
@@ -42,7 +43,7 @@ export function RunLog({ run }: { run: BatchExportRun }) {
     });
   return (
     <section className="part">
-      <h2>Log</h2>
+      <h2>Log ({zone})</h2>
       <div className="filters">
         <NativeSelect
           size="xs"

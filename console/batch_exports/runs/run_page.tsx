@@ -10,10 +10,13 @@ import { NoSuch, Shown } from '../../page/shown.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly, seconds } from '../../time/words.ts';
 import { useExport } from '../export_context.ts';
+import { useRunsFollowed } from '../following.ts';
 import { counted, inBytes } from '../quantities.ts';
+import { runsOfSlot } from '../slots/slots.ts';
 import { run_states } from '../state.ts';
 import { AttemptBars } from './attempt_bars.tsx';
 import { RunActions } from './run_actions.tsx';
+import { isRetryable, retryOf } from './run_filters.ts';
 import { RunLog } from './run_log.tsx';
 import { oneRun, receiptOf, runPath } from './runs.ts';
 import { outcomeOf, stepsOf } from './steps.ts';
@@ -50,6 +53,7 @@ function Outcome({ run }: { run: BatchExportRun }) {
   const { row } = useExport();
   const { tone } = run_states[run.status];
   const parameters = { project_id: String(row.team_id), export_id: row.id };
+  const retry = useRetryOf(run);
   return (
     <section className="part">
       <div className="part_head">
@@ -58,10 +62,24 @@ function Outcome({ run }: { run: BatchExportRun }) {
           <Instant at={run.data_interval_end} is_exact />
         </h2>
         <span className="row_actions">
-          <RunActions run={run} size="compact-sm" />
+          {(retry === undefined || isRetryable(retry)) && (
+            <RunActions run={run} size="compact-sm" />
+          )}
         </span>
       </div>
       <p className={tone === 'muted' ? '' : tone}>{outcomeOf(run)}</p>
+      {retry !== undefined && (
+        <p>
+          Tried again as{' '}
+          <Link
+            to="/projects/$project_id/exports/$export_id/runs/$run_id"
+            params={{ ...parameters, run_id: retry.id }}
+          >
+            run {retry.id.slice(-8)}
+          </Link>
+          : <span className={run_states[retry.status].tone}>{run_states[retry.status].word}</span>
+        </p>
+      )}
       <p className="muted small">
         Run <code>{run.id}</code>, delivery <code>{run.delivery_id}</code>
         {run.error_code !== null && (
@@ -80,6 +98,18 @@ function Outcome({ run }: { run: BatchExportRun }) {
       </p>
     </section>
   );
+}
+
+/** The latest run that repeats this one, where it did not deliver. */
+function useRetryOf(run: BatchExportRun): BatchExportRun | undefined {
+  const { path } = useExport();
+  const [from, to] = [Date.parse(run.data_interval_start), Date.parse(run.data_interval_end)];
+  const { data, refetch } = useQuery({
+    ...runsOfSlot(path, { from, to }),
+    enabled: isRetryable(run),
+  });
+  useRunsFollowed(refetch);
+  return data === undefined ? undefined : retryOf(run, data.results);
 }
 
 function Steps({ run }: { run: BatchExportRun }) {

@@ -46,7 +46,9 @@ export function MapPage() {
     <>
       <Toolbar view={view} setView={setView} slot_ms={slotLength(row)} />
       <MayBeOld problem={query.error} />
-      <p className="muted small">Clocks under the map: {zones.join(', then ')}.</p>
+      {zones.length > 1 && (
+        <p className="muted small">Clocks under the map: {zones.join(', then ')}.</p>
+      )}
       <SlotMap
         {...{ view, setView, rhythm, drawn, cursor, setCursor, selection, setSelection, zones }}
       />
