@@ -12,8 +12,8 @@ test('a key says where it works', () => {
     [[], [1, 3], 'in projects Web 1, Test'],
     [['a'], [], 'in organization Shop'],
     [['a', 'b'], [1], 'in project Web 1, and only in organizations Shop, Lab'],
-    [[], [2, 9], 'in projects Web 2, 1 that is gone'],
-    [['x', 'y'], [], 'in organizations 2 that are gone'],
+    [[], [2, 9], 'in projects Web 2, 1 that you do not see'],
+    [['x', 'y'], [], 'in organizations 2 that you do not see'],
   ];
   for (const [scoped_organizations, scoped_teams, words] of cases)
     assert.equal(whereItWorks({ scoped_organizations, scoped_teams }, [shop, lab]), words);

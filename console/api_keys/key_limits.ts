@@ -21,8 +21,9 @@ function named<Id>(noun: string, ids: Id[], known: { id: Id; name: string }[]): 
   if (ids.length === 0) return [];
   const names = ids.map((id) => known.find((one) => one.id === id)?.name);
   const found = names.filter((name) => name !== undefined);
-  const gone = names.length - found.length;
-  const all = [...found, ...(gone === 0 ? [] : [`${gone} that ${gone === 1 ? 'is' : 'are'} gone`])];
+  // Deleted, left, or closed for want of a second factor.
+  const unseen = names.length - found.length;
+  const all = [...found, ...(unseen === 0 ? [] : [`${unseen} that you do not see`])];
   return [`in ${noun}${names.length === 1 ? '' : 's'} ${all.join(', ')}`];
 }
 

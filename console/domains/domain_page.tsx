@@ -121,7 +121,7 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
           </>
         )}
       </p>
-      <Answers answers={answers} />
+      <Answers answers={answers} reason={reason} />
       <OnlyFor organization_id={organization_id}>
         <Form
           path={`${domainPath(organization_id, id)}verify/`}
@@ -140,19 +140,23 @@ const outcomes = {
   unanswered: { word: 'No answer', tone: 'warn' },
 };
 
-/** What each resolver said at the last look. */
-function Answers({ answers }: Pick<DomainRow['verification'], 'answers'>) {
+/** What each resolver said at the last look, unless it is the reason that stands above. */
+function Answers({ answers, reason }: Pick<DomainRow['verification'], 'answers' | 'reason'>) {
   if (answers.length === 0) return null;
   return (
     <Rows columns={['Resolver', 'The record', 'What it said', 'Took']}>
       {answers.map(({ resolver, outcome, detail, took_ms }) => (
         <Table.Tr key={resolver}>
-          <Table.Th scope="row">{resolver}</Table.Th>
-          <Table.Td data-label="The record" className={outcomes[outcome].tone}>
+          <Table.Th scope="row" className="short">
+            {resolver}
+          </Table.Th>
+          <Table.Td data-label="The record" className={`short ${outcomes[outcome].tone}`}>
             {outcomes[outcome].word}
           </Table.Td>
-          <Table.Td data-label="It said">{detail}</Table.Td>
-          <Table.Td data-label="Took">{took_ms} ms</Table.Td>
+          <Table.Td data-label="It said">{detail === reason ? 'As above.' : detail}</Table.Td>
+          <Table.Td data-label="Took" className="short">
+            {took_ms} ms
+          </Table.Td>
         </Table.Tr>
       ))}
     </Rows>

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import type { MemberRow } from '../../server/api/members/schema.ts';
 import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 import { ChoiceField } from '../form/fields.tsx';
@@ -27,8 +27,21 @@ export function ManageMember({ is_oneself, ...given }: Given & { is_oneself: boo
           <Remove {...given} />
         </>
       )}
+      <p className="after_form">
+        <Link {...placeOf(given)}>Close</Link>
+      </p>
     </Panel>
   );
+}
+
+/** The list without the panel. */
+function placeOf({ organization, page }: Pick<Given, 'organization' | 'page'>) {
+  return {
+    to: '/organizations/$organization_id/members',
+    params: { organization_id: organization.id },
+    search: page > 1 ? { page } : {},
+    resetScroll: false,
+  } as const;
 }
 
 /** Closes the panel, reads the members anew and says what was done. */
@@ -36,12 +49,7 @@ function useClosed({ organization, page }: Given): (told: string) => Promise<voi
   const done = useDone();
   const navigate = useNavigate();
   return async (told) => {
-    await navigate({
-      to: '/organizations/$organization_id/members',
-      params: { organization_id: organization.id },
-      search: page > 1 ? { page } : {},
-      resetScroll: false,
-    });
+    await navigate(placeOf({ organization, page }));
     await done(told, members(organization.id, page));
   };
 }

@@ -27,6 +27,9 @@ test('a level is changed and a member removed, who is named by typing', { skip }
   await page.getByRole('button', { name: 'To the last page' }).click();
 
   await row.getByRole('link', { name: 'Manage' }).click();
+  await page.getByRole('link', { name: 'Close' }).click();
+  await page.getByLabel('Level').waitFor({ state: 'detached' });
+  await row.getByRole('link', { name: 'Manage' }).click();
   await page.waitForURL(/member=/);
   await page.reload();
   await page.getByLabel('Level').selectOption('Administrator');

@@ -77,6 +77,8 @@ test('a project is created, gets its zone, and is deleted by its name', { skip }
   assert.equal(await page.locator('[name=internal_addresses]').inputValue(), 'nowhere');
   const kept = page.locator('form', { hasText: 'Keep them' });
   await kept.getByText('Nothing is removed.').waitFor();
+  // What is kept for ever is kept for no number of days.
+  assert.equal(await kept.getByLabel('Days').isVisible(), false);
   // What is no number of days is refused, and nothing is asked or counted before.
   await kept.getByLabel('Keep them').selectOption('days');
   // What is no number of days is never saved, and no number that is left unasked.
@@ -185,5 +187,12 @@ test('what a configuration manages says so', { skip }, async () => {
     await page.getByRole('img', { name: 'Managed by the configuration default' }).waitFor();
   }
   await checkEverywhere(page, 'managed_people', []);
+  // Who is locked out is led to where they let themselves in.
+  const path = `/api/organizations/${home.organization.id}/`;
+  const body = { enforce_2fa: true };
+  await world.harness.request('PATCH', path, { key: home.key, body });
+  await goTo(page, `/projects/${home.project.id}/events`);
+  await page.getByRole('link', { name: 'Set one up in your account' }).first().click();
+  await page.getByRole('button', { name: 'Set up a second factor' }).waitFor();
   await leave();
 });

@@ -1,5 +1,6 @@
 import { Alert, Skeleton } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useContext } from 'react';
 import type { ReactNode } from 'react';
 import { isOutage } from '../http/problem.ts';
@@ -65,7 +66,8 @@ export function NoSuch({ noun, children }: { noun: string; children?: ReactNode 
 
 /**
  * Why something could not be read or done, each reason with the part of the address or of what was
- * sent that it is about, and the request id that support asks for.
+ * sent that it is about, and the request id that support asks for. Who lacks a second factor is led
+ * to where they set it up.
  */
 export function Refusal({
   problem,
@@ -88,6 +90,11 @@ export function Refusal({
           <Sentence text={detail} />
         </p>
       ))}
+      {problem.code === 'second_factor_required' && (
+        <p>
+          <Link to="/account">Set one up in your account</Link>
+        </p>
+      )}
       {problem.request_id !== undefined && (
         <p className="muted">
           Request id: <code>{problem.request_id}</code>

@@ -12,11 +12,17 @@ import type { Collection } from './plugins.ts';
 type Given = { project_id: string; organization_id: string; collection: Collection };
 
 /** The ways to one more plugin: the server's catalogue, an address, a folder, code of one's own. */
-export function Install(given: Given) {
+export function Install({
+  is_first,
+  ...given
+}: Given & {
+  /** Whether there is no other yet: then the catalogue is open. */
+  is_first: boolean;
+}) {
   return (
     <Section title="Install a plugin">
       <OnlyFor organization_id={given.organization_id} what="Plugins are installed">
-        <Seldom summary="From the catalogue of this server">
+        <Seldom summary="From the catalogue of this server" is_open={is_first}>
           <Catalogue {...given} installed={useInstalled(given)} />
         </Seldom>
         <Way {...given} type="custom" summary="From an address">

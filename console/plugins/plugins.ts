@@ -14,11 +14,23 @@ import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
 import { organizationPath } from '../organizations/organization.ts';
 
-/** The three collections, under the names of the API. */
+/** The three collections, under the names of the API, and what the plugins of each are for. */
 export const collections = [
-  { value: 'pipeline_destinations', label: 'Destinations' },
-  { value: 'pipeline_frontend_apps', label: 'Frontend apps' },
-  { value: 'pipeline_import_apps', label: 'Import apps' },
+  {
+    value: 'pipeline_destinations',
+    label: 'Destinations',
+    purpose: 'A destination gets the events of a project as they come in.',
+  },
+  {
+    value: 'pipeline_frontend_apps',
+    label: 'Frontend apps',
+    purpose: 'A frontend app is a script for web pages.',
+  },
+  {
+    value: 'pipeline_import_apps',
+    label: 'Import apps',
+    purpose: 'An import app brings events in from elsewhere.',
+  },
 ] as const;
 
 /** One of the three collections. */

@@ -38,9 +38,9 @@ export function PluginsPage() {
                 </Tabs.Tab>
               ))}
             </Tabs.List>
-            {collections.map(({ value }) => (
+            {collections.map(({ value, purpose }) => (
               <Tabs.Panel key={value} value={value}>
-                <Plugins organization_id={organization} collection={value} />
+                <Plugins organization_id={organization} collection={value} purpose={purpose} />
               </Tabs.Panel>
             ))}
           </Tabs>
@@ -52,23 +52,24 @@ export function PluginsPage() {
 
 type Given = { organization_id: string; collection: Collection };
 
-function Plugins({ organization_id, collection }: Given) {
+function Plugins({ organization_id, collection, purpose }: Given & { purpose: string }) {
   const { project_id } = route.useParams();
   const { page = 1, show } = route.useSearch();
   const navigate = route.useNavigate();
   const query = useQuery(plugins(organization_id, collection, page, show));
   const configs = useQuery(pluginConfigs(project_id));
   const shown = { collection, ...(show === undefined ? {} : { show }) };
+  const has_none = show === undefined && query.data?.count === 0;
   return (
     <>
-      <Which organization_id={organization_id} collection={collection} />
+      {!has_none && <Which organization_id={organization_id} collection={collection} />}
       <Shown query={query}>
         {({ count, results }) => (
           <>
             {count === 0 ? (
               <p className="empty">
                 {show === undefined
-                  ? 'Nothing is installed here.'
+                  ? `${purpose} None is installed.`
                   : 'All that the organization has here are switched on in some project.'}
               </p>
             ) : (
@@ -96,6 +97,7 @@ function Plugins({ organization_id, collection }: Given) {
         project_id={project_id}
         organization_id={organization_id}
         collection={collection}
+        is_first={has_none}
       />
     </>
   );

@@ -33,9 +33,14 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
     const { name, value } = event.target as HTMLInputElement;
     setSetting((before) => ({ ...before, [name]: value }));
   };
+  // Days that mean nothing are not looked at.
+  const asked =
+    setting.retention === 'forever'
+      ? { ...setting, retention_days: String(project.retention_days) }
+      : setting;
   const forecast = useQuery({
-    ...forecastFor(project.id, setting),
-    enabled: isDays(setting.retention_days),
+    ...forecastFor(project.id, asked),
+    enabled: isDays(asked.retention_days),
   });
   return (
     <Form
@@ -44,12 +49,13 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
       part="retention"
       if_match={etagOf(project)}
       // What is no number of days stays a text, so that the API says what is wrong with it.
-      body={({ retention, retention_days }) => ({
-        retention,
-        retention_days: numberIn(String(retention_days)) ?? retention_days,
-      })}
+      body={({ retention, retention_days }) =>
+        retention === 'forever'
+          ? { retention }
+          : { retention, retention_days: numberIn(String(retention_days)) ?? retention_days }
+      }
       asks={({ retention }) =>
-        retention === 'forever' || !isDays(setting.retention_days)
+        retention === 'forever' || !isDays(asked.retention_days)
           ? undefined
           : {
               title: 'Remove older rows?',
@@ -64,8 +70,8 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
       button="Save"
       about="what is kept"
     >
-      <Fields project={project} read={read} />
-      {isDays(setting.retention_days) && (
+      <Fields project={project} read={read} has_days={setting.retention !== 'forever'} />
+      {isDays(asked.retention_days) && (
         <Shown query={forecast}>
           {(answer) => (
             <p aria-live="polite">
@@ -81,9 +87,11 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
 function Fields({
   project,
   read,
+  has_days,
 }: {
   project: ProjectRow;
   read: (event: FormEvent<HTMLDivElement>) => void;
+  has_days: boolean;
 }) {
   return (
     <>
@@ -98,14 +106,16 @@ function Fields({
           options={choices}
           value={project.retention}
         />
-        <TextField
-          name="retention_days"
-          label="Days"
-          hint="Counted from when they were taken in. Of no meaning with “For ever”."
-          value={String(project.retention_days)}
-          inputMode="numeric"
-          autoComplete="off"
-        />
+        <div hidden={!has_days}>
+          <TextField
+            name="retention_days"
+            label="Days"
+            hint="Counted from when they were taken in."
+            value={String(project.retention_days)}
+            inputMode="numeric"
+            autoComplete="off"
+          />
+        </div>
       </div>
     </>
   );

@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { AccountRow } from '../../server/api/users/schema.ts';
 import { CodeField, TextField } from '../form/fields.tsx';
@@ -35,6 +36,7 @@ type WithCodes = Own & { showCodes: (codes: string[] | undefined) => void };
 
 function NotSetUp({ own, showCodes }: WithCodes) {
   const done = useDone();
+  const queries = useQueryClient();
   const [seed, setSeed] = useState<{ secret: string; otpauth_url: string }>();
   if (seed === undefined)
     return (
@@ -63,6 +65,8 @@ function NotSetUp({ own, showCodes }: WithCodes) {
         done={async ({ recovery_codes }) => {
           showCodes(recovery_codes);
           await done('Your second factor is set up.', account);
+          // Organizations that ask for one are open from now on.
+          await queries.invalidateQueries();
         }}
         button="Switch it on"
       >
