@@ -75,12 +75,12 @@ function Stored({ counts, range, span }: { counts: Counts; range: Range; span: S
     const line = lineOf(counts, span, range.step_ms);
     return { ...line, series: [{ label: `each ${range.interval}`, values: line.values }] };
   }, [counts, span, range]);
+  const busiest = Math.max(0, ...values);
   return (
     <>
       <p>
         {total.toLocaleString('en')} {total === 1 ? 'event' : 'events'} stored in this{' '}
-        {range.label.toLowerCase()}, {Math.max(0, ...values).toLocaleString('en')} in the busiest{' '}
-        {range.interval}.
+        {range.label.toLowerCase()}, {busiest.toLocaleString('en')} in the busiest {range.interval}.
       </p>
       <div className="charts">
         <Chart
