@@ -145,7 +145,7 @@ test('a link out of the folder is not followed, not even to create a folder', as
   assert.deepEqual(await readdir(outside), []);
 });
 
-test("files that another export's manifest names are not called added", async () => {
+test("what is another export's is not called added: files of its manifest, folders", async () => {
   const sinks = await Promise.all([
     file.open({ prefix: 'shared' }, delivery(), deps),
     file.open(
@@ -176,6 +176,8 @@ test("files that another export's manifest names are not called added", async ()
     await sink.commit(outcomes, { name: 'manifest', text: manifest });
     delivered.push({ delivery: own, outcomes, manifest });
   }
+  // An export with the prefix `shared/{year}`.
+  await mkdir(join(root, 'shared', '2026'));
   const none = sourceOf([]);
   assert.deepEqual(await file.verify({ prefix: 'shared' }, delivered.slice(0, 1), none, deps), []);
   await appendFile(join(root, 'shared', 'readme.txt'), 'x');

@@ -24,7 +24,7 @@ import { verifyFiles } from '../../formats/verify_files.ts';
 import type { FileStore } from '../../formats/verify_files.ts';
 import { dotViolations } from '../../object_store/config_rules.ts';
 import { fileError } from './faults.ts';
-import { findInside, listNames, createFolder, removeFolders } from './folder.ts';
+import { findInside, createFolder, removeFolders } from './folder.ts';
 import { openFileSink } from './sink.ts';
 import { violation } from '../../destination/violation.ts';
 
@@ -71,12 +71,17 @@ function violations(given: Config): ConfigViolation[] {
   return [...found, ...dotViolations(given.prefix)];
 }
 
-/** The visible files below a folder; links are not followed. */
-async function* filesBelow(path: string, folder: string): AsyncGenerator<string> {
+/** The visible files below a folder, or directly in it; links are not followed. */
+async function* filesBelow(
+  path: string,
+  folder: string,
+  { direct }: { direct: boolean },
+): AsyncGenerator<string> {
   for (const entry of await readdir(path, { withFileTypes: true })) {
     const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) yield* filesBelow(join(path, entry.name), name);
-    else if (!entry.name.startsWith('.')) yield name;
+    if (!entry.isDirectory()) {
+      if (!entry.name.startsWith('.')) yield name;
+    } else if (!direct) yield* filesBelow(join(path, entry.name), name, { direct });
   }
 }
 
@@ -132,21 +137,16 @@ function explain(error: unknown): string {
 }
 
 function storeOf(root: string): FileStore & ReceiptStore {
+  const list = async function* (folder: string, direct: boolean): AsyncGenerator<string> {
+    const path = await findInside(root, folder);
+    if (path !== undefined) yield* filesBelow(path, folder, { direct });
+  };
   return {
     read: async (name) => {
       const path = await findInside(root, name);
       return path === undefined ? undefined : openContent(path);
     },
-    list: async function* (folder) {
-      const path = await findInside(root, folder);
-      if (path === undefined) return;
-      for (const name of await listNames(path)) {
-        if (!name.startsWith('.')) yield folder === '' ? name : `${folder}/${name}`;
-      }
-    },
-    listAll: async function* (folder) {
-      const path = await findInside(root, folder);
-      if (path !== undefined) yield* filesBelow(path, folder);
-    },
+    list: (folder) => list(folder, true),
+    listAll: (folder) => list(folder, false),
   };
 }
