@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Static, TSchema } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import { beginBody } from '../../platform/http/bodies/body.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
@@ -80,16 +80,14 @@ function faultOf(name: ReturnType<typeof checkDomainName>): Fault | undefined {
  * The body checked by its schema and by the rules of its texts; a field that the schema refuses is
  * not refused twice.
  */
-function wholeBody<Schema extends TSchema>(
+function wholeBody<Schema extends TObject>(
   request: FastifyRequest,
   schema: Schema,
   rules: Rules,
 ): Static<Schema> {
   // The schema trims texts where they stand, so the rules see them as they are stored.
-  const { sent, isRefused, endWith } = beginBody(request, schema);
-  const texts = Object.entries(sent).filter(
-    ([attr]) => Object.hasOwn(rules, attr) && !isRefused(attr),
-  );
+  const { passed, endWith } = beginBody(request, schema);
+  const texts = Object.entries(passed).filter(([attr]) => Object.hasOwn(rules, attr));
   return endWith(
     texts.flatMap(([attr, text]) => {
       const fault = typeof text === 'string' ? rules[attr]!(text) : undefined;

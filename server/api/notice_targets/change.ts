@@ -5,13 +5,13 @@ import { notice_events } from '../../engine/notices/notice.ts';
 import { findTarget, secretContext } from '../../engine/notices/outbox.ts';
 import type { Target } from '../../engine/notices/outbox.ts';
 import { storedUrl, urlContext } from '../../engine/notices/webhook_url.ts';
-import { body } from '../../platform/http/bodies/body.ts';
+import { beginBody } from '../../platform/http/bodies/body.ts';
 import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
 import { movedSecrets } from '../../platform/http/bodies/moved_secrets.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { newWebhookSecret } from '../../platform/outbound/standard_webhooks.ts';
 import { findTargetProject } from '../batch_exports/store.ts';
-import { refuseWrongFields } from './input.ts';
+import { wrongFields } from './input.ts';
 import { NoticeTargetCreate, NoticeTargetPatch } from './schema.ts';
 import type { NoticeTargetRow } from './schema.ts';
 import { insertNoticeTarget, listNoticeTargets, updateNoticeTarget } from './store.ts';
@@ -27,17 +27,18 @@ export async function createTarget(
   tx: Transaction,
   request: FastifyRequest,
 ): Promise<{ id: string; secret: string | null }> {
+  const { passed, endWith } = beginBody(request, NoticeTargetCreate);
+  const team_id = await projectOf(tx, request, passed.team_id);
   const {
-    team_id: wanted,
     type,
     secret: own_secret,
     ...fields
-  } = body(request, NoticeTargetCreate);
-  const team_id = await projectOf(tx, request, wanted);
-  await refuseWrongFields(
-    { db: tx, outbound: deps.outbound },
-    { team_id, type, is_new: true },
-    { ...fields, ...(own_secret === undefined ? {} : { secret: own_secret }) },
+  } = endWith(
+    await wrongFields(
+      { db: tx, outbound: deps.outbound },
+      { team_id, type: passed.type, is_new: true },
+      passed,
+    ),
   );
   const counted = await tx.row<{ count: number }>(
     listNoticeTargets({ organization_id: request.access.organization_id, team_id }).count,
@@ -76,24 +77,23 @@ export async function changeTarget(
   before: NoticeTargetRow,
   request: FastifyRequest,
 ): Promise<{ has_new_url: boolean; has_new_secret: boolean }> {
-  const { url: sent_url, secret: sent_secret, ...others } = body(request, NoticeTargetPatch);
+  const { passed, endWith } = beginBody(request, NoticeTargetPatch);
+  const { url: sent_url, ...others } = passed;
   const stored = storedWebhook(deps, await findTarget(tx, before.id));
   // Whoever sends back what was shown, or what is stored, changes nothing by it.
   const url = sent_url === before.url || sent_url === stored.url ? undefined : sent_url;
-  await refuseWrongFields(
-    { db: tx, outbound: deps.outbound },
-    { ...before, is_new: false },
-    {
-      ...others,
-      ...(url === undefined ? {} : { url }),
-      ...(sent_secret === undefined ? {} : { secret: sent_secret }),
-    },
-    movedSecrets(webhook_places, stored, typeof url === 'string' ? { ...stored, url } : stored, {
-      sent: new Set(sent_secret === undefined ? [] : ['secret']),
+  const found = [
+    ...movedSecrets(webhook_places, stored, typeof url === 'string' ? { ...stored, url } : stored, {
+      sent: new Set(others.secret === undefined ? [] : ['secret']),
     }),
-  );
+    ...(await wrongFields(
+      { db: tx, outbound: deps.outbound },
+      { ...before, is_new: false },
+      { ...others, ...(url === undefined ? {} : { url }) },
+    )),
+  ];
+  const { url: _url, secret: sent_secret, events, ...fields } = endWith(found);
   const secret = sent_secret === stored.secret ? undefined : sent_secret;
-  const { events, ...fields } = others;
   await updateNoticeTarget(tx, before.id, {
     ...fields,
     ...(typeof url === 'string'

@@ -1,5 +1,4 @@
 import { hidden_part } from '../../engine/notices/webhook_url.ts';
-import { invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { OutboundRefused } from '../../platform/outbound/outbound.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
@@ -10,32 +9,34 @@ import type { NoticeTargetChanges, NoticeTargetRow } from './schema.ts';
 import { listKnownExports } from './store.ts';
 
 /**
- * Which target the fields are for: its project, its type, and whether it is being created, when
- * what the type needs must be there.
+ * Which target the fields are for: its project, its type, undefined where the body names none that
+ * there is, and whether it is being created, when what the type needs must be there.
  */
-export type Subject = Pick<NoticeTargetRow, 'team_id' | 'type'> & { is_new: boolean };
+export type Subject = {
+  team_id: number;
+  type: NoticeTargetRow['type'] | undefined;
+  is_new: boolean;
+};
 
 /**
- * Throws one 400 that lists every violation of the rules that the schema cannot say: what each type
- * needs and refuses, the form of url and secret, an address that no notice can reach, and that the
- * exports are the project's. `known` are violations that the caller found.
+ * Every violation of the rules that the schema cannot say: what each type needs and refuses, the
+ * form of url and secret, an address that no notice can reach, and that the exports are the
+ * project's.
  */
-export async function refuseWrongFields(
+export async function wrongFields(
   { db, outbound }: { db: Queryable; outbound: Outbound },
   subject: Subject,
   fields: NoticeTargetChanges,
-  known: Violation[] = [],
-): Promise<void> {
-  const found = [
-    ...known,
+): Promise<Violation[]> {
+  return [
     ...typeViolations(subject, fields),
     ...formViolations(outbound, fields),
     ...(await exportViolations(db, subject.team_id, fields)),
   ];
-  if (found.length > 0) throw invalidMany(found);
 }
 
 function typeViolations({ type, is_new }: Subject, fields: NoticeTargetChanges): Violation[] {
+  if (type === undefined) return [];
   const [needed, foreign] =
     type === 'email' ? (['address', ['url', 'secret']] as const) : (['url', ['address']] as const);
   const missing: Violation[] =

@@ -46,6 +46,14 @@ test('wrong bodies are 400 and name what is wrong; a project has 50 targets at m
     [{ ...hook, batch_export_ids: [] }, ['batch_export_ids min_items']],
     [{ ...hook, batch_export_ids: ['x'] }, ['batch_export_ids__0 invalid_input']],
     [{ ...hook, batch_export_ids: [foreign.id] }, ['batch_export_ids__0 invalid_input']],
+    [
+      { ...hook, url: 'ftp://example.com/', secret: 'short', events: ['sleeping'] },
+      ['events__0 invalid_choice', 'secret invalid_input', 'url invalid_input'],
+    ],
+    [
+      { type: 'email', url: 'https://example.com/', enabled: 'yes' },
+      ['address required', 'enabled invalid_input', 'url invalid_input'],
+    ],
   ];
   for (const [body, attrs] of cases) {
     const answer = await post(body);

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Static, TSchema } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
@@ -196,7 +196,7 @@ async function homeOf(
 /**
  * The checked body, its time zone and addresses included. Throws a 400 that lists every violation.
  */
-function wholeBody<Schema extends TSchema>(
+function wholeBody<Schema extends TObject>(
   request: FastifyRequest,
   schema: Schema,
 ): Static<Schema> {

@@ -19,7 +19,7 @@ test('bad lines are named by number, whoever finds them, the others are imported
   });
   assert.deepEqual(
     [code, said.at(-1)],
-    [1, '1 events stored, 0 were there already, 6 lines refused.'],
+    [1, '1 event stored, 0 were there already, 6 lines refused.'],
   );
   assert.deepEqual(complained.map((line) => line.split(':')[0]).toSorted(), [
     'line 2',
@@ -59,7 +59,7 @@ test('lines without a distinct id get the default one, in any kind of file', asy
   assert.deepEqual(
     [said.at(-1), complained],
     [
-      '6 events stored, 0 were there already, 1 lines refused.',
+      '6 events stored, 0 were there already, 1 line refused.',
       ['line 7: The field "user" is missing or empty.'],
     ],
   );

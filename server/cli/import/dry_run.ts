@@ -1,6 +1,7 @@
 import { parseExact } from '../../engine/ingest/parse/exact_json.ts';
 import { parseEvent } from '../../engine/ingest/parse/parse.ts';
 import { systemClock } from '../../platform/clock.ts';
+import { counted } from '../../platform/counted.ts';
 import type { Complaints } from './terminal.ts';
 import type { ImportMapping } from './mapping.ts';
 import { readRequests } from './requests.ts';
@@ -46,7 +47,7 @@ export async function dryRun(
       say(`line ${number}: ${JSON.stringify(stored, null, 2)}`);
     }
   }
-  say(`${good} lines would become events, ${bad} would be refused. Nothing was sent.`);
+  say(`${counted(good, 'line')} would become events, ${bad} would be refused. Nothing was sent.`);
   complaints.rest(bad);
   return bad > 0 ? 1 : 0;
 }

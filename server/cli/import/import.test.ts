@@ -109,7 +109,7 @@ test('ids of the file become uuids, so that overlapping files double nothing', a
     ),
     { uuid_field: 'id' },
   );
-  assert.equal(said.at(-2), '1 events stored, 3 were there already, 0 lines refused.');
+  assert.equal(said.at(-2), '1 event stored, 3 were there already, 0 lines refused.');
   assert.ok((await importing.rows(owner)).some((row) => row.uuid === own));
 });
 
@@ -160,7 +160,7 @@ test('a server that asks to wait is waited for, one that refuses ends the import
   const server = await serve(() => answers[Math.min(asked++, 2)]!);
   const { said } = await importing.run(owner, file, { url: addressOf(server) });
   assert.equal(asked, 3);
-  assert.equal(said.at(-1), '1 events stored, 0 were there already, 0 lines refused.');
+  assert.equal(said.at(-1), '1 event stored, 0 were there already, 0 lines refused.');
   server.close();
   await assert.rejects(
     importing.run(owner, file, {

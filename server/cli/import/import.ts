@@ -15,6 +15,7 @@ import type { Complaints, ImportBar, ImportTerminal } from './terminal.ts';
 import { signal_exit_codes } from '../process/stop_signal.ts';
 import type { StopSignal } from '../process/stop_signal.ts';
 import { serverAddress } from '../server_address.ts';
+import { counted } from '../../platform/counted.ts';
 import { UserError } from '../user_error.ts';
 
 /** What to import, where to, and how its lines are to be read. */
@@ -113,8 +114,9 @@ async function importSource(
   state.is_finished = true;
   await kept.save();
   terminal.say(
-    `${state.taken} events stored, ${state.duplicates} were there already, ${state.rejected} ` +
-      'lines refused.',
+    `${counted(state.taken, 'event')} stored, ${state.duplicates} ` +
+      `${state.duplicates === 1 ? 'was' : 'were'} there already, ` +
+      `${counted(state.rejected, 'line')} refused.`,
   );
   if (state.duplicates > 0)
     terminal.say(

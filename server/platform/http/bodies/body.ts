@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Static, TSchema } from 'typebox';
+import type { Static, TObject, TSchema } from 'typebox';
 import { isFields } from '../../fields.ts';
 import type { Fields } from '../../fields.ts';
 import { ApiError, invalidMany, unparsable, unsupportedMediaType } from '../errors.ts';
@@ -81,8 +81,8 @@ export function body<Schema extends TSchema>(
 export type BodyUnderCheck<Value> = {
   /** What was sent, with the texts as the schema trims them; no fields when it is no object. */
   sent: Fields;
-  /** True for a field that the schema refuses, which needs no second look. */
-  isRefused(attr: string): boolean;
+  /** Of what was sent the fields of the schema in which it refuses nothing. */
+  passed: Partial<Value>;
   /**
    * The schema's fields. Throws one 400 with every violation, of the schema and then those of
    * `found`, unless the schema names the field already.
@@ -94,7 +94,7 @@ export type BodyUnderCheck<Value> = {
  * As `body`, for a body with rules that no schema can tell: they look at what was sent also when
  * the schema refuses some of it, so that one answer names everything that is wrong.
  */
-export function beginBody<Schema extends TSchema>(
+export function beginBody<Schema extends TObject>(
   request: FastifyRequest,
   schema: Schema,
 ): BodyUnderCheck<Static<Schema>> {
@@ -108,9 +108,14 @@ export function beginBody<Schema extends TSchema>(
     refused = error.violations;
   }
   const told = new Set(refused.map(({ attr }) => attr));
+  const refused_fields = new Set(refused.map(({ attr }) => attr?.split('__')[0]));
+  const sent = isFields(value) ? value : {};
+  const passed = Object.entries(sent).filter(
+    ([name]) => Object.hasOwn(schema.properties, name) && !refused_fields.has(name),
+  );
   return {
-    sent: isFields(value) ? value : {},
-    isRefused: (attr) => told.has(attr),
+    sent,
+    passed: Object.fromEntries(passed) as Partial<Static<Schema>>,
     endWith: (found) => {
       const all = [...refused, ...found.filter(({ attr }) => !told.has(attr))];
       if (all.length > 0) throw invalidMany(all);
