@@ -159,7 +159,13 @@ async function advance(
   const [next, end] = [Date.parse(backfill.next_start_at), Date.parse(backfill.end_at)];
   const isOver = next >= end || counts.failed >= failed_runs_max;
   if (!isOver) return planSpans(engine, tx, { row, backfill, spans, ahead, open: counts.open });
-  if (counts.open === 0) await finishBackfill(tx, backfill, next < end ? 'Failed' : endOf(counts));
+  if (counts.open === 0)
+    await finishBackfill(
+      tx,
+      backfill,
+      next < end ? 'Failed' : endOf(counts),
+      failureOf(counts, next < end),
+    );
   return nothing;
 }
 
@@ -191,6 +197,13 @@ function endOf({ not_completed, cancelled }: RunCounts): 'Completed' | 'Failed' 
   return not_completed === cancelled ? 'Cancelled' : 'Failed';
 }
 
+/** How many runs of a backfill failed, as a sentence behind others; empty where none did. */
+function failureOf({ not_completed, cancelled }: RunCounts, leaves_rest: boolean): string {
+  const failed = not_completed - cancelled;
+  if (failed === 0) return '';
+  return ` ${counted(failed, 'run')} failed${leaves_rest ? ', so the rest was not begun' : ''}.`;
+}
+
 /**
  * What a backfill covers is final once nothing can be inserted below its watermark any more, and
  * stays so: once it is `Running` nobody needs to ask again.
@@ -210,8 +223,9 @@ async function finishBackfill(
   tx: Transaction,
   backfill: BackfillRow,
   status: 'Completed' | 'Failed' | 'Cancelled',
+  failure = '',
 ): Promise<void> {
-  const detail = `Backfill ended: ${status}. ${await summaryOf(tx, backfill.id)}`;
+  const detail = `Backfill ended: ${status}. ${await summaryOf(tx, backfill.id)}${failure}`;
   await tx.run(sql`
     UPDATE batch_export_backfills SET status = ${status}, detail = ${detail}, finished_at = now(),
       last_updated_at = now() WHERE id = ${backfill.id}`);

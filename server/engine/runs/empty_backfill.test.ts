@@ -12,6 +12,7 @@ import { advanceBackfills } from './advance_backfills.ts';
 import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
 import { executeRun } from '../delivery/execute.ts';
+import { endRun } from './end_runs.ts';
 import { readReceipt } from './receipt.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 
@@ -189,4 +190,27 @@ test('where rows are everywhere, few runs are open at a time, and a cancel ends 
   assert.equal(answer.body.detail, 'Cancelled; what had been delivered stays.');
   assert.equal(await advanceBackfills(engine), 0);
   assert.equal((await runsOf(id)).length, runs.length);
+});
+
+test('a backfill that failed says how many runs did, and that it went no further', async () => {
+  const home = await newProject([0], 10);
+  const created = await newExport(home, { paused: true });
+  for (const [hours, said] of [
+    [2, '2 runs failed.'],
+    [10, '8 runs failed, so the rest was not begun.'],
+  ] as const) {
+    const { id } = await begin(home, created.id, hours);
+    await advanceBackfills(engine);
+    for (const run of await runsOf(id))
+      await endRun(engine, (await claimRun(engine.db, run.id, randomUUID()))!, {
+        status: 'Failed',
+        code: 'ended',
+        message: 'The run ended.',
+      });
+    await advanceBackfills(engine);
+    assert.equal(
+      (await find(home, created.id, id)).detail,
+      `Backfill ended: Failed. Delivered 0 rows in 0 runs; 0 runs had no rows to deliver. ${said}`,
+    );
+  }
 });
