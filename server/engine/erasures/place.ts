@@ -6,7 +6,11 @@ const names_max = 3;
 /** Where a delivery lies, for whoever has to look there: host, and names of files or tables. */
 export function placeOf(
   definition: DestinationDefinition | undefined,
-  { destination_config, is_current, facts }: ShownDelivery,
+  {
+    destination_config,
+    is_current,
+    facts,
+  }: Pick<ShownDelivery, 'destination_config' | 'is_current' | 'facts'>,
 ): string {
   const config = destination_config ?? {};
   const names = [...new Set(facts?.names ?? [])];
@@ -16,8 +20,11 @@ export function placeOf(
   const bucket = is_current
     ? (config['bucket_name'] ?? config['container_name'] ?? config['url'])
     : undefined;
-  const parts = [host, typeof bucket === 'string' && bucket !== host ? bucket : undefined];
-  return [...parts, names.slice(0, names_max).join(', ') + more]
-    .filter((part) => part !== undefined && part !== '')
+  // A url has its host in it, which is all that the receipt of an endpoint names.
+  const url = is_current ? URL.parse(String(config['url'])) : null;
+  const parts = new Set([host, bucket, names.slice(0, names_max).join(', ') + more]);
+  return [...parts]
+    .filter((part) => typeof part === 'string' && part !== '')
+    .filter((part) => part !== url?.host && part !== url?.hostname)
     .join(': ');
 }
