@@ -76,6 +76,18 @@ export const heavy_bodies: readonly HostileBody[] = [
     body: `{"batch":[${'{},'.repeat(30_000)}{}]}`,
     wanted: 'told',
   },
+  {
+    says: 'a time of spaces',
+    body: `{"sentAt":"2024${' '.repeat(60_000)}x","batch":[{}]}`,
+    wanted: 'told',
+  },
+  {
+    says: 'records that say more than a request may',
+    body: records(1_000_000, 300),
+    headers: protobuf,
+    wanted: 400,
+  },
+  { says: 'three million records', body: records(10, 3_000_000), headers: protobuf, wanted: 400 },
   { says: 'two million lists', body: `[${'[],'.repeat(2_100_000)}[]]`, wanted: 400 },
   { says: 'a form of a megabyte', body: `data=${'A'.repeat(1024 * 1024)}`, wanted: 413 },
   ...bombs(),
@@ -103,18 +115,30 @@ function bombs(): HostileBody[] {
   ];
 }
 
+/** So many empty records, or spans, of a resource that says so much, as protobuf writes them. */
+export function records(resource_bytes: number, count: number): Buffer {
+  const value = within(0x12, within(0x0a, Buffer.alloc(resource_bytes, 'x')));
+  const attribute = within(0x0a, Buffer.concat([within(0x0a, Buffer.from('k')), value]));
+  const resource = within(0x0a, attribute);
+  const list = within(0x12, Buffer.alloc(count * 2, Buffer.from([0x12, 0])));
+  return within(0x0a, Buffer.concat([resource, list]));
+}
+
+/** A field of the tag with the bytes. */
+function within(tag: number, bytes: Buffer): Buffer {
+  const length = [];
+  for (let rest = bytes.length; ; rest >>>= 7) {
+    length.push(rest > 127 ? (rest & 127) | 128 : rest);
+    if (rest <= 127) break;
+  }
+  return Buffer.concat([Buffer.from([tag, ...length]), bytes]);
+}
+
 /** A list within a list, a thousand times, as protobuf writes it. */
 function deepRecord(): Buffer {
-  let value = Buffer.alloc(0);
-  const wrap = (tag: number) => {
-    const length = [];
-    for (let rest = value.length; ; rest >>>= 7) {
-      length.push(rest > 127 ? (rest & 127) | 128 : rest);
-      if (rest <= 127) break;
-    }
-    value = Buffer.concat([Buffer.from([tag, ...length]), value]);
-  };
-  for (let level = 0; level < 1_000; level += 1) for (const tag of [0x0a, 0x2a]) wrap(tag);
-  for (const tag of [0x2a, 0x12, 0x12, 0x0a]) wrap(tag);
-  return value;
+  const lists = Array.from({ length: 1_000 }, () => [0x0a, 0x2a]).flat();
+  return [...lists, 0x2a, 0x12, 0x12, 0x0a].reduce<Buffer>(
+    (value, tag) => within(tag, value),
+    Buffer.alloc(0),
+  );
 }

@@ -100,7 +100,10 @@ export type Protocol = {
   recognises?(body: unknown): boolean;
   /** Reads the bytes, where they need not be JSON. Throws an ApiError for what it cannot read. */
   parse?(bytes: Buffer, sent: Sent): unknown;
-  /** The events of a message; undefined when it has not the protocol's form. Never throws. */
+  /**
+   * The events of a message; undefined when it has not the protocol's form. Throws an ApiError for
+   * more than a message may hold, and nothing else.
+   */
   decode(body: unknown, sent: Sent): Decoded | undefined;
   answer(sent: Sent, outcome: Outcome): Answer;
   /** How an error is told, where the protocol has a form of its own. */

@@ -103,7 +103,7 @@ function noted<Fault>(refusals: Refusals, sent: Sent, error: Fault, team_id?: nu
 
 /** What becomes of the events of a message: complete once all of `reads` were taken. */
 type JudgedMessage = {
-  reads: Iterable<ReadEvent[]> | AsyncIterable<ReadEvent[]>;
+  reads: AsyncIterable<ReadEvent[]>;
   verdicts: Verdict[];
   warnings: Map<WarningReason, { events: number; examples: WarningExample[] }>;
 };
@@ -130,9 +130,7 @@ function judge(message: OpenedMessage, traffic: Traffic): JudgedMessage {
     }
     return wanted;
   };
-  const parts = message.read(traffic);
-  const reads = Array.isArray(parts) ? [judged(parts)] : judgedParts(parts, judged);
-  return { reads, verdicts, warnings };
+  return { reads: judgedParts(message.read(traffic), judged), verdicts, warnings };
 }
 
 async function* judgedParts(

@@ -1,5 +1,7 @@
 import protobuf from 'protobufjs';
+import { values_max } from '../../../engine/ingest/parse/event_list.ts';
 import { nesting_max } from '../../../engine/ingest/parse/exact_json.ts';
+import { tooManyValues } from '../read/unpack.ts';
 
 // A level of a value is up to three messages inside each other, of which the library reads 100. An
 // event that is nested more deeply than events may be is refused by itself, so that ten times as
@@ -7,6 +9,17 @@ import { nesting_max } from '../../../engine/ingest/parse/exact_json.ts';
 const messages_deep_max = 10 * 3 * nesting_max;
 protobuf.Reader.recursionLimit = messages_deep_max;
 protobuf.util.recursionLimit = messages_deep_max;
+protobuf.Reader.discardUnknown = true;
+
+/** Two bytes can be a message, and ten million of them would take gigabytes as objects. */
+class BoundedReader extends protobuf.BufferReader {
+  private fields = 0;
+  override tag(): number {
+    this.fields += 1;
+    if (this.fields > values_max) throw tooManyValues();
+    return super.tag();
+  }
+}
 
 const field = (type: string, id: number, rule?: 'repeated') => ({
   type,
@@ -115,11 +128,13 @@ export type Signal = 'Logs' | 'Spans';
 
 /**
  * The request in the form of its JSON: numbers of 64 bits are text, trace and span ids are bytes.
- * Throws for bytes that are no such message.
+ * Throws for bytes that are no such message, and an ApiError for one that holds more than a body
+ * may.
  */
-export function decodeRequest(bytes: Uint8Array, signal: Signal): unknown {
+export function decodeRequest(bytes: Buffer, signal: Signal): unknown {
   const request = root.lookupType(signal);
-  return request.toObject(request.decode(bytes), { longs: String, oneofs: false });
+  const message = request.decode(new BoundedReader(bytes));
+  return request.toObject(message, { longs: String, oneofs: false });
 }
 
 /** The bytes of an answer. */

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
-import { unparsable } from '../../../platform/http/errors.ts';
+import { ApiError, unparsable } from '../../../platform/http/errors.ts';
 import { jsonAnswer } from '../answers.ts';
 import type { Draft } from '../draft.ts';
 import type { Answer, Decoded, Outcome, Protocol, Sent } from '../protocol.ts';
@@ -13,6 +13,9 @@ import { spanDraft } from './span.ts';
 
 const protobuf_type = 'application/x-protobuf';
 const types = ['application/json', protobuf_type];
+
+/** Each event has the attributes of its resource: so much may they be in those of a request. */
+const shared_bytes_max = 256 * 1024 * 1024;
 
 /** How each signal calls what it holds, and what becomes of one of these. */
 const signals: Record<Signal, Form> = {
@@ -66,6 +69,7 @@ export const opentelemetry: Protocol = {
     try {
       return decodeRequest(bytes, signal);
     } catch (error) {
+      if (error instanceof ApiError) throw error;
       if (/max depth|call stack/.test((error as Error).message))
         throw unparsable('The body is nested too deeply.');
       const { says } = signals[signal];
@@ -88,7 +92,8 @@ function signalOf({ path }: Sent): Signal {
   return /\/logs\/?$/.test(path) ? 'Logs' : 'Spans';
 }
 
-function isProtobuf({ headers }: Sent): boolean {
+/** Is the request's body protobuf, as its head says? */
+export function isProtobuf({ headers }: Sent): boolean {
   return headers.content_type?.toLowerCase().startsWith(protobuf_type) === true;
 }
 
@@ -116,15 +121,22 @@ function decode(body: unknown, { list, inside, draftOf }: Form): Decoded | undef
   const lists = isOther ? undefined : (body[list] ?? []);
   if (!Array.isArray(lists)) return undefined;
   const [scopes, records] = inside;
+  let shared_bytes = 0;
   const all = lists.filter(isJsonObject).flatMap((one) => {
     const resource = attributesOf(one['resource']);
-    return listOf(one[scopes])
+    const found = listOf(one[scopes])
       .filter(isJsonObject)
       .flatMap((of_scope) => {
         const shared = { resource, scope: scopeOf(of_scope['scope']) };
         return listOf(of_scope[records]).map((record) => ({ record, shared }));
       });
+    shared_bytes += found.length * JSON.stringify(resource).length;
+    return found;
   });
+  if (shared_bytes > shared_bytes_max)
+    throw unparsable(
+      'With what their resource says the records take more than 256 MiB: send fewer at a time.',
+    );
   const events = all.values().map(({ record, shared }) => draftOf(record, shared));
   return { length: all.length, events, keys: [] };
 }

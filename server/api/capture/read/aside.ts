@@ -1,12 +1,14 @@
+import { setImmediate } from 'node:timers/promises';
 import { arrived } from '../../../engine/ingest/parse/carried.ts';
 import type { CarriedRead } from '../../../engine/ingest/parse/carried.ts';
 import { aside_bytes_min, aside_memory_mb_max } from '../../../engine/ingest/parse/aside.ts';
-import { eachPiece } from '../../../engine/ingest/parse/pieces.ts';
+import { eachPiece, nextPiece } from '../../../engine/ingest/parse/pieces.ts';
 import type { Piece } from '../../../engine/ingest/parse/pieces.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { ErrorType, Violation } from '../../../platform/http/errors.ts';
 import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 import { openThread, wholeBuffer } from '../../../platform/processes/thread.ts';
+import { isProtobuf } from '../opentelemetry/opentelemetry.ts';
 import { openMessage } from './message.ts';
 import type { Message } from './message.ts';
 import type { Sent } from '../protocol.ts';
@@ -35,25 +37,37 @@ const thread = openThread<AsideQuestion, AsideReply>(
   moduleBeside(import.meta, 'aside_thread'),
   aside_memory_mb_max,
 );
+/** Two bytes of protobuf can be an event, where JSON takes some twenty. */
+const protobuf_bytes_min = aside_bytes_min / 8;
 let last_message = 0;
+const nothing = () => {};
 
 /**
- * A message whose events come at once, those of a long one a few at a time and not before they are
- * wanted. `drop` forgets those that nobody will ask for.
+ * A message whose events come a few at a time and not before they are wanted. `drop` forgets those
+ * that nobody will ask for.
  */
 export type OpenedMessage = Omit<Message, 'read'> & {
-  read(traffic?: Traffic): Read[] | AsyncIterable<Read[]>;
+  read(traffic?: Traffic): AsyncIterable<Read[]>;
   drop(): void;
 };
 
 /**
- * Reads a message as `openMessage` does; one of 64 KiB and more beside the event loop, and then its
- * bytes are gone.
+ * Reads a message as `openMessage` does; one of 64 KiB and more, of protobuf 8 KiB, beside the event
+ * loop, and then its bytes are gone. Between the events of a short one, which can be many and long, others get their
+ * turns.
  */
 export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMessage> {
-  if (bytes.length < aside_bytes_min) {
+  if (bytes.length < (isProtobuf(sent) ? protobuf_bytes_min : aside_bytes_min)) {
     const { read, ...message } = openMessage(bytes, sent);
-    return { ...message, read: (traffic) => read(traffic).toArray(), drop: () => {} };
+    const inTurns = (traffic: Traffic | undefined) => {
+      const events = read(traffic);
+      return eachPiece(async () => {
+        const piece = nextPiece(events, ({ read: { event } }) => event?.bytes ?? 0);
+        if (!piece.is_last) await setImmediate();
+        return piece;
+      }, nothing);
+    };
+    return { ...message, read: inTurns, drop: nothing };
   }
   // Numbered here, so that no thread takes the message of another for its own.
   const message = (last_message += 1);

@@ -1,19 +1,25 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { watchThread } from '../../../../test/processor_time.ts';
 import { case_key as key, case_now } from '../protocol_case.ts';
+import { records } from '../hostile_bodies.ts';
+import type { Sent } from '../protocol.ts';
+import { readMessage } from './aside.ts';
 import { openMessage } from './message.ts';
 
 const now = '2026-11-22 12:00:00.000000';
 
+const sentTo = (path: string, query: Record<string, string> = {}): Sent => ({
+  method: 'POST',
+  path,
+  query,
+  headers: {},
+  sender: { user_agent: undefined, address: '127.0.0.1' },
+  received_ms: Date.parse(case_now),
+});
+
 function open(body: string, query: Record<string, string> = {}, path = '/batch/') {
-  return openMessage(Buffer.from(body), {
-    method: 'POST',
-    path,
-    query,
-    headers: {},
-    sender: { user_agent: undefined, address: '127.0.0.1' },
-    received_ms: Date.parse(case_now),
-  });
+  return openMessage(Buffer.from(body), sentTo(path, query));
 }
 
 /** What is read of the events, of which each has a name and somebody. */
@@ -94,4 +100,37 @@ test('an event of which two fields are wrong in one way counts once', () => {
     seen.map(({ warnings }) => warnings),
     [['set_ignored'], ['distinct_id_cut']],
   );
+});
+
+test('others have their turns while the many events of a short message are read', async () => {
+  // Each of the two thousand has what their resource says: 40 MB of a body of 26 KB.
+  const resource = { attributes: [{ key: 'k', value: { stringValue: 'x'.repeat(20_000) } }] };
+  const logRecords = Array.from({ length: 2_000 }, () => ({}));
+  const body = { resourceLogs: [{ resource, scopeLogs: [{ logRecords }] }] };
+  const message = await readMessage(
+    Buffer.from(JSON.stringify(body)),
+    sentTo('/v1/logs/', { token: key }),
+  );
+  const watched = watchThread();
+  let bytes = 0;
+  for await (const reads of message.read())
+    for (const { read } of reads) bytes += read.event!.bytes;
+  const { turn_ms } = watched();
+  assert.ok(bytes > 40_000_000);
+  assert.ok(turn_ms < 60, `A turn of the event loop took ${turn_ms} ms of processor.`);
+});
+
+test('what holds much in few bytes of protobuf is read beside the event loop', async () => {
+  const sent = sentTo('/v1/logs/', { token: key });
+  sent.headers.content_type = 'application/x-protobuf';
+  const turn_ms: number[] = [];
+  for (const count of [1, 30_000, 30_000]) {
+    const watched = watchThread();
+    const message = await readMessage(records(1, count), sent);
+    turn_ms.push(watched().turn_ms);
+    assert.equal(message.length, count);
+    message.drop();
+  }
+  // The first of them starts the thread.
+  assert.ok(turn_ms[2]! < 30, `Turns of the event loop took ${turn_ms.join()} ms of processor.`);
 });

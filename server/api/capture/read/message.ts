@@ -12,7 +12,7 @@ import { readDraft } from './read_draft.ts';
 import type { Read } from './read_draft.ts';
 import { skewOf } from './times.ts';
 import { openTraffic } from './traffic.ts';
-import { lz64, packedWithLz64 } from './unpack.ts';
+import { lz64, packedWithLz64, tooManyValues } from './unpack.ts';
 import { openVisitors } from './visitors.ts';
 import { withWholeCharacters } from './whole_characters.ts';
 import type { Traffic } from './traffic.ts';
@@ -88,8 +88,7 @@ function readJson(given: Buffer, sent: Sent): unknown {
   const bytes = isUtf8(given) ? given : withWholeCharacters(given);
   if (!isUtf8(bytes)) throw unreadable('The body is not UTF-8 text.');
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
-  if (holdsTooMuch(text))
-    throw unparsable('The body holds more than two million values: send fewer events at a time.');
+  if (holdsTooMuch(text)) throw tooManyValues();
   try {
     const value = parseExact(text);
     if (isJsonObject(value) || Array.isArray(value)) return value;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { countProcessorTime } from '../../../../test/processor_time.ts';
 import { parseExact } from '../../../engine/ingest/parse/exact_json.ts';
 import { readTime } from './times.ts';
 
@@ -39,6 +40,13 @@ for (const [value, wanted] of spelled)
     const read_ms = readTime(value);
     assert.equal(read_ms === undefined ? read_ms : new Date(read_ms).toISOString(), wanted);
   });
+
+test('a text that is no time costs nothing, however long it is', () => {
+  const worked_ms = countProcessorTime();
+  for (const end of ['x', '(', '+'])
+    assert.equal(readTime(`May 2024${' '.repeat(60_000)}${end}`), undefined);
+  assert.ok(worked_ms() < 100);
+});
 
 test('the zone of the machine changes no time', () => {
   const given = JSON.stringify(spelled.map(([value]) => value).filter((one) => one !== undefined));

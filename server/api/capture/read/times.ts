@@ -11,6 +11,8 @@ export const future_ms_max = 23 * 3_600_000;
 // Numbers of epoch time from here on are milliseconds: as seconds they would lie beyond the year
 // 5000.
 const milliseconds_min = 100_000_000_000;
+/** No time is spelled longer; what follows looks for its zone in time by the square of that. */
+const text_length_max = 200;
 const iso_day = /^(\d{4})-(\d\d)-(\d\d)(?!\d)/;
 const without_zone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?$/;
 // What JavaScript, mail and old libraries write: `Wed May 01 2024 10:00:00 GMT+0200 (CEST)`,
@@ -32,7 +34,7 @@ const zone = /(?:z|utc?|gmt|[ecmp][sd]t|(?:\d:\d\d(?:[.,]\d+)?|gmt|utc|\s)\s*[+-
 export function readTime(value: unknown): number | undefined {
   const number = readNumber(value);
   const text = number === undefined ? value : String(number);
-  if (typeof text !== 'string' || text === '') return undefined;
+  if (typeof text !== 'string' || text === '' || text.length > text_length_max) return undefined;
   if (/^\d{1,16}(\.\d+)?$/.test(text)) {
     const epoch = Number(text);
     return epoch >= milliseconds_min ? epoch : epoch * 1000;

@@ -108,6 +108,11 @@ function textInside(bytes: Buffer): Buffer | undefined {
   return inside;
 }
 
+/** 400 for a body of more values than one may hold. */
+export function tooManyValues(): ApiError {
+  return unparsable('The body holds more than two million values: send fewer events at a time.');
+}
+
 /** How clients name a packing of old libraries, whose bytes do not tell it. */
 export const lz64 = 'lz64';
 

@@ -23,7 +23,7 @@ export type EventList = { values: unknown[]; is_list: boolean };
  * Most names and values in one body or line: 20 MiB of events have a million. Ten times as many
  * would take gigabytes as objects.
  */
-const values_max = 2_000_000;
+export const values_max = 2_000_000;
 
 /** Does the JSON text hold more than a body or line of events may? Shorter ones cannot. */
 export function holdsTooMuch(text: string): boolean {

@@ -1,18 +1,20 @@
-/** What a thread hands over at once: so much that taking it over is cheap for the event loop. */
+/** What is handed over at once: so much that reading and taking it holds nobody up. */
 const items_max = 500;
 const bytes_max = 256 * 1024;
+const reading_ms_max = 10;
 
 /** A part of what was read, and whether nothing follows. */
 export type Piece<Item> = { reads: Item[]; is_last: boolean };
 
-/** The next of what a thread reads; `bytesOf` says how much an item is. */
+/** The next of what is read; `bytesOf` says how much an item is. */
 export function nextPiece<Item>(
   items: Iterator<Item>,
   bytesOf: (item: Item) => number,
 ): Piece<Item> {
   const reads: Item[] = [];
+  const ends_at = performance.now() + reading_ms_max;
   let bytes = 0;
-  while (reads.length < items_max && bytes < bytes_max) {
+  while (reads.length < items_max && bytes < bytes_max && performance.now() < ends_at) {
     const { done, value } = items.next();
     if (done === true) return { reads, is_last: true };
     reads.push(value);

@@ -89,7 +89,7 @@ export async function loadConfig(
       FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id WHERE c.id = ${lease.config_id}`);
   if (row === undefined) throw new LeaseLostError();
   const stored = loadPluginConfig(secrets, lease.config_id, row);
-  log.hide(row.secret_keys.map((key) => stored[key]));
+  await log.hide(row.secret_keys.map((key) => stored[key]));
   const { config, attachments } = settingsOf(fieldsOf(row.config_schema), stored);
   const beginCall = (key: string, sources?: number[]) => ({ key, captured: new Map(), sources });
   const call: { present: Call } = { present: beginCall('load') };

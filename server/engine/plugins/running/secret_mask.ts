@@ -1,10 +1,12 @@
+import { openTurns } from '../../../platform/pacing/turns.ts';
+
 /** Takes the secrets of a config out of what is said about it. */
 export type SecretMask = {
   /** Knows these values from now on, whatever their shape. */
-  hide(values: readonly unknown[]): void;
+  hide(values: readonly unknown[]): Promise<void>;
   /**
-   * The text with `********` in the place of each of them, also of one that the end of a long line
-   * cuts.
+   * The text with `********` in the place of each of them, also of what is cut of a long one, and
+   * of one that the end of a long line cuts. Takes time by the length of the text alone.
    */
   mask(text: string): string;
 };
@@ -21,31 +23,58 @@ const cut_length_min = 4_096;
 /** So much of a cut secret is told from chance. */
 const cut_part_min = 6;
 
+/** Secrets are looked for in parts of this length, so that their number makes no line costly. */
+const part_length = 32;
+
 /** Opens a mask that hides nothing yet. */
 export function openSecretMask(): SecretMask {
-  const known = new Set<string>();
-  // The longest first: one may be a part of another.
-  let ordered: string[] = [];
+  const parts = new Map<number, Set<string>>();
+  const beginnings = new Set<string>();
+  const know = (part: string) => {
+    const known = parts.get(part.length) ?? new Set();
+    parts.set(part.length, known.add(part));
+    beginnings.add(part.slice(0, cut_part_min));
+  };
   return {
-    hide: (values) => {
-      for (const text of values.flatMap(textsOf)) for (const form of formsOf(text)) known.add(form);
-      ordered = [...known].toSorted((one, other) => other.length - one.length);
+    hide: async (values) => {
+      const turn = openTurns();
+      for (const text of new Set(values.flatMap(textsOf))) {
+        for (const form of new Set(formsOf(text))) {
+          for (let at = 0; at + part_length < form.length; at += part_length)
+            know(form.slice(at, at + part_length));
+          know(form.slice(-part_length));
+        }
+        const pause = turn();
+        if (pause !== undefined) await pause;
+      }
     },
     mask: (text) => {
-      const masked = ordered.reduce((rest, secret) => rest.replaceAll(secret, shown), text);
-      return text.length < cut_length_min ? masked : withoutCutEnd(masked, ordered);
+      let masked = '';
+      let [from, until] = [0, -1];
+      for (let at = 0; at < text.length; at += 1) {
+        const found = endOfSecret(text, at, parts) ?? cutEnd(text, at, beginnings);
+        if (found === undefined) continue;
+        if (at > until) masked += text.slice(from, at) + shown;
+        until = Math.max(until, found);
+        from = until;
+      }
+      return masked + text.slice(from);
     },
   };
 }
 
-function withoutCutEnd(text: string, secrets: readonly string[]): string {
-  for (const secret of secrets) {
-    const first = secret.charAt(0);
-    let at = text.indexOf(first, Math.max(text.length - secret.length, 0));
-    for (; at !== -1 && at <= text.length - cut_part_min; at = text.indexOf(first, at + 1))
-      if (secret.startsWith(text.slice(at))) return text.slice(0, at) + shown;
-  }
-  return text;
+/** Where the longest part of a secret ends that begins at this place. */
+function endOfSecret(text: string, at: number, parts: Map<number, Set<string>>) {
+  let end: number | undefined;
+  for (const [length, known] of parts)
+    if (at + length > (end ?? at) && known.has(text.slice(at, at + length))) end = at + length;
+  return end;
+}
+
+/** The end of a long text where a secret begins that it cuts, as it seems. */
+function cutEnd(text: string, at: number, beginnings: ReadonlySet<string>): number | undefined {
+  const isCut = text.length >= cut_length_min && text.length - at < part_length;
+  return isCut && beginnings.has(text.slice(at, at + cut_part_min)) ? text.length : undefined;
 }
 
 /**

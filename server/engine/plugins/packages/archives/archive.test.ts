@@ -16,6 +16,7 @@ import { PluginError } from '../../plugin.ts';
 import { readArchive } from './archive.ts';
 import { package_limits } from '../limits.ts';
 import { manifest, many } from '../../../../../test/factories/plugins/hostile_archives.ts';
+import { watchThread } from '../../../../../test/processor_time.ts';
 import { hostile_tars, pax } from '../../../../../test/factories/plugins/hostile_tars.ts';
 import { hostile_zips } from '../../../../../test/factories/plugins/hostile_zips.ts';
 
@@ -145,6 +146,18 @@ test('a folder that only some files lie in stays, and long names are read', asyn
     createTar([{ name: 'plugin.json', content: '{}' }, pax(name), { name: 'short', content: 'x' }]),
   );
   assert.deepEqual(await readArchive(archive), { 'plugin.json': '{}', [name]: 'x' });
+});
+
+test('others have their turns while a long archive is read', async () => {
+  const folders = Array.from({ length: 8_000 }, (_unused, index) => ({
+    name: `package/node_modules/${index}`,
+    type: 'Directory' as const,
+  }));
+  const archive = createTar([{ name: 'package/plugin.json', content: '{}' }, ...folders]);
+  const watched = watchThread();
+  assert.deepEqual(Object.keys(await readArchive(archive)), ['plugin.json']);
+  const { turn_ms } = watched();
+  assert.ok(turn_ms < 60, `A turn of the event loop took ${turn_ms} ms of processor.`);
 });
 
 test('reads a stream, and no further than the limit', async () => {

@@ -2,11 +2,14 @@ import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { Parser } from 'tar';
 import type { ReadEntry } from 'tar';
+import { openTurns } from '../../../../platform/pacing/turns.ts';
 import { PluginError, invalidPackage } from '../../plugin.ts';
 import type { Collector } from './collector.ts';
 import { isLeftOut, showName } from './file_names.ts';
 
 const block_bytes = 512;
+/** So much is read before others may have their turn. */
+const chunk_bytes = 64 * 1024;
 const meta_bytes_max = 64 * 1024;
 const file_types = new Set(['File', 'OldFile', 'ContiguousFile']);
 const link_types = new Set(['Link', 'SymbolicLink']);
@@ -23,6 +26,7 @@ export async function readTar(
   try {
     const parser = new Parser({ strict: true, maxMetaEntrySize: meta_bytes_max });
     const state = { is_ended: false };
+    const turn = openTurns();
     parser.on('entry', (entry: ReadEntry) => collect(entry, collector));
     parser.on('ignoredEntry', (entry: ReadEntry) => refuse(entry));
     parser.on('error', (error: Error) => {
@@ -35,6 +39,8 @@ export async function readTar(
       // What follows the end is unpacked, so that its size counts, and thrown away: the parser
       // would pile it up.
       if (!state.is_ended) parser.write(chunk);
+      const pause = turn();
+      if (pause !== undefined) await pause;
     }
     if (!state.is_ended)
       throw invalidPackage('The tar archive is cut short: its end is missing. Create it anew.');
@@ -57,7 +63,7 @@ async function* unpack(
   is_gzip: boolean,
   collector: Collector,
 ): AsyncGenerator<Buffer> {
-  const source = Readable.from([archive]);
+  const source = Readable.from(chunksOf(archive));
   let head: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of is_gzip ? source.pipe(createGunzip()) : source) {
     collector.count((chunk as Buffer).length);
@@ -71,6 +77,11 @@ async function* unpack(
     yield head;
     head = undefined;
   }
+}
+
+function* chunksOf(archive: Buffer): Generator<Buffer> {
+  for (let at = 0; at < archive.length; at += chunk_bytes)
+    yield archive.subarray(at, at + chunk_bytes);
 }
 
 function isPacked(head: Buffer): boolean {
