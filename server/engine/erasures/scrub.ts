@@ -1,5 +1,4 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
-import { mapInTurns } from '../../platform/pacing/turns.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import { vacuum } from '../removals/vacuum.ts';
 import type { Engine } from '../engine.ts';
@@ -49,15 +48,15 @@ export async function scrub(
 async function scrubPlace(
   db: Database,
   { texts, scrub: change }: ScrubPlace,
-  isNamed: (text: string) => boolean,
+  isNamed: (text: string) => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<number> {
   let found = 0;
   await db.transaction(async (tx) => {
     for await (const page of pagesOf(tx, texts)) {
       signal.throwIfAborted();
-      const named = await mapInTurns(page, ({ text }) => isNamed(text));
-      const those = page.filter((_one, index) => named[index]);
+      const those: PlaceText[] = [];
+      for (const one of page) if (await isNamed(one.text)) those.push(one);
       found += those.length;
       // Not in the transaction that reads: nobody is to wait for its end.
       if (those.length > 0 && change !== undefined) await db.run(change(those));

@@ -52,9 +52,9 @@ export type OpenedMessage = Omit<Message, 'read'> & {
 };
 
 /**
- * Reads a message as `openMessage` does; one of 64 KiB and more, of protobuf 8 KiB, beside the event
- * loop, and then its bytes are gone. Between the events of a short one, which can be many and long, others get their
- * turns.
+ * Reads a message as `openMessage` does; one of 64 KiB and more, of protobuf 8 KiB, beside the
+ * event loop, and then its bytes are gone. Between the events of a short one, which can be many and
+ * long, others get their turns.
  */
 export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMessage> {
   if (bytes.length < (isProtobuf(sent) ? protobuf_bytes_min : aside_bytes_min)) {

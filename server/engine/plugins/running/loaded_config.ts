@@ -94,7 +94,12 @@ export async function loadConfig(
   const beginCall = (key: string, sources?: number[]) => ({ key, captured: new Map(), sources });
   const call: { present: Call } = { present: beginCall('load') };
   const { allowed_hosts } = row;
-  const needsHost = openNeededHosts({ code: code.server, config, attachments, allowed_hosts });
+  const needsHost = await openNeededHosts({
+    code: code.server,
+    config,
+    attachments,
+    allowed_hosts,
+  });
   const refusals = openRefusals(needsHost, log);
   const metrics = await openPluginMetrics(db, running.log, lease.config_id, operations);
   const plugin: LoadedPlugin = await refusals.during(() =>

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { countProcessorTime } from '../../../../test/processor_time.ts';
 import { openNeededHosts } from './needed_hosts.ts';
 
-const needs = openNeededHosts({
+const needs = await openNeededHosts({
   code:
     'fetch(`https://${config.area}.api-example.com/${event.tenant}`);\n//# ' +
     'sourceMappingURL=data:application/json;base64,ZXZpbA==',
@@ -35,4 +36,14 @@ const cases: [string, boolean][] = [
 
 test('a host is needed when code and settings name it, in one piece or in several', () => {
   for (const [host, expected] of cases) assert.equal(needs(host), expected, host);
+});
+
+test('to ask costs nothing, however long the code and the name are', async () => {
+  const words = Array.from({ length: 45 }, (_unused, index) => `zz${index}`);
+  const code = `${'z'.repeat(3_000_000)} ${words.join(' ')}`;
+  const isNeeded = await openNeededHosts({ code, config: {}, attachments: {}, allowed_hosts: [] });
+  const worked_ms = countProcessorTime();
+  for (let asked = 0; asked < 5; asked += 1) assert.ok(!isNeeded(`${words.join('.')}.a${asked}`));
+  assert.ok(isNeeded(words.join('.')));
+  assert.ok(worked_ms() < 100);
 });

@@ -1,4 +1,5 @@
 import { domainToUnicode } from 'node:url';
+import { openTurns } from '../../../platform/pacing/turns.ts';
 import { readCode } from '../sandbox/fault.ts';
 import type { PluginAttachment } from '../sandbox/sandbox.ts';
 
@@ -24,28 +25,34 @@ type Sources = {
   allowed_hosts: string[];
 };
 
+/** Longer parts no name of a host has. */
+const part_length_max = 63;
+const letters_and_digits = /[\p{L}\p{N}]+/gu;
+
 /**
  * A function that says whether a host is one that the plugin needs: each part of its name is a word
  * of the code or of the settings, also where the name is put together from both, or it stands
  * among the allowed hosts as it is. A host that only an event names is none: whoever may send
- * events could else bring everything to a stop.
+ * events could else bring everything to a stop. To ask costs nothing, however long the code is.
  */
-export function openNeededHosts({
+export async function openNeededHosts({
   code,
   config,
   attachments,
   allowed_hosts,
-}: Sources): (host: string) => boolean {
+}: Sources): Promise<(host: string) => boolean> {
   const files = Object.values(attachments).map(({ contents }) => Buffer.from(contents).toString());
-  const texts = [JSON.stringify(config), ...files, readCode(code).text];
+  const words = new Set<string>();
+  const turn = openTurns();
+  for (const text of [JSON.stringify(config), ...files, readCode(code).text])
+    for (const [word] of text.matchAll(letters_and_digits)) {
+      if (word.length <= part_length_max) words.add(word.toLowerCase());
+      const pause = turn();
+      if (pause !== undefined) await pause;
+    }
   return (host) =>
     allowed_hosts.some((allowed) => allowed.toLowerCase() === host) ||
-    domainToUnicode(host)
-      .split(/[^\p{L}\p{N}]+/u)
-      .every((part) => part === '' || texts.some((text) => hasWord(text, part)));
-}
-
-/** The part has letters and digits alone. */
-function hasWord(text: string, part: string): boolean {
-  return new RegExp(`(?<![\\p{L}\\p{N}])${part}(?![\\p{L}\\p{N}])`, 'iu').test(text);
+    (domainToUnicode(host).match(letters_and_digits) ?? []).every((part) =>
+      words.has(part.toLowerCase()),
+    );
 }
