@@ -7,12 +7,14 @@ import { readKey } from './storage.ts';
 const keys_max = 10_000;
 const size_bytes_max = 20 * 1024 * 1024;
 const list_length_max = 1_000;
+/** As much as any other value may be: a list is read and written as a whole. */
+const list_characters_max = 1_000_000;
 const writes_per_trim = 200;
 
 /**
  * What a plugin keeps for a while, as in Redis: values that expire, counters, lists of at most
- * 1,000 items (the first are kept). Beyond 10,000 keys or 20 MiB what was written longest ago is
- * forgotten.
+ * 1,000 items and a million characters as JSON (the first are kept). Beyond 10,000 keys or 20 MiB
+ * what was written longest ago is forgotten.
  */
 export function openCache(db: Database, config_id: number): HostServices['cache'] {
   let writes = 0;
@@ -51,7 +53,7 @@ export function openCache(db: Database, config_id: number): HostServices['cache'
           WHERE plugin_config_id = ${config_id} AND key = ${readKey(key)} AND ${isAlive}`)) > 0,
     lpush: async (key, values) => {
       const length = await changeList(readKey(key), (list) => {
-        const next = [...values.toReversed(), ...list].slice(0, list_length_max);
+        const next = firstOf([...values.toReversed(), ...list]);
         return { list: next, result: next.length };
       });
       await written();
@@ -141,6 +143,16 @@ function listOf(value: unknown): unknown[] {
   if (!Array.isArray(value))
     throw new PluginError('invalid', 'The value is no list: it was written with set or incr.');
   return value as unknown[];
+}
+
+/** As many of the first as a list may hold. */
+function firstOf(list: unknown[]): unknown[] {
+  let characters = 0;
+  const end = list.findIndex((item, index) => {
+    characters += JSON.stringify(item).length + 1;
+    return index >= list_length_max || characters > list_characters_max;
+  });
+  return end < 0 ? list : list.slice(0, end);
 }
 
 /** From the first to the last place, both included; negative ones count from the end. */

@@ -18,7 +18,8 @@ export type Call = {
 
 /** The property of a captured event that says to which configs it goes back. */
 const sources_key = '$plugin_configs';
-const sources_max = 1_000;
+/** Anybody may send the property, and each id is looked for in all events of a batch. */
+const sources_max = 100;
 
 /**
  * To which configs all of these events go back: those whose plugins captured them, or what they

@@ -16,6 +16,7 @@ import {
   soon,
   target,
 } from '../../../../test/factories/plugins/plugin_runs.ts';
+import { countProcessorTime } from '../../../../test/processor_time.ts';
 import { sourcesOf } from './capture.ts';
 
 // Shapes that plugins written for other servers have, each as a small package that loads and
@@ -127,6 +128,11 @@ test('a batch with events that answer none answers none', () => {
   assert.deepEqual(sourcesOf(events), []);
   assert.deepEqual(sourcesOf([{ properties: { $plugin_configs: ['x', 4] } }]), [4]);
   assert.deepEqual(sourcesOf([{ properties: { $plugin_configs: 'x' } }]), []);
+  const ids = Array.from({ length: 1_000 }, (_unused, id) => id);
+  const many = Array.from({ length: 500 }, () => ({ properties: { $plugin_configs: ids } }));
+  const worked_ms = countProcessorTime();
+  assert.equal(sourcesOf(many).length, 100);
+  assert.ok(worked_ms() < 100);
 });
 
 test('metrics count over all calls, and the config lists them', async () => {
