@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Sql } from 'sql-template-tag';
 import type { Epoch } from './epoch.ts';
-import { openGrowth } from './growth.ts';
+import { idle_ms, openGrowth } from './growth.ts';
 import { openPrimary } from './primary.ts';
 import type { Primary, PrimaryOptions } from './primary.ts';
 import { inSavepoint } from './savepoint.ts';
@@ -131,6 +131,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     max: options.connections_max,
     application_name: options.application_name,
     connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: idle_ms,
     types: wireTypes,
     // A statement does not wait for the answer to the one before it on its connection.
     pipeline: true,

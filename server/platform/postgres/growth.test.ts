@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
-import { test } from 'node:test';
+import { afterEach, beforeEach, mock, test } from 'node:test';
 import type pg from 'pg';
 import { openGrowth } from './growth.ts';
 
 type Client = { release(): void };
+
+/** Lets time pass. */
+async function pass(ms: number): Promise<void> {
+  mock.timers.tick(ms);
+  await turn();
+}
 
 /** A pool as `pg` has it, whose connections open when the test says so. */
 function openPool() {
@@ -38,21 +44,41 @@ function openPool() {
   return { take: openGrowth(pool as unknown as pg.Pool, 3), opening };
 }
 
+beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+afterEach(() => mock.timers.reset());
+
 test('opens one connection at a time, and serves who waits with what is given back', async () => {
   const { take, opening } = openPool();
   const first = take();
   const second = take();
   const third = take();
-  await turn();
+  await pass(20);
   assert.equal(opening.length, 1);
   opening[0]!.opened();
   const taken = await first;
   await turn();
-  assert.equal(opening.length, 2, 'the second opens one once the first is open');
+  assert.equal(opening.length, 2, 'the second, who has waited, opens one once the first is open');
   taken.release();
   assert.equal(await third, taken, 'the third waits for none that is being opened');
   opening[1]!.opened();
   assert.notEqual(await second, taken);
+});
+
+test('one is opened where none is given back within a moment', async () => {
+  const { take, opening } = openPool();
+  const first = take();
+  opening[0]!.opened();
+  const taken = await first;
+  const second = take();
+  await pass(19);
+  assert.equal(opening.length, 1);
+  taken.release();
+  assert.equal(await second, taken);
+  const third = take();
+  await pass(20);
+  assert.equal(opening.length, 2);
+  opening[1]!.opened();
+  assert.notEqual(await third, taken);
 });
 
 test('one that cannot be opened lets the next try', async () => {
@@ -71,7 +97,9 @@ test('one that hangs is waited for a moment only', async () => {
   void take();
   const second = take();
   const third = take();
-  while (opening.length < 3) await turn();
+  await pass(99);
+  assert.equal(opening.length, 1);
+  await pass(1);
   opening[1]!.opened();
   opening[2]!.opened();
   await Promise.all([second, third]);
@@ -81,6 +109,7 @@ test('who finds as many taken as there may be is left to the pool', async () => 
   const { take, opening } = openPool();
   for (let count = 0; count < 3; count += 1) {
     const taking = take();
+    await pass(20);
     opening[count]!.opened();
     await taking;
   }

@@ -1,20 +1,31 @@
 import type pg from 'pg';
 
-/** Who has waited so long for another one's connection opens one beside it. */
+/**
+ * Who finds all connections taken waits so long for one before another is opened, and so long where
+ * one is being opened already.
+ */
+const wait_ms = 20;
 const wait_ms_max = 100;
 
 /**
- * Gives out the connections of a pool that has no other user, and lets it open one at a time: who
- * finds all of them taken while one is being opened waits, at most a tenth of a second, for the
- * first that is given back. To open one takes more of the processor than most statements, so that
- * many at once, when requests have piled up, hold those up that are being answered.
+ * So long an unused connection stays. Pages ask again every 30 s and chores every minute: they find
+ * it open, and their statements prepared.
+ */
+export const idle_ms = 90_000;
+
+/**
+ * Gives out the connections of a pool that has no other user, and lets it open one at a time, and
+ * only where none is given back within a moment: who finds all of them taken waits for the first
+ * that is, 20 ms, and at most a tenth of a second while one is being opened. To open one takes more
+ * of the processor than most statements, so that many at once, when requests have piled up, hold
+ * those up that are being answered; and it prepares all its statements anew.
  */
 export function openGrowth(pool: pg.Pool, connections_max: number): () => Promise<pg.PoolClient> {
   let taken = 0;
   let opening = 0;
-  const waiting: (() => void)[] = [];
+  const waiting: { enter(): void; isDue: boolean }[] = [];
   const isCrowded = () =>
-    opening > 0 && taken >= pool.totalCount && pool.totalCount < connections_max;
+    taken > 0 && taken >= pool.totalCount && pool.totalCount < connections_max;
   /** Takes one; true where the pool has to open it. */
   const take = () => {
     const opens = taken >= pool.totalCount;
@@ -22,20 +33,30 @@ export function openGrowth(pool: pg.Pool, connections_max: number): () => Promis
     if (opens) opening += 1;
     return opens;
   };
+  /** Lets those in who need not wait, and one who has waited where none is being opened. */
   const letIn = () => {
-    while (waiting.length > 0 && !isCrowded()) waiting.shift()!();
+    while (waiting.length > 0 && !isCrowded()) waiting.shift()!.enter();
+    if (opening === 0 && waiting[0]?.isDue === true) waiting.shift()!.enter();
   };
   const turn = () =>
     new Promise<boolean>((resolve) => {
-      const enter = () => {
-        clearTimeout(timer);
-        resolve(take());
+      const one = {
+        isDue: false,
+        enter: () => {
+          clearTimeout(due);
+          clearTimeout(late);
+          resolve(take());
+        },
       };
-      const timer = setTimeout(() => {
-        waiting.splice(waiting.indexOf(enter), 1);
-        enter();
+      const due = setTimeout(() => {
+        one.isDue = true;
+        letIn();
+      }, wait_ms);
+      const late = setTimeout(() => {
+        waiting.splice(waiting.indexOf(one), 1);
+        one.enter();
       }, wait_ms_max);
-      waiting.push(enter);
+      waiting.push(one);
     });
   pool.on('release', () => {
     taken -= 1;
