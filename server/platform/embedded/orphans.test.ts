@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createClient } from '@clickhouse/client';
@@ -24,6 +24,13 @@ import {
 import { findProcess } from './programs.ts';
 
 const log = silentLog();
+
+/** Of all tests, which find the cluster that was created before. */
+let root: string;
+before(async () => {
+  root = await mkdtemp(join(tmpdir(), 'sluice-orphans-'));
+});
+after(() => rm(root, { recursive: true, force: true }));
 
 const untilGone = (pid: number) =>
   eventually(`${pid} is still there`, async () => (await findProcess(pid)) === undefined);
@@ -44,7 +51,6 @@ async function startParent(
 }
 
 test('when the parent is killed the stores go, and the next start finds all', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'sluice-orphans-'));
   const {
     kill,
     stores: [postgres, clickhouse],
@@ -79,12 +85,10 @@ test('when the parent is killed the stores go, and the next start finds all', as
   );
   await next.close();
   await Promise.all([nextPostgres.stop(), nextClickHouse.stop()]);
-  await rm(root, { recursive: true, force: true });
 });
 
 test('a postmaster that outlived its parent is stopped and a new one started', async () => {
-  const root = await mkdtemp(join(tmpdir(), 'sluice-orphans-'));
-  const folder = join(root, 'data');
+  const folder = join(root, 'postgres');
   const [programs, words] = await Promise.all([findPostgresPrograms(), asOrdinaryUser()]);
   await prepareCluster(folder, programs, words);
   const command = [
@@ -119,5 +123,4 @@ test('a postmaster that outlived its parent is stopped and a new one started', a
   assert.deepEqual((await client.query('SELECT 1 AS n')).rows, [{ n: 1 }]);
   await client.end();
   await store.stop();
-  await rm(root, { recursive: true, force: true });
 });

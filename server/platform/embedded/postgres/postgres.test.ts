@@ -23,12 +23,17 @@ function openPool(url: string): pg.Pool {
 
 describe('embedded PostgreSQL', () => {
   let root: string;
+  let folder: string;
   let store: EmbeddedStore;
   let pool: pg.Pool;
 
   before(async () => {
     root = await mkdtemp(join(tmpdir(), 'sluice-postgres-'));
-    store = await openEmbeddedPostgres({ folder: join(root, 'data'), log });
+    // Too long a path for a socket, and a creation that was cut off there.
+    folder = join(root, 'long'.repeat(30), 'data');
+    await mkdir(join(`${folder}.new`, 'base'), { recursive: true });
+    await writeFile(join(`${folder}.new`, 'PG_VERSION'), '18\n');
+    store = await openEmbeddedPostgres({ folder, log });
     pool = openPool(store.url);
     await pool.query('CREATE TABLE written (n int PRIMARY KEY)');
   });
@@ -63,16 +68,13 @@ describe('embedded PostgreSQL', () => {
   });
 
   test('keeps its password to itself and refuses another one', async () => {
-    assert.equal((await stat(join(root, 'data', 'sluice_password'))).mode & 0o777, 0o600);
+    assert.equal((await stat(join(folder, 'sluice_password'))).mode & 0o777, 0o600);
     const wrong = store.url.replace(/:[0-9a-f]+@/, ':wrong@');
     await assert.rejects(new pg.Client({ connectionString: wrong }).connect(), { code: '28P01' });
   });
 
   test('a second opening of the folder is refused with a sentence', async () => {
-    await assert.rejects(
-      openEmbeddedPostgres({ folder: join(root, 'data'), log }),
-      /in use by another running server/,
-    );
+    await assert.rejects(openEmbeddedPostgres({ folder, log }), /in use by another running server/);
   });
 
   test('after kill -9 it comes back on the same URL with everything acknowledged', async () => {
@@ -136,26 +138,19 @@ describe('embedded PostgreSQL', () => {
   });
 
   const anew =
-    'a folder whose creation was cut off is created anew, also in too long a path; it stops in ' +
+    'a folder whose creation was cut off was created anew, also in too long a path; it stops in ' +
     'order and starts again with its data';
   test(anew, async () => {
-    const folder = join(root, 'long'.repeat(30), 'data');
-    await mkdir(join(`${folder}.new`, 'base'), { recursive: true });
-    await writeFile(join(`${folder}.new`, 'PG_VERSION'), '18\n');
-    const one = await openEmbeddedPostgres({ folder, log });
-    const client = openPool(one.url);
-    await client.query('CREATE TABLE kept AS SELECT 1 AS n');
-    await client.end();
-    await one.stop();
-    assert.equal(one.pid, undefined);
+    await pool.query('CREATE TABLE kept AS SELECT 1 AS n');
+    await pool.end();
+    await store.stop();
+    assert.equal(store.pid, undefined);
     assert.match(
       await readFile(join(folder, 'postgres.log'), 'utf8'),
       /database system is shut down/,
     );
-    const two = await openEmbeddedPostgres({ folder, log });
-    const again = openPool(two.url);
-    assert.deepEqual((await again.query('SELECT n FROM kept')).rows, [{ n: 1 }]);
-    await again.end();
-    await two.stop();
+    store = await openEmbeddedPostgres({ folder, log });
+    pool = openPool(store.url);
+    assert.deepEqual((await pool.query('SELECT n FROM kept')).rows, [{ n: 1 }]);
   });
 });
