@@ -35,6 +35,12 @@ const bans: Ban[] = [
     except: [],
     advice: 'A test runs or is removed.',
   },
+  {
+    name: 'test files that await at their top',
+    pattern: /^((const|let) .*= )?await\b/m,
+    except: [/^(?!.*\.test\.ts$)/],
+    advice: 'Await in a hook: test files are loaded by `require` (scripts/check/test_groups.ts).',
+  },
 ];
 
 const files = listSourceFiles();
