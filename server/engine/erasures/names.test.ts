@@ -15,7 +15,7 @@ test('others have their turns while a text is gone through', async () => {
   const ids = Array.from({ length: 196 }, (_unused, index) => `${'a'.repeat(index + 4)}b`);
   const isNamed = openNames(ids);
   const watched = watchThread();
-  assert.ok(!(await isNamed('a'.repeat(5_000))));
+  assert.ok(!(await isNamed('a'.repeat(12_000))));
   const { turn_ms } = watched();
-  assert.ok(turn_ms < 60, `A turn of the event loop took ${turn_ms} ms of processor.`);
+  assert.ok(turn_ms < 200, `A turn of the event loop took ${turn_ms} ms of processor.`);
 });

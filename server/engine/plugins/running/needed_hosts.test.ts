@@ -46,7 +46,7 @@ test('to ask costs nothing, however long the code and the name are', async () =>
   const code = `${'z'.repeat(3_000_000)} ${words.join(' ')}`;
   const isNeeded = await openNeededHosts({ code, config: {}, attachments: {}, allowed_hosts: [] });
   const worked_ms = countProcessorTime();
-  for (let asked = 0; asked < 5; asked += 1) assert.ok(!isNeeded(`${words.join('.')}.a${asked}`));
+  for (let asked = 0; asked < 10; asked += 1) assert.ok(!isNeeded(`${words.join('.')}.a${asked}`));
   assert.ok(isNeeded(words.join('.')));
-  assert.ok(worked_ms() < 100);
+  assert.ok(worked_ms() < 500);
 });

@@ -68,10 +68,10 @@ test('a secret that the end of a long line cuts is taken out as well', async () 
 
 test('however many secrets there are, they make no line costly', async () => {
   const { hide, mask } = openSecretMask();
-  const lines = Array.from({ length: 200 }, (_unused, index) => `a${index}${'a'.repeat(400)}`);
+  const lines = Array.from({ length: 600 }, (_unused, index) => `a${index}${'a'.repeat(400)}`);
   await hide([lines.join('\n')]);
   const worked_ms = countProcessorTime();
   for (let said = 0; said < 5; said += 1) assert.equal(mask(`${'a'.repeat(4_000)}b`), '********b');
   assert.equal(mask(`It said ${lines.at(-1)}.`), 'It said ********.');
-  assert.ok(worked_ms() < 200);
+  assert.ok(worked_ms() < 500);
 });

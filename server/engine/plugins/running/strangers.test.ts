@@ -129,10 +129,10 @@ test('a batch with events that answer none answers none', () => {
   assert.deepEqual(sourcesOf([{ properties: { $plugin_configs: ['x', 4] } }]), [4]);
   assert.deepEqual(sourcesOf([{ properties: { $plugin_configs: 'x' } }]), []);
   const ids = Array.from({ length: 1_000 }, (_unused, id) => id);
-  const many = Array.from({ length: 500 }, () => ({ properties: { $plugin_configs: ids } }));
+  const many = Array.from({ length: 2_000 }, () => ({ properties: { $plugin_configs: ids } }));
   const worked_ms = countProcessorTime();
   assert.equal(sourcesOf(many).length, 100);
-  assert.ok(worked_ms() < 100);
+  assert.ok(worked_ms() < 500);
 });
 
 test('metrics count over all calls, and the config lists them', async () => {

@@ -149,7 +149,7 @@ test('a folder that only some files lie in stays, and long names are read', asyn
 });
 
 test('others have their turns while a long archive is read', async () => {
-  const folders = Array.from({ length: 8_000 }, (_unused, index) => ({
+  const folders = Array.from({ length: 20_000 }, (_unused, index) => ({
     name: `package/node_modules/${index}`,
     type: 'Directory' as const,
   }));
@@ -157,7 +157,7 @@ test('others have their turns while a long archive is read', async () => {
   const watched = watchThread();
   assert.deepEqual(Object.keys(await readArchive(archive)), ['plugin.json']);
   const { turn_ms } = watched();
-  assert.ok(turn_ms < 60, `A turn of the event loop took ${turn_ms} ms of processor.`);
+  assert.ok(turn_ms < 200, `A turn of the event loop took ${turn_ms} ms of processor.`);
 });
 
 test('reads a stream, and no further than the limit', async () => {
