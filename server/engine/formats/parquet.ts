@@ -28,6 +28,8 @@ export function selectParquet(columns: Column[], compression: Compression | null
       preferred_block_size_bytes: 0,
       output_format_parquet_row_group_size: 50_000,
       output_format_parquet_string_as_string: 1,
+      // several encoders wait for each other now and then, for ever, when the query fails
+      output_format_parquet_parallel_encoding: 0,
       output_format_parquet_compression_method: compression ?? 'none',
     },
   };
