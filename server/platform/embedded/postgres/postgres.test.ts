@@ -114,6 +114,12 @@ describe('embedded PostgreSQL', () => {
     const wait = async (names: string) => {
       await pool.query(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
       await pool.query('SELECT pg_reload_conf()');
+      // It is the checkpointer that makes commits wait, once the postmaster has told it.
+      await eventually('the setting is not read', async () => {
+        const { rows } = await pool.query(`SELECT current_setting('synchronous_standby_names') s`);
+        return rows[0]?.s === names;
+      });
+      await pool.query('CHECKPOINT');
     };
     const letGo = () =>
       eventually('the commit does not wait', async () => {
