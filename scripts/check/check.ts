@@ -27,7 +27,7 @@ const test_seconds_max = is_deep ? 1_200 : 600;
 const file_seconds_max = is_deep ? 1_800 : 900;
 // Twice the cores of a small machine: many files wait, for time limits, for stores and browsers, or
 // for processes that they kill.
-const files_at_once = 4;
+const files_at_once = 5;
 const checks_at_once = 2;
 
 const compiled = join(root, 'node_modules', '.cache', 'sluice', 'compiled');

@@ -8,34 +8,34 @@ const seconds_to_end = 30;
 
 /**
  * What runs together: the files that a pattern fits, as many neighbours as keep the cores evenly
- * busy until the end, or dealt to so many processes. `is_long` begins early, beside the others.
+ * busy until the end, or dealt to so many processes. One of them takes about so many `seconds`
+ * beside the others; what takes longest begins first, so that the last ones to begin are short.
  */
-type Room = { files: RegExp; is_long?: true } & ({ files_max: number } | { processes: number });
+type Room = { files: RegExp; seconds: number } & ({ files_max: number } | { processes: number });
 
 // The first pattern that fits a file is the file's. Alone is what kills processes and runs for
 // minutes, and what measures the memory of its process. What needs a browser is together, since a
 // process has one. Neighbours share what they need (test/between_files.ts).
 const rooms: Room[] = [
-  { files: /\/streams\.test\.ts$/, files_max: 1 },
-  { files: /^test\/(chaos|clickhouse_cluster|identities|watchers)\//, processes: 1, is_long: true },
-  { files: /^test\/(?!console|house)/, files_max: 1, is_long: true },
+  { files: /\/streams\.test\.ts$/, files_max: 1, seconds: 5 },
+  { files: /^test\/(chaos|clickhouse_cluster|identities|watchers)\//, processes: 1, seconds: 4 },
+  { files: /^test\/(?!console|house)/, files_max: 1, seconds: 20 },
   {
     files: /^(test\/)?console\/|_browser\.test\.ts$|\/(site_apps|browser_clients)\.test\.ts$/,
     processes: 2,
-    is_long: true,
+    seconds: 4,
   },
-  { files: /^test\/house\//, processes: 1 },
-  { files: /^server\/api\//, files_max: 80 },
-  { files: /^server\/engine\//, files_max: 70 },
-  { files: /^server\//, files_max: 120 },
+  { files: /^test\/house\//, processes: 1, seconds: 0.5 },
+  { files: /^server\/api\//, files_max: 80, seconds: 1.5 },
+  { files: /^server\/engine\//, files_max: 70, seconds: 3 },
+  { files: /^server\//, files_max: 120, seconds: 2 },
 ];
 
 /**
  * Test files that run in one process, as lists of paths from the repository's folder: neighbours
  * together, in their order, or dealt. Loading the server's modules, opening a first server and
  * running code that is not compiled yet costs more than most files' tests, and a process does all
- * this once. The lists are in the order in which they are to be run: those which take longest and
- * mostly wait begin one after the other beside the others, of which those of most files are first.
+ * this once. The lists are in the order in which they are to be run: the longest first.
  */
 export function groupTestFiles(files: string[]): string[][] {
   const filesOf = new Map<Room, string[]>(rooms.map((room) => [room, []]));
@@ -45,16 +45,14 @@ export function groupTestFiles(files: string[]): string[][] {
       throw new Error(`${file} has no place in scripts/check/test_groups.ts.`);
     filesOf.get(room)!.push(file);
   }
-  const [long, others] = [true, false].map((isLong) =>
-    rooms
-      .filter(({ is_long = false }) => is_long === isLong)
-      .flatMap((room) => together(filesOf.get(room)!, room)),
-  ) as [string[][], string[][]];
-  others.sort((one, other) => other.length - one.length);
-  return Array.from({ length: Math.max(long.length, others.length) }, (_, index) => [
-    ...long.slice(index, index + 1),
-    ...others.slice(index, index + 1),
-  ]).flat();
+  const groups = rooms.flatMap((room) =>
+    together(filesOf.get(room)!, room).map((group) => ({
+      group,
+      seconds: group.length * room.seconds,
+    })),
+  );
+  groups.sort((one, other) => other.seconds - one.seconds);
+  return groups.map(({ group }) => group);
 }
 
 function together(files: string[], room: Room): string[][] {
