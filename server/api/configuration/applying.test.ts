@@ -181,6 +181,12 @@ test('a key plans with scopes to read and applies with those that write', async 
     [2, ['scope']],
   );
   assert.equal((await reader.apply(plan.body.hash)).status, 403);
+  const kept = `/api/organizations/${config.home.organization.id}/configuration/plan/`;
+  const look = async (...scopes: string[]) =>
+    harness.request('GET', `${kept}${plan.body.hash}/`, { key: (await withScopes(...scopes)).key });
+  assert.deepEqual((await look('organization:read', 'project:read')).body, plan.body);
+  const hidden = await look('organization:read');
+  assert.deepEqual([hidden.status, hidden.body.detail], [403, refused.body.detail]);
   const half = await openConfigurations(
     harness,
     await withScopes('organization:write', 'project:read'),

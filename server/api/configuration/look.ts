@@ -65,7 +65,8 @@ function withWhatLiesIn(needed: readonly Kind[]): Kind[] {
   return kindsNeeded(new Set([...names, ...inside.map(({ name }) => name)]));
 }
 
-function refuseUnreadable(wanted: readonly Kind[], scopes: readonly string[]): void {
+/** Throws 403 for a kind that a key with these scopes may not read. */
+export function refuseUnreadable(wanted: readonly Kind[], scopes: readonly string[]): void {
   const unreadable = wanted.filter((kind) => !mayRead(kind, scopes));
   const lacking = [...new Set(unreadable.map(({ right }) => `${right}:read`))];
   if (lacking.length > 0)

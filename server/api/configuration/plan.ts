@@ -11,9 +11,10 @@ import { refuseSecretsOfAgent } from './agent_secrets.ts';
 import { carryOut } from './carry_out.ts';
 import type { CarriedOut, Done } from './carry_out.ts';
 import { driftShown } from './drift.ts';
-import { look } from './look.ts';
+import { look, refuseUnreadable } from './look.ts';
 import type { Looked, Source } from './look.ts';
 import type { Applied, Need, Plan, PlanRequest, Step } from './schema.ts';
+import { kindsNeeded } from './standing.ts';
 import type { Placed } from './standing.ts';
 import { keepPlan, planContext } from './store.ts';
 
@@ -77,6 +78,19 @@ export async function createPlan(
     versions: versionsOf(deps, looked),
   });
   return plan;
+}
+
+/**
+ * A kept plan as it was answered. Throws 403 where it names what the caller may not read, as the
+ * plan itself would: another key may have asked for it.
+ */
+export function keptPlan(answer: Plan, scopes: readonly string[]): Plan {
+  // One of a release before has no such fields.
+  const { left_out = [], notes = [] } = answer as Partial<Plan>;
+  const named = [...answer.steps, ...answer.drift, ...answer.needs, ...answer.left, ...notes];
+  const names = new Set(named.flatMap(({ kind }) => kind ?? []));
+  refuseUnreadable(kindsNeeded(names), scopes);
+  return { ...answer, left_out, notes };
 }
 
 /** Carries what the rehearsal gave out of what is rolled back. */

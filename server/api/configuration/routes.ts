@@ -10,7 +10,7 @@ import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { applyPlan } from './apply.ts';
 import { configurationSchema } from './json_schema.ts';
-import { createPlan } from './plan.ts';
+import { createPlan, keptPlan } from './plan.ts';
 import { pullConfiguration } from './pull.ts';
 import { Applied, ApplyRequest, Plan, PlanRequest, Pulled, PulledQuery } from './schema.ts';
 import { findPlan } from './store.ts';
@@ -72,15 +72,17 @@ function readingRoutes(app: FastifyInstance, deps: Deps): void {
     `${base}plan/:hash/`,
     {
       config: reading,
-      schema: { summary: 'Retrieve a plan as it was answered', response: { 200: Plan } },
+      schema: {
+        summary: 'Retrieve a plan as it was answered',
+        description: 'Each kind that it names needs its scope to read.',
+        response: { 200: Plan },
+      },
     },
     async (request) => {
       const { hash } = request.params as { hash: string };
       const plan = await findPlan(deps.db, request.access.organization_id, hash, empty);
       if (plan === undefined) throw notFound();
-      // One of a release before has no such fields.
-      const { answer } = plan;
-      return { ...answer, left_out: answer.left_out ?? [], notes: answer.notes ?? [] };
+      return keptPlan(plan.answer, request.caller.scopes);
     },
   );
 }

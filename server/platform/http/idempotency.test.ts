@@ -114,6 +114,17 @@ test('another body is 422; another caller and another path have keys of their ow
   assert.equal((await finish(other.key, 'two', { a: 2 })).statusCode, 200);
 });
 
+test('a key with fewer scopes does not get the answer that one with more was given', async () => {
+  const { key, user } = await harness.newOrganization();
+  const withScopes = (...scopes: string[]) => harness.newKey(user, { scopes });
+  await finish(key, 'scoped');
+  const narrow = await post(await withScopes('organization:write'), 'scoped');
+  assert.deepEqual([narrow.statusCode, narrow.json().code], [422, 'idempotency_mismatch']);
+  await finish(await withScopes('organization:write', 'plugin:read'), 'turned');
+  const turned = await post(await withScopes('plugin:read', 'organization:write'), 'turned');
+  assert.equal(turned.headers['idempotent-replayed'], 'true');
+});
+
 test('what is kept of a body cannot be guessed without the key of the server', async () => {
   const { key, user } = await harness.newOrganization();
   const body = { password: 'a password among others' };

@@ -172,17 +172,19 @@ function fingerprint({ secrets }: HttpContext, request: FastifyRequest, query: s
 }
 
 /**
- * Where a key with limits leads: the same path (`@current`, or none of an organization) is another
- * place under another key of the person, whose answer is not this one's. Empty without limits.
+ * What a key is kept to: the same path (`@current`, or none of an organization) is another place
+ * under another key of the person, and what a route shows may hang on more scopes than its own.
+ * Such an answer is not this one's. Empty for what may do all.
  */
 function reachOf({ caller, access }: FastifyRequest): string {
-  const { scoped_organizations, scoped_teams } = caller;
-  if (scoped_organizations === null && scoped_teams === null) return '';
+  const { scopes, scoped_organizations, scoped_teams } = caller;
+  const rights = scopes.includes('*') ? '' : `\0${scopes.toSorted().join(' ')}`;
+  if (scoped_organizations === null && scoped_teams === null) return rights;
   const reach =
     access === undefined
       ? [scoped_organizations, scoped_teams]
       : [access.organization_id, access.team_id];
-  return `\0${JSON.stringify(reach)}`;
+  return `\0${JSON.stringify(reach)}${rights}`;
 }
 
 /**
