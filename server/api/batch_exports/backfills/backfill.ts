@@ -51,7 +51,7 @@ export async function backfill(
   ];
   violations.push(...(violations.length > 0 ? [] : await removedViolations(tx, row, range)));
   if (violations.length > 0) throw invalidMany(violations);
-  if (body.dry_run === true) return dryRun(engine, tx, row, range);
+  if (body.dry_run === true) return dryRun(engine, tx, place, row, range);
   if ((await listOpenBackfills(tx, row.id)).length >= open_backfills_max)
     throw conflict(
       `${open_backfills_max} backfills of this export are under way: wait for one to end, or ` +

@@ -14,6 +14,7 @@ import type { Source } from '../../../engine/source/source_query.ts';
 import { countRecords } from '../../../engine/source/source.ts';
 import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { isoInstant } from '../../../platform/clock.ts';
+import type { Place } from '../../../platform/http/caller/mount.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import { isDatabaseError } from '../../../platform/postgres/database.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
@@ -46,11 +47,13 @@ type Counted = BackfillCounts & { delivered: number | null };
 export async function dryRun(
   engine: Engine,
   tx: Transaction,
+  { organization_id }: Place,
   row: LockedExport,
   range: BackfillRange,
 ): Promise<DryRun> {
+  const asked = { attr: null, custom_query: row.custom_query, organization_id };
   return planOf(tx, row, range, (wanted) =>
-    readingNow(engine, null, (store, signal) => count(store, signal, row, wanted)),
+    readingNow(engine, asked, (store, signal) => count(store, signal, row, wanted)),
   );
 }
 

@@ -26,7 +26,7 @@ const everything = toStored([
  * 400 for a first row that is too long to be shown: the answer has its bytes three times, and
  * nobody else is answered while it is put together.
  */
-export async function preview(engine: Engine, draft: Draft) {
+export async function preview(engine: Engine, organization_id: string, draft: Draft) {
   const encoding = draft.definition.encoding(draft.config);
   const source = {
     ...draft,
@@ -34,7 +34,9 @@ export async function preview(engine: Engine, draft: Draft) {
     selection: everything,
     data_interval_end: isoInstant(engine.clock.now()),
   };
-  const written = await readingNow(engine, 'custom_query', async (store, signal) => {
+  const { custom_query } = draft;
+  const asked = { attr: 'custom_query', custom_query, organization_id };
+  const written = await readingNow(engine, asked, async (store, signal) => {
     const reading = await openSourceQuery(store, source);
     for (const wanted of shown) {
       const bytes = await readFirst(store, reading, wanted, draft.columns, encoding, signal);

@@ -3,6 +3,7 @@ import type { Engine } from '../../../engine/engine.ts';
 import { row_tables } from '../../../engine/removals/delete_rows.ts';
 import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { invalid } from '../../../platform/http/errors.ts';
+import { inQueryTurn } from '../../../platform/http/limits/owner_turns.ts';
 import { whileWaiting } from '../../../platform/http/while_waiting.ts';
 
 /**
@@ -16,12 +17,13 @@ export type StoreNow = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budge
 
 /**
  * The result of reading rows while a request waits, which may take less time than a run; of
- * replicas, on one that has everything that was answered for. Throws a 400 for `attr` where a
- * query fails or takes too much, and 503 when the store does not answer in time.
+ * replicas, on one that has everything that was answered for. A custom query has the turn of its
+ * organization for it. Throws a 400 for `attr` where a query fails or takes too much, and 503 when
+ * its turn does not come, or the store does not answer, in time.
  */
 export function readingNow<Result>(
   engine: Engine,
-  attr: string | null,
+  asked: { attr: string | null; custom_query: string | null; organization_id: string },
   work: (store: StoreNow, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const { clickhouse, query_limits, query_budget } = engine;
@@ -33,13 +35,16 @@ export function readingNow<Result>(
       execution_seconds: Math.min(query_limits.execution_seconds, seconds_max),
     },
   };
-  return whileWaiting(async (signal) => {
-    try {
-      return await caughtUpForAnswer(clickhouse, row_tables, () => work(store, signal));
-    } catch (error) {
-      throw error instanceof NonRetryableError
-        ? invalid(attr, 'invalid_input', error.message)
-        : error;
-    }
-  });
+  const { attr, custom_query, organization_id } = asked;
+  return inQueryTurn(custom_query === null ? undefined : organization_id, () =>
+    whileWaiting(async (signal) => {
+      try {
+        return await caughtUpForAnswer(clickhouse, row_tables, () => work(store, signal));
+      } catch (error) {
+        throw error instanceof NonRetryableError
+          ? invalid(attr, 'invalid_input', error.message)
+          : error;
+      }
+    }),
+  );
 }

@@ -44,12 +44,13 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
     async (request) => testDraft(engine, request, await changedDraft(engine, request)),
   );
   app.post(`${base}preview/`, { config, schema: previewing(NewBatchExport) }, async (request) =>
-    preview(engine, await newDraft(engine, request)),
+    preview(engine, request.access.organization_id, await newDraft(engine, request)),
   );
   app.post(
     `${base}:id/preview/`,
     { config: changing, schema: previewing(BatchExportPatch) },
-    async (request) => preview(engine, await changedDraft(engine, request)),
+    async (request) =>
+      preview(engine, request.access.organization_id, await changedDraft(engine, request)),
   );
   effectRoute(app, engine, base, changing);
 }

@@ -6,6 +6,7 @@ import type { QueryHarness } from '../../../../test/factories/batch_exports/quer
 import { NonRetryableError, RetryableError } from '../../../engine/destination/errors.ts';
 import { openSourceQuery } from '../../../engine/source/source_query.ts';
 import { streamSlice } from '../../../engine/source/source.ts';
+import { inQueryTurn } from '../../../platform/http/limits/owner_turns.ts';
 
 const events_count = 40_000;
 let exporting: QueryHarness;
@@ -114,6 +115,35 @@ test('a preview of a query that takes too much, or fails, is a 400 that says so'
     assert.deepEqual([answer.status, answer.body.attr], [400, 'custom_query']);
     assert.match(answer.body.detail, sentence);
   }
+});
+
+test('two queries of an organization are read while requests wait, whatever projects', async () => {
+  const other = await exporting.harness.newOrganization();
+  const held = Promise.withResolvers<void>();
+  const turns = [1, 2].map(() => inQueryTurn(home.organization.id, () => held.promise));
+  const answered: string[] = [];
+  const preview = async (name: string, { ask, project }: TestOrganization, changes: object) => {
+    const body = {
+      name,
+      interval: 'hour',
+      destination: { type: 'File', config: { prefix: 'turn' } },
+      ...changes,
+    };
+    const { status } = await ask(
+      'POST',
+      `/api/projects/${project.id}/batch_exports/preview/`,
+      body,
+    );
+    answered.push(`${name} ${status}`);
+  };
+  const custom_query = 'SELECT count() AS n FROM events';
+  const waiting = preview('third', home, { custom_query });
+  await preview('without', home, {});
+  await preview('other', other, { custom_query });
+  assert.deepEqual(answered, ['without 200', 'other 200']);
+  held.resolve();
+  await Promise.all([...turns, waiting]);
+  assert.equal(answered.at(-1), 'third 200');
 });
 
 test(

@@ -36,6 +36,12 @@ export const inWriteTurn = openOwnTurns(3, 'Another change of this organization 
  */
 export const inReadTurn = openOwnTurns(2, 'What others read of this organization takes long');
 
+/**
+ * The same for a query of a user that its request waits for, two of an owner at a time: all share
+ * the memory that there is for queries, of which one with many projects could hold the whole.
+ */
+export const inQueryTurn = openOwnTurns(2, 'Another query of this organization takes long');
+
 function openOwnTurns(under_way_max: number, why: string): InOwnTurn {
   const owners = new Map<string, { turns: Semaphore; count: number }>();
   return async (owner, work) => {
