@@ -21,7 +21,7 @@ export function readConnectionString(text: string): Access | string {
       'BlobEndpoint.'
     );
   const name = textOf(parts.get('accountname'));
-  const endpoint = endpointOf(parts, name);
+  const endpoint = endpointOf(parts, name)?.replace(/\/+$/, '');
   if (endpoint === undefined || !isPlainBase(endpoint))
     return (
       'The connection string needs a BlobEndpoint, or an AccountName and https or http as ' +
@@ -48,8 +48,7 @@ function partsOf(text: string): Map<string, string> | undefined {
 
 function endpointOf(parts: Map<string, string>, name: string | undefined): string | undefined {
   const endpoint = textOf(parts.get('blobendpoint'));
-  if (endpoint !== undefined) return endpoint.replace(/\/+$/, '');
-  if (name === undefined) return undefined;
+  if (endpoint !== undefined || name === undefined) return endpoint;
   const protocol = parts.get('defaultendpointsprotocol') ?? 'https';
   const suffix = parts.get('endpointsuffix') ?? 'core.windows.net';
   return `${protocol}://${name}.blob.${suffix}`;
