@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { MemberRow } from '../../server/api/members/schema.ts';
 import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
@@ -7,6 +7,8 @@ import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { Panel } from '../page/panel.tsx';
 import { useDone } from '../page/section.tsx';
+import { useSignedOut } from '../shell/sign_out.ts';
+import { account } from '../users/account.ts';
 import { levelChoices } from './level_names.ts';
 import { memberPath, members, nameOf } from './members.ts';
 
@@ -93,12 +95,22 @@ function Remove(given: Given) {
 function Leave({ organization }: Given) {
   const queries = useQueryClient();
   const navigate = useNavigate();
+  const signedOut = useSignedOut();
+  const { data: own } = useQuery(account);
+  // Without any organization sessions end, as the API has it.
+  const is_only = own?.organizations.length === 1;
   return (
     <TypedForm
       name={organization.name}
-      text="You see nothing of it from then on, unless you are invited again."
+      text={
+        'You see nothing of it from then on, unless you are invited again.' +
+        (is_only
+          ? ' You are in no other, so you are signed out everywhere; the account stays.'
+          : '')
+      }
       path={memberPath(organization.id, '@me')}
       done={async () => {
+        if (is_only) return signedOut();
         await navigate({ to: '/account' });
         await queries.invalidateQueries();
       }}
