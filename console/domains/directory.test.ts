@@ -46,6 +46,10 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   await section.getByText('It sees 1 member, and has deactivated 1.').waitFor();
   await section.getByText('They decide nothing until one is given a level.').waitFor();
   await section.getByRole('button', { name: 'Level of <b>Admins</b>' }).click();
+  await section.getByRole('button', { name: 'Leave it as it is' }).click();
+  await section.getByLabel('Its people are at least').waitFor({ state: 'detached' });
+  await section.locator('h2:focus').waitFor();
+  await section.getByRole('button', { name: 'Level of <b>Admins</b>' }).click();
   await section.getByLabel('Its people are at least').selectOption('8');
   await section.getByRole('button', { name: 'Save the level' }).click();
   await page.getByRole('button', { name: 'Let groups decide' }).click();
@@ -72,6 +76,18 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   await section.getByText('The directory was switched off.').waitFor();
   await section.getByRole('button', { name: 'Create the token' }).waitFor();
   assert.equal(await section.getByLabel('the token of the directory').count(), 0);
+
+  // Of a button without fields nothing was typed, so nothing is there to be discarded.
+  await harness.request('PATCH', `${base}${id}/`, {
+    key: home.key,
+    body: { saml_entity_id: 'https://idp.example/' },
+  });
+  await page.getByRole('button', { name: 'Give the domain up' }).click();
+  await page.getByRole('dialog').getByRole('textbox').fill('acme.example');
+  const given_up = page.getByRole('dialog').getByRole('button', { name: 'Give the domain up' });
+  await given_up.click();
+  await page.getByText('Somebody has changed this since you opened it').waitFor();
+  assert.equal(await page.getByText('Discard what was typed').count(), 0);
   await goTo(page, `/organizations/${home.organization.id}/activity`);
   await visitor.leave();
 });

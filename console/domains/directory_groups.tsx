@@ -114,6 +114,9 @@ function ChangeLevel({
           value={level === null ? '' : String(level)}
         />
       </Form>
+      <Button size="compact-sm" variant="subtle" mt="xs" onClick={changed}>
+        Leave it as it is
+      </Button>
     </>
   );
 }

@@ -88,6 +88,7 @@ function OpenForm<Answer>(given: Given<Answer>) {
   const { context, whole, whole_id, typed } = useShownFaults(problem, form, kept);
   const { submit, question, answer, is_confirming } = useConfirmed(given, form, sending);
   const is_busy = sending.is_busy || is_confirming;
+  const is_old = problem?.status === 412;
   const { turn, discard } = useDiscard(given, kept, sending.forgive, form);
   return (
     <FormContext value={context}>
@@ -105,8 +106,8 @@ function OpenForm<Answer>(given: Given<Answer>) {
         noValidate
       >
         {children}
-        {part !== null && (kept.is_restored || problem?.status === 412) && (
-          <Typed lost={kept.lost} is_old={problem?.status === 412} discard={discard} />
+        {part !== null && children !== undefined && (kept.is_restored || is_old) && (
+          <Typed lost={kept.lost} is_old={is_old} discard={discard} />
         )}
         <p role="alert" id={whole_id} tabIndex={-1} className="fault">
           <Sentence text={whole} />

@@ -151,12 +151,22 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
 
   // An earlier version, by its tag.
   const version = page.getByRole('region', { name: 'Version' });
+  await version.getByText('Go back to the code before').click();
+  await version.getByRole('button', { name: 'Show what going back changes' }).click();
+  const refusal = version.getByText('The plugin has no version before this one.');
+  await refusal.waitFor();
   await version.getByLabel('Version').fill('1.0.0');
-  await version.getByRole('button', { name: 'Show what an upgrade changes' }).click();
+  const show = version.getByRole('button', { name: 'Show what an upgrade changes' });
+  await show.click();
   await version.getByText('2.0.0 → 1.0.0').waitFor();
+  // What is closed again leaves the focus near.
+  await version.getByRole('button', { name: 'Leave it as it is' }).click();
+  await version.locator('h2:focus').waitFor();
+  await show.click();
   await version.getByText('lib/a.ts', { exact: true }).waitFor();
   await version.getByRole('button', { name: 'Install 1.0.0' }).click();
   await version.getByText('Version 1.0.0 is installed.').waitFor();
+  await refusal.waitFor({ state: 'detached' });
 
   // A field that hangs on another comes and goes with it; a file is sent.
   const key = page.getByLabel('Key of it');
@@ -220,7 +230,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   assert.equal(focused, 'tag');
   await version.getByRole('button', { name: 'Show what an upgrade changes' }).click();
   await version.getByText('1.0.0 → 2.0.0').waitFor();
-  await version.getByText('One project that uses it lacks a setting').waitFor();
+  await version.getByText('one project that uses it do not fit that version').waitFor();
   await version.getByText('Lines of index.ts').click();
   await version.getByRole('region', { name: 'Lines of index.ts' }).getByText('+').first().waitFor();
   await checkEverywhere(page, 'plugin_upgrade');

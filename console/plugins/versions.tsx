@@ -75,7 +75,13 @@ function Versions({ plugin, place, config_id }: Given) {
       )}
       <Seldom summary="Go back to the code before">
         <p>Going back twice leads to the present code again.</p>
-        <Look {...common} way="rollback" button="Show what going back changes" />
+        <Look
+          // Another version is another question: what was said of the one before is gone.
+          key={etagOf(plugin)}
+          {...common}
+          way="rollback"
+          button="Show what going back changes"
+        />
       </Seldom>
     </>
   );
@@ -181,12 +187,7 @@ function Planned({
         </dl>
       )}
       <LineChanges changes={changes} />
-      {incomplete > 0 && (
-        <p className="warn">
-          {incomplete === 1 ? 'One project that uses it lacks' : `${incomplete} projects lack`} a
-          setting that it needs then.
-        </p>
-      )}
+      {incomplete > 0 && <p className="warn">{misfitOf(incomplete)}</p>}
       {rows.length > 0 && (
         <Form<Answer>
           path={`${path}${way}/`}
@@ -200,6 +201,14 @@ function Planned({
         Leave it as it is
       </Button>
     </>
+  );
+}
+
+function misfitOf(count: number): string {
+  const projects = count === 1 ? 'one project that uses it' : `${count} projects that use it`;
+  return (
+    `The settings of ${projects} do not fit that version; ` +
+    'the page of the plugin there says why.'
   );
 }
 

@@ -196,8 +196,8 @@ export const PluginDifferences = Type.Object(
     ),
     incomplete_configs: Type.Integer({
       description:
-        'How many enabled configs lack a setting that this version needs; they stay enabled, ' +
-        'and their `error` says what is missing.',
+        'How many enabled configs do not fit this version: they lack a setting that it needs, or ' +
+        'have a value that it does not take. They stay enabled, and their `error` says which.',
     }),
   },
   { title: 'PluginDifferences' },
