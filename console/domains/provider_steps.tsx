@@ -35,12 +35,12 @@ export function ProviderForm({ domain, organization_id }: Given) {
       <p className="muted">
         Have it sign assertions, with RSA and SHA-256, and send the attribute <code>email</code>.
       </p>
-      <Form
+      <Form<DomainRow>
         method="PATCH"
         path={domainPath(organization_id, domain.id)}
         if_match={etagOf(domain)}
         body={emptyAsNull}
-        done={() => done('The provider was saved.', domainOf(organization_id, domain.id))}
+        done={(saved) => done(savedOf(saved), domainOf(organization_id, domain.id))}
         button="Save the provider"
         part="provider"
       >
@@ -71,6 +71,20 @@ export function ProviderForm({ domain, organization_id }: Given) {
   );
 }
 
+/** What was saved of the provider, with what it cannot do without. */
+function savedOf({ saml_entity_id, saml_acs_url, saml_x509_cert }: DomainRow): string {
+  const fields = {
+    'its name': saml_entity_id,
+    'its sign-on address': saml_acs_url,
+    'its certificates': saml_x509_cert,
+  };
+  const missing = Object.entries(fields).filter(([, value]) => !value);
+  if (missing.length === 0) return 'The provider was saved.';
+  if (missing.length === 3) return 'The provider was taken away.';
+  const named = new Intl.ListFormat('en-GB').format(missing.map(([what]) => what));
+  return `It was saved. Still to be entered: ${named}.`;
+}
+
 function emptyAsNull(values: Values): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, value === '' ? null : value]),
@@ -80,7 +94,7 @@ function emptyAsNull(values: Values): Record<string, unknown> {
 /** What is left to do before people can sign in through the provider; undefined: nothing. */
 function missingBefore({ is_verified, has_saml }: DomainRow): string | undefined {
   if (!is_verified) return has_saml ? 'the domain is verified' : 'the steps above are done';
-  return has_saml ? undefined : 'the provider is saved in step 3';
+  return has_saml ? undefined : 'all three fields of step 3 are saved';
 }
 
 /** A sign-in through the provider that signs nobody in, and shows what the provider says. */
@@ -123,7 +137,9 @@ export function RulesForm({ domain, organization_id }: Given) {
     <>
       {!is_verified && <p className="muted">These can be set once the domain is verified.</p>}
       {is_verified && !has_saml && (
-        <p className="muted">Your own provider can be chosen once it is saved in step 3.</p>
+        <p className="muted">
+          Your own provider can be chosen once all three fields of step 3 are saved.
+        </p>
       )}
       {is_early ? <LookOnlyContext value>{form}</LookOnlyContext> : form}
     </>

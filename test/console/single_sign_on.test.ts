@@ -70,7 +70,7 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   resolver.set(name!, { records: [{ type: 'TXT', strings: [value!] }] });
   await page.getByRole('button', { name: 'Look it up now' }).click();
   await record.getByText('Done').waitFor();
-  await page.getByText('It can begin once the provider is saved in step 3.').waitFor();
+  await page.getByText('It can begin once all three fields of step 3 are saved.').waitFor();
   assert.equal(await page.locator('option[value=saml]').count(), 0);
 
   const address = (await told('the address of the metadata'))!;
@@ -80,6 +80,9 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   const { port } = provider.address() as AddressInfo;
   await page.getByLabel('Its name (entity id)').fill(acme.entity_id);
   await page.getByLabel('Its sign-on address').fill(`http://localhost:${port}/sso`);
+  // A part of it is kept, and not called the provider.
+  await page.getByRole('button', { name: 'Save the provider' }).click();
+  await page.getByText('It was saved. Still to be entered: its certificates.').waitFor();
   await page.getByLabel('Its certificates').fill(acme.certificate);
   await page.getByRole('button', { name: 'Save the provider' }).click();
   await page.getByText('The provider was saved.').waitFor();

@@ -117,7 +117,9 @@ function requireSense(before: Settings, changes: DomainChanges): void {
     ...missing.map((attr) => ({
       attr,
       code: 'required' as const,
-      detail: 'Needed while sso_enforcement is saml: without it nobody could sign in.',
+      detail:
+        'Needed while people of the domain sign in through their provider alone: without it ' +
+        'nobody could.',
     })),
   ];
   if (violations.length > 0) throw invalidMany(violations);
