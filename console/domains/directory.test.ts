@@ -71,6 +71,9 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   await section.getByLabel('the token of the directory').waitFor();
   const old = await harness.request('GET', `/scim/v2/${id}/Users`, { key: token! });
   assert.equal(old.status, 401);
+  await page.getByRole('button', { name: 'Give the domain up' }).click();
+  await page.getByRole('dialog').getByText('Its directory ends with it').waitFor();
+  await page.getByRole('button', { name: 'Leave it as it is' }).click();
   await section.getByRole('button', { name: 'Switch it off' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Switch it off' }).click();
   await section.getByText('The directory was switched off.').waitFor();

@@ -13,6 +13,7 @@ import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
+import { directoryOf } from './directory.ts';
 import { DirectorySection } from './directory_section.tsx';
 import { domainOf, domainPath, proof_states } from './domains.ts';
 import { ProviderForm, RulesForm, TestSignIn } from './provider_steps.tsx';
@@ -165,10 +166,17 @@ function Answers({ answers, reason }: Pick<DomainRow['verification'], 'answers' 
 
 function GiveUp({ domain, organization_id }: Given) {
   const navigate = route.useNavigate();
+  const { data: directory } = useQuery(directoryOf(organization_id, domain.id));
   return (
     <TypedForm
       name={domain.domain}
-      text="Its rules for signing in end. Accounts stay."
+      text={
+        'Its rules for signing in end. Accounts stay.' +
+        (directory?.is_on === true
+          ? ' Its directory ends with it: the token, the groups, and whom it has deactivated: ' +
+            'they can be let in again.'
+          : '')
+      }
       path={domainPath(organization_id, domain.id)}
       if_match={etagOf(domain)}
       done={() =>
