@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -226,6 +227,16 @@ test('a second process on the folder is refused with a sentence', async () => {
       start_seconds_max: 0.5,
     }),
     /in use by another process/,
+  );
+});
+
+test('an engine that does not start says what its log told', async () => {
+  const folder = join(own.root, 'no_folder');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'data'), 'a file where its folder is to be');
+  await assert.rejects(
+    openEmbeddedClickHouse({ folder, log: silentLog(), start_seconds_max: 0.05 }),
+    /says why: Error: Failed to create connection/,
   );
 });
 

@@ -133,12 +133,17 @@ async function whenReady(
   for await (const line of createInterface({ input: child.stdout, signal }))
     if (line === readyWord) return;
   // The engine gives the reason only to its log.
-  const locked = readLog().includes('Cannot lock file');
+  const log = readLog();
+  if (log.includes('Cannot lock file'))
+    throw new Error(
+      'The ClickHouse data folder is in use by another process. Stop that one, or give this ' +
+        'server a data folder of its own.',
+    );
+  const lines = log.trim().split('\n');
+  const told = (lines.find((line) => /error|exception|fatal/i.test(line)) ?? lines.at(-1)!).trim();
   throw new Error(
-    locked
-      ? 'The ClickHouse data folder is in use by another process. Stop that one, or give this ' +
-          'server a data folder of its own.'
-      : 'ClickHouse ended while it was starting; clickhouse.log in its data folder says why.',
+    'ClickHouse ended while it was starting; clickhouse.log in its data folder says why' +
+      (told === '' ? '.' : `: ${told.slice(0, 300)}`),
   );
 }
 
