@@ -38,6 +38,7 @@ test('the young generation stays small during the work, and grows after it', asy
     { before: number; meanwhile: number; afterwards: number },
   ];
   await worker.terminate();
-  assert.ok(meanwhile <= Math.max(before, 4 * 2 ** 20), `${before}, then ${meanwhile}`);
+  // What a collection of the whole heap adds to it can stay for long.
+  assert.ok(meanwhile <= 2 * Math.max(before, 4 * 2 ** 20), `${before}, ${meanwhile}`);
   assert.ok(afterwards > 2 * meanwhile, `${meanwhile}, then ${afterwards}`);
 });
