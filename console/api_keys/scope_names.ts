@@ -4,6 +4,7 @@ import type { Scope } from '../../server/platform/http/caller/scopes.ts';
 const scope_names: Record<Scope | '*', string> = {
   'organization:read': 'see organizations',
   'organization:write': 'change organizations and domains',
+  'organization_security:write': 'change who signs in, and as what',
   'organization_member:read': 'see members and invites',
   'organization_member:write': 'change members, invite',
   'batch_export:read': 'see exports and runs',

@@ -22,7 +22,7 @@ import { sweepPlans } from './configuration/store.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
 import { recheckDomains } from './domains/proof/recheck.ts';
 import { sweepPeople } from './users/sweep.ts';
-import { sweepSingleSignOn } from './single_sign_on/store.ts';
+import { sweepSingleSignOn } from './single_sign_on/sweep.ts';
 
 /**
  * What an API process does by itself, one line each; tests do the work by hand, with a clock of

@@ -3,6 +3,7 @@ import type { Deps } from '../../deps.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { isExpired, refuseTooMany } from './rules.ts';
 import type { ApiKeyRow } from './schema.ts';
+import type { Owner } from './store.ts';
 import { countLiveApiKeys, findApiKey, insertApiKey, isRolled, markRolled } from './store.ts';
 
 /**
@@ -14,17 +15,18 @@ import { countLiveApiKeys, findApiKey, insertApiKey, isRolled, markRolled } from
 export async function rollApiKey(
   tx: Transaction,
   { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>,
-  user_id: number,
+  owner: Owner,
   key: ApiKeyRow,
   overlap_seconds: number,
 ): Promise<{ after: ApiKeyRow; created: ApiKeyRow; value: string }> {
   const now_ms = clock.now();
+  const { user_id } = owner;
   if (isExpired(key, now_ms))
     throw conflict('This key has expired, so there is nothing to replace: create a new key.');
   if (await isRolled(tx, key.id))
     throw conflict('This key was rolled and has a successor: roll that one, or create a new key.');
   await markRolled(tx, key.id, now_ms, overlap_seconds);
-  const after = await findApiKey(tx, user_id, key.id);
+  const after = await findApiKey(tx, owner, key.id);
   refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
   const { value, ...created } = await insertApiKey(tx, secrets, { ...key, user_id });
   return { after: after!, created, value };

@@ -13,7 +13,7 @@ import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { rollApiKey } from './roll.ts';
-import { keyBody, refuseRevival, refuseTooMany } from './rules.ts';
+import { keptToReach, keyBody, refuseRevival, refuseTooMany } from './rules.ts';
 import {
   ApiKey,
   ApiKeyCreate,
@@ -85,10 +85,7 @@ function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
         response: { 200: pageOf(ApiKey) },
       },
     },
-    (request) => {
-      const { user_id } = request.caller;
-      return answerPage<ApiKeyRow>(request, db, listApiKeys(user_id));
-    },
+    (request) => answerPage<ApiKeyRow>(request, db, listApiKeys(request.caller)),
   );
 
   app.post(
@@ -103,7 +100,8 @@ function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
         const now_ms = clock.now();
         await lockOwner(tx, user_id);
         await confirmCaller(tx, request);
-        const fields = await keyBody(request, ApiKeyCreate, { db: tx, now_ms });
+        const given = await keyBody(request, ApiKeyCreate, { db: tx, now_ms });
+        const fields = keptToReach(request.caller, given);
         refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));
         const { value, ...created } = await insertApiKey(tx, secrets, { ...fields, user_id });
         record(entryOf(request, 'created', undefined, created));
@@ -152,7 +150,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
       const { after, created, value } = await rollApiKey(
         tx,
         deps,
-        request.caller.user_id,
+        request.caller,
         before,
         overlap_seconds,
       );
@@ -172,7 +170,11 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
         const now_ms = clock.now();
         const changes = await keyBody(request, schema, { db: tx, now_ms });
         refuseRevival(before, await isRolled(tx, before.id), changes.expires_at, now_ms);
-        await updateApiKey(tx, before.id, changes);
+        const kept =
+          changes.scoped_organizations === undefined
+            ? changes
+            : keptToReach(request.caller, changes);
+        await updateApiKey(tx, before.id, kept);
         const after = await getOwnKey(tx, request);
         record(entryOf(request, 'updated', before, after), before);
         return after;
@@ -208,7 +210,7 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
 
 /** The key of the path when it is the caller's; throws 404 otherwise. */
 async function getOwnKey(db: Queryable, request: FastifyRequest): Promise<ApiKeyRow> {
-  return (await findApiKey(db, request.caller.user_id, uuidParameter(request, 'id'))) ?? missing();
+  return (await findApiKey(db, request.caller, uuidParameter(request, 'id'))) ?? missing();
 }
 
 /** As `getOwnKey`, with the lock under which a person's keys are changed. */

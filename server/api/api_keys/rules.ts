@@ -2,13 +2,14 @@ import type { FastifyRequest } from 'fastify';
 import type { Static, TObject } from 'typebox';
 import { isUuid } from '../../platform/uuid.ts';
 import { beginBody } from '../../platform/http/bodies/body.ts';
-import { conflict, invalid } from '../../platform/http/errors.ts';
+import { conflict, invalid, ownFactorRequired } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { isInstant } from '../../platform/instant.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { limits_max } from './schema.ts';
 import type { ApiKeyRow } from './schema.ts';
 import { ownOrganizations, ownProjects } from './store.ts';
+import type { Owner } from './store.ts';
 
 /** Keys that work at a time, per person. */
 const keys_max = 100;
@@ -66,8 +67,22 @@ export async function keyBody<Schema extends TObject>(
   return endWith([
     ...lists.flatMap((name) => repeated(name, entriesOf(sent, name))),
     ...pastExpiry(sent['expires_at'], about.now_ms),
-    ...(await foreignLimits(about.db, request.caller.user_id, sent)),
+    ...(await foreignLimits(about.db, request.caller, sent)),
   ]);
+}
+
+/**
+ * The limits of a key as it is stored: one that is created in a session which a provider opened is
+ * kept to the organizations that the session reaches. Throws 403 where it reaches none.
+ */
+export function keptToReach<Fields extends { scoped_organizations?: string[] }>(
+  { scoped_organizations: reach }: Owner,
+  fields: Fields,
+): Fields {
+  const limits = fields.scoped_organizations;
+  if (reach === null || (limits !== undefined && limits.length > 0)) return fields;
+  if (reach.length === 0) throw ownFactorRequired();
+  return { ...fields, scoped_organizations: reach };
 }
 
 /** The entries of a list; none of one that is too long, because it is refused for that. */
@@ -98,7 +113,7 @@ function pastExpiry(value: unknown, now_ms: number): Violation[] {
 
 async function foreignLimits(
   db: Queryable,
-  user_id: number,
+  owner: Owner,
   given: Record<string, unknown>,
 ): Promise<Violation[]> {
   const organizations = entriesOf(given, 'scoped_organizations').map((entry) =>
@@ -111,13 +126,13 @@ async function foreignLimits(
     ...foreign(
       'scoped_organizations',
       organizations,
-      await own(organizations, (ids) => ownOrganizations(db, user_id, ids)),
+      await own(organizations, (ids) => ownOrganizations(db, owner, ids)),
       'You belong to no such organization.',
     ),
     ...foreign(
       'scoped_teams',
       projects,
-      await own(projects, (ids) => ownProjects(db, user_id, ids)),
+      await own(projects, (ids) => ownProjects(db, owner, ids)),
       'None of your organizations has such a project.',
     ),
   ];

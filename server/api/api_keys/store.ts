@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Static } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
+import type { Caller } from '../../platform/http/caller/access.ts';
 import { createApiKey, maskApiKey } from '../../platform/http/caller/api_key.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
@@ -25,25 +26,32 @@ const columns = sql`
     '{}') AS scoped_organizations, coalesce(k.scoped_teams, '{}') AS scoped_teams, k.expires_at,
   k.last_used_at, k.last_used_ip, k.last_used_user_agent, k.created_at`;
 
+/** Whose keys are meant, and which of them a session reaches that a provider opened. */
+export type Owner = Pick<Caller, 'user_id' | 'scoped_organizations'>;
+
+/** Keeps keys `k` of the person that open nothing which their session does not. */
+const own = ({ user_id, scoped_organizations: reach }: Owner) => sql`
+  k.user_id = ${user_id} AND (${reach}::uuid[] IS NULL
+    OR k.scoped_organizations <@ ${reach}::uuid[])`;
+
 /** The person's keys, newest first (ties by id). Leans on personal_api_keys_by_user. */
-export function listApiKeys(user_id: number): List {
+export function listApiKeys(owner: Owner): List {
   return {
     rows: (page) => sql`
-      SELECT ${columns} FROM personal_api_keys k WHERE k.user_id = ${user_id}
+      SELECT ${columns} FROM personal_api_keys k WHERE ${own(owner)}
       ORDER BY k.created_at DESC, k.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM personal_api_keys WHERE user_id = ${user_id}`,
+    count: sql`SELECT count(*) AS count FROM personal_api_keys k WHERE ${own(owner)}`,
   };
 }
 
 /** The person's key. */
 export function findApiKey(
   db: Queryable,
-  user_id: number,
+  owner: Owner,
   id: string,
 ): Promise<ApiKeyRow | undefined> {
   return db.row<ApiKeyRow>(
-    sql`SELECT ${columns} FROM personal_api_keys k WHERE k.id = ${id}::uuid
-      AND k.user_id = ${user_id}`,
+    sql`SELECT ${columns} FROM personal_api_keys k WHERE k.id = ${id}::uuid AND ${own(owner)}`,
   );
 }
 
@@ -79,28 +87,30 @@ export async function countLiveApiKeys(
   return row!.count;
 }
 
-/** Which of these organizations the person belongs to. */
+/** Which of these organizations the person belongs to, and their session reaches. */
 export async function ownOrganizations(
   db: Queryable,
-  user_id: number,
+  { user_id, scoped_organizations: reach }: Owner,
   ids: string[],
 ): Promise<Set<string>> {
   const rows = await db.rows<{ id: string }>(
     sql`SELECT organization_id AS id FROM members WHERE user_id = ${user_id}
-      AND organization_id = ANY (${ids}::uuid[])`,
+      AND organization_id = ANY (${ids}::uuid[])
+      AND (${reach}::uuid[] IS NULL OR organization_id = ANY (${reach}::uuid[]))`,
   );
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Which of these projects lie in organizations that the person belongs to. */
+/** Which of these projects lie in organizations that the person's session reaches. */
 export async function ownProjects(
   db: Queryable,
-  user_id: number,
+  { user_id, scoped_organizations: reach }: Owner,
   ids: number[],
 ): Promise<Set<number>> {
   const rows = await db.rows<{ id: number }>(sql`
     SELECT p.id FROM projects p JOIN members m ON m.organization_id = p.organization_id
-      WHERE m.user_id = ${user_id} AND p.id = ANY (${ids}::integer[])`);
+      WHERE m.user_id = ${user_id} AND p.id = ANY (${ids}::integer[])
+        AND (${reach}::uuid[] IS NULL OR m.organization_id = ANY (${reach}::uuid[]))`);
   return new Set(rows.map(({ id }) => id));
 }
 

@@ -5,7 +5,12 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
-import { forbidden, invalid, unauthenticated } from '../../platform/http/errors.ts';
+import {
+  forbidden,
+  invalid,
+  ownFactorRequired,
+  unauthenticated,
+} from '../../platform/http/errors.ts';
 import { satisfying } from '../../platform/http/caller/scopes.ts';
 import { inWriteTurn } from '../../platform/http/limits/owner_turns.ts';
 import { write } from '../../platform/http/write.ts';
@@ -55,7 +60,10 @@ export async function acceptInvite(deps: Deps, request: FastifyRequest, reply: F
           throw invalid(null, 'invalid_input', 'You are already a member of this organization.');
         await deleteInvite(tx, accepted.id);
         if (account !== undefined)
-          await startSession(tx, { request, reply, afterwards }, person, 'password');
+          await startSession(tx, { request, reply, afterwards }, person, {
+            method: 'password',
+            shows_own_factor: true,
+          });
         record(joinedEntry(invite, person, account !== undefined));
         return { organization, member: (await findMember(tx, organization.id, person.uuid))! };
       }),
@@ -84,12 +92,18 @@ function joinedEntry(
 }
 
 /** Throws where the invite cannot be accepted by who asks. */
-function refuse({ record, addressee }: InviteAnywhere, caller: Caller | undefined): void {
+function refuse(
+  { record, organization, addressee }: InviteAnywhere,
+  caller: Caller | undefined,
+): void {
   if (caller !== undefined) {
     const accepted = satisfying('organization_member:write');
     if (!caller.scopes.some((scope) => accepted.has(scope)))
       throw forbidden('The API key lacks the scope organization_member:write.');
-    if (caller.scoped_organizations !== null || caller.scoped_teams !== null)
+    if (caller.session_id !== null) {
+      if (caller.scoped_organizations?.includes(organization.id) === false)
+        throw ownFactorRequired();
+    } else if (caller.scoped_organizations !== null || caller.scoped_teams !== null)
       throw forbidden(
         'A key that is limited to organizations or projects cannot join another organization.',
       );

@@ -3,8 +3,11 @@ import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
+import { compose } from '../../platform/mail/compose.ts';
+import type { MailContent } from '../../platform/mail/compose.ts';
 import type { Mail } from '../../platform/mail/mail.ts';
 import type { Outbox } from '../../platform/mail/outbox.ts';
+import { oneLine } from '../../platform/mail/plain_text.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { managedBy } from '../configuration/store.ts';
 import { endSessions } from '../sessions/store.ts';
@@ -182,6 +185,30 @@ async function takeOutOfKeys(
         FROM unnest(scoped_teams) AS team WHERE team <> ALL (${projects})) END
     WHERE user_id = ${user_id} AND (${organization_id}::uuid = ANY (scoped_organizations)
       OR scoped_teams && ${projects})`);
+}
+
+/**
+ * Writes a mail to every active owner of the organization, and to `also`, in the transaction of the
+ * change that it tells; it goes out once that is committed. Without mail nobody is told.
+ */
+export async function tellOwners(
+  { mail, outbox }: { mail: Mail; outbox: Outbox },
+  { tx, afterwards }: { tx: Transaction; afterwards: Afterwards },
+  organization_id: string,
+  said: Pick<MailContent, 'heading' | 'paragraphs'>,
+  also: string[] = [],
+): Promise<void> {
+  if (!mail.is_configured) return;
+  const owners = await tx.rows<{ email: string }>(
+    sql`SELECT u.email FROM ${active(organization_id)} AND m.level = 15 ORDER BY u.id`,
+  );
+  const footer = 'You get this mail because it is about who can sign in to your organization.';
+  const message = { subject: oneLine(said.heading), ...compose({ ...said, footer }) };
+  const addresses = new Set([...owners.map(({ email }) => email), ...also]);
+  await outbox.post(
+    { tx, afterwards },
+    [...addresses].map((to) => ({ message: { ...message, to } })),
+  );
 }
 
 /** Every other active member; nobody when the organization does not want such mails. */

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { conflict, forbidden, missing } from '../../platform/http/errors.ts';
+import { conflict, forbidden, missing, ownFactorRequired } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { inTurn } from '../../platform/http/limits/heavy_turns.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
@@ -73,7 +73,8 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record) => {
-        const { user_id, scoped_organizations, scoped_teams } = request.caller;
+        const { user_id, session_id, scoped_organizations, scoped_teams } = request.caller;
+        if (session_id !== null && scoped_organizations !== null) throw ownFactorRequired();
         if (scoped_organizations !== null || scoped_teams !== null)
           throw forbidden(
             'A key that is limited to organizations or projects cannot create an organization.',

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Caller, RecordPlace } from '../../platform/http/caller/access.ts';
 import { createWriteKey } from '../../platform/http/caller/write_key.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
-import { isOpenTo } from '../../platform/http/caller/second_factor.ts';
+import { isOpenTo } from '../../platform/http/caller/entrance.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';

@@ -16,6 +16,7 @@ import { refuseEnforced } from '../single_sign_on/store.ts';
 import { getUser } from '../users/store.ts';
 import { Session, SignIn, SignedIn } from './schema.ts';
 import type { SessionRow } from './schema.ts';
+import { confirmRoute } from './confirm.ts';
 import { confirmSecondFactor, recognise } from './sign_in.ts';
 import {
   beginningEntry,
@@ -30,9 +31,10 @@ import {
 const list = '/api/sessions/';
 const url = '/api/sessions/:id/';
 
-/** `/api/sessions/`: sign in, list, retrieve, end one, end all others. */
+/** `/api/sessions/`: sign in, confirm, list, retrieve, end one, end all others. */
 export function sessionRoutes(app: FastifyInstance, deps: Deps): void {
   signInRoute(app, deps);
+  confirmRoute(app, deps);
   listRoutes(app, deps);
   recordRoutes(app, deps);
 }
@@ -72,7 +74,11 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
         write(request, reply, 201, async (tx, record, afterwards) => {
           const second_factor = await confirmSecondFactor(tx, deps, user, given.code);
           held?.();
-          const session = await startSession(tx, { request, reply, afterwards }, user, 'password');
+          const session = await startSession(tx, { request, reply, afterwards }, user, {
+            method: 'password',
+            shows_own_factor: true,
+            shows_second_factor: second_factor !== 'none',
+          });
           afterwards(() => forgiveTries(request, user.address));
           record(beginningEntry(user, session, { second_factor }));
           return { ...session, user: await getUser(tx, user.id) };
@@ -87,7 +93,7 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
   app.get(
     list,
     {
-      config: { scope: 'user:read' },
+      config: { scope: 'user:read', own_account: true },
       schema: {
         summary: 'List your sessions, newest first',
         querystring: PageQuery,
@@ -103,7 +109,7 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
   app.delete(
     list,
     {
-      config: { scope: 'user:write' },
+      config: { scope: 'user:write', own_account: true },
       schema: {
         summary: 'End all your sessions but the current one; with a key, all',
         operationId: 'sessions_destroy_others',

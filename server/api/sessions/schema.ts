@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { GivenAddress, GivenPassword, SecondFactorCode, User } from '../users/schema.ts';
 
@@ -7,8 +8,8 @@ const session = {
   id: uuid(),
   method: Type.String({
     description:
-      'How the person signed in: `password`, `saml`, the name of an OpenID provider, or ' +
-      '`link`: one that the operator created.',
+      'How the person signed in: `password`, `passkey`, `saml`, the name of an OpenID provider, ' +
+      'or `link`: one that the operator created.',
   }),
   ip: Type.String({ description: 'The address that the sign-in came from.' }),
   user_agent: Type.String({
@@ -19,6 +20,23 @@ const session = {
     'Moves at most once a minute. A session that is not used for 7 days has ended.',
   ),
   expires_at: instant('When the session ends, however much it is used.'),
+  own_factor_at: nullable(
+    instant(
+      'When the person last confirmed with what is their own (password and second factor, or a ' +
+        'passkey). Null: only a provider vouched, and the session reaches the organizations that ' +
+        'accept the provider.',
+    ),
+  ),
+  awaits_factor: Type.Boolean({
+    description:
+      'Whether the provider is new to an account with a second factor: the session reaches ' +
+      'nothing until it is confirmed.',
+  }),
+  is_partial: Type.Boolean({
+    description:
+      'Whether this request was made in it and it reaches only a part of what the account has: ' +
+      '`@current/confirm/` opens the rest.',
+  }),
   is_current: Type.Boolean({ description: 'Whether this request was made in it.' }),
 };
 
@@ -29,6 +47,12 @@ export type SessionRow = Static<typeof Session>;
 
 /** The answer to a sign-in. */
 export const SignedIn = Type.Object({ ...session, user: User }, { title: 'SignedIn' });
+
+/** Body of a confirmation: what the account has of these, all of it. */
+export const SessionConfirm = Type.Object({
+  password: Type.Optional(GivenPassword),
+  code: Type.Optional(SecondFactorCode),
+});
 
 /** Body of a sign-in. */
 export const SignIn = Type.Object({

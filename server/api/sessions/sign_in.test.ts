@@ -46,7 +46,10 @@ test('a sign-in creates a session, sets its cookie and is logged', async () => {
     'created_at',
     'last_used_at',
     'expires_at',
+    'own_factor_at',
+    'awaits_factor',
     'is_current',
+    'is_partial',
     'user',
   ]);
   const { method, ip, user_agent, is_current, created_at, expires_at } = answer.body;

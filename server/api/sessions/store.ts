@@ -25,9 +25,10 @@ import { actorOf, removeSecondFactor, updateUser } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
 import type { SessionRow } from './schema.ts';
 
-const columns = (caller: Pick<Caller, 'session_id'>) => sql`
-  s.id, s.method, s.ip, s.user_agent, s.created_at, s.last_used_at, s.expires_at,
-    coalesce(s.id = ${caller.session_id}::uuid, false) AS is_current`;
+const columns = (caller: Pick<Caller, 'session_id' | 'is_partial'>) => sql`
+  s.id, s.method, s.ip, s.user_agent, s.created_at, s.last_used_at, s.expires_at, s.own_factor_at,
+    s.awaits_factor, coalesce(s.id = ${caller.session_id}::uuid, false) AS is_current,
+    coalesce(s.id = ${caller.session_id}::uuid, false) AND ${caller.is_partial} AS is_partial`;
 /** Sessions `s` that would still be taken. */
 const live = (caller: Pick<Caller, 'user_id'>, now_ms: number) => sql`
   s.user_id = ${caller.user_id} AND s.expires_at > ${isoInstant(now_ms)}::timestamptz
@@ -61,6 +62,19 @@ export function findSession(
   );
 }
 
+/**
+ * How a session is opened. `shows_own_factor`: by what is the account's own, so it reaches all that
+ * the account has; else by a provider, of the domain, with the settings that the hash stands for.
+ */
+export type Opening = {
+  method: string;
+  shows_own_factor: boolean;
+  shows_second_factor?: boolean;
+  domain_id?: string | null;
+  settings_hash?: Buffer | null;
+  awaits_factor?: boolean;
+};
+
 /** How the browser of a request is signed in. `afterwards` is that of the write. */
 export type Browser = { request: FastifyRequest; reply: FastifyReply; afterwards: Afterwards };
 
@@ -74,7 +88,7 @@ export async function startSession(
   tx: Transaction,
   { request, reply, afterwards }: Browser,
   user: { id: number },
-  method: string,
+  opening: Opening,
 ): Promise<SessionRow> {
   const { context } = request.server;
   const now = context.clock.now();
@@ -83,13 +97,19 @@ export async function startSession(
   const id = uuidv7();
   const expires_at_ms = now + session_lifetime_ms;
   const user_agent = userAgentOf(request);
+  const { method, shows_own_factor, shows_second_factor = false } = opening;
+  const { domain_id = null, settings_hash = null, awaits_factor = false } = opening;
+  const began = sql`${isoInstant(now)}::timestamptz`;
   const [row] = await tx.rows<SessionRow>(sql`
     INSERT INTO sessions AS s (id, user_id, token_hash, token_created_at, method, ip, user_agent,
-      created_at, last_used_at, expires_at)
-    VALUES (${id}, ${user.id}, ${context.secrets.hash(token)}, ${isoInstant(now)}::timestamptz,
-      ${method}, ${request.ip}, ${user_agent}, ${isoInstant(now)}::timestamptz,
-      ${isoInstant(now)}::timestamptz, ${isoInstant(expires_at_ms)}::timestamptz)
-    RETURNING ${columns({ session_id: id })}`);
+      created_at, last_used_at, expires_at, domain_id, provider_settings_hash, awaits_factor,
+      own_factor_at, second_factor_at)
+    VALUES (${id}, ${user.id}, ${context.secrets.hash(token)}, ${began}, ${method}, ${request.ip},
+      ${user_agent}, ${began}, ${began}, ${isoInstant(expires_at_ms)}::timestamptz,
+      ${domain_id}::uuid, ${settings_hash}, ${awaits_factor},
+      CASE WHEN ${shows_own_factor} THEN ${began} END,
+      CASE WHEN ${shows_second_factor} THEN ${began} END)
+    RETURNING ${columns({ session_id: id, is_partial: false })}`);
   afterwards(async () => setSessionCookie(context, reply, token, expires_at_ms));
   return row!;
 }
@@ -111,6 +131,35 @@ export async function replaceToken(
     WHERE id = ${session_id}::uuid RETURNING expires_at`);
   if (row !== undefined)
     afterwards(async () => setSessionCookie(context, reply, token, Date.parse(row.expires_at)));
+}
+
+/**
+ * Notes that the person showed what is their own in the session at the instant (ms): it reaches all
+ * that the account has from now on, and the provider that opened it is trusted with the account.
+ */
+export async function noteOwnFactor(
+  tx: Transaction,
+  session_id: string,
+  shows_second_factor: boolean,
+  now_ms: number,
+): Promise<void> {
+  const now = sql`${isoInstant(now_ms)}::timestamptz`;
+  await tx.run(sql`UPDATE sessions SET own_factor_at = ${now}, awaits_factor = false,
+    second_factor_at = CASE WHEN ${shows_second_factor} THEN ${now} ELSE second_factor_at END
+    WHERE id = ${session_id}::uuid`);
+  await tx.run(sql`UPDATE social_identities i SET trusted_settings_hash = s.provider_settings_hash
+    FROM sessions s WHERE s.id = ${session_id}::uuid AND i.user_id = s.user_id
+      AND i.provider = s.method || ':' || s.domain_id`);
+}
+
+/** Notes that a second factor was set up in the session, which showed it. */
+export async function noteSecondFactor(
+  tx: Transaction,
+  session_id: string | null,
+  now_ms: number,
+): Promise<void> {
+  await tx.run(sql`UPDATE sessions SET second_factor_at = ${isoInstant(now_ms)}::timestamptz
+    WHERE id = ${session_id}::uuid`);
 }
 
 /** Ends one session at once. */

@@ -1,7 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { appendActivity } from '../../platform/activity/chain.ts';
-import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { inWriteTurn } from '../../platform/http/limits/owner_turns.ts';
@@ -11,26 +10,14 @@ import { domainOf } from '../../platform/mail/mailbox.ts';
 import { deleteInvite } from '../invites/store.ts';
 import { joinOrganization } from '../members/store.ts';
 import { beginningEntry, handOver, startSession } from '../sessions/store.ts';
-import type { Browser } from '../sessions/store.ts';
+import type { Browser, Opening } from '../sessions/store.ts';
 import { findIdentityById, findUserByEmail, insertUser } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
+import { newProviderMail } from './new_provider_mail.ts';
 import { SignInRefused } from './refusal.ts';
-import { getStanding, holdHome, keepIdentity, limitSession } from './store.ts';
+import { findTrust, getStanding, holdHome, keepIdentity, limitSession } from './store.ts';
 import type { Home, Standing } from './store.ts';
-
-/**
- * Whom a provider signed in: `email` is the address that it vouches for, lower-case ASCII,
- * `identity` the account there, `method` what the session says of how the person signed in,
- * `session_ends_at` when it has to end at the latest (ISO instant).
- */
-export type Vouched = {
-  method: 'saml' | OpenidProvider;
-  identity: { provider: string; subject: string };
-  email: string;
-  first_name?: string;
-  last_name?: string;
-  session_ends_at?: string;
-};
+import type { Vouched } from './vouched.ts';
 
 type Person = Pick<Identity, 'id' | 'uuid' | 'email' | 'first_name' | 'last_name'>;
 type Admission = {
@@ -40,6 +27,9 @@ type Admission = {
   standing: Standing;
   joins: boolean;
   is_handed_over: boolean;
+  /** The account has a second factor, and never showed it under this provider as it is set now. */
+  awaits_factor: boolean;
+  is_first: boolean;
 };
 type Place = { deps: Deps; tx: Transaction; browser: Browser };
 
@@ -95,26 +85,35 @@ async function look(
     { organization_id: home?.organization.id, user_id: account?.id, email: vouched.email },
     clock.now(),
   );
-  const joins =
+  const trust = await findTrust(tx, account?.id, vouched.identity.provider);
+  const may_join =
     !standing.is_member &&
     !standing.is_deactivated &&
     (standing.invite_id !== null || (!standing.is_left && letsIn(home, vouched.method)));
   const is_handed_over =
-    account !== undefined && isHandedOver(account, { vouched, home, standing, joins });
-  return { vouched, home, account, standing, joins, is_handed_over };
+    account !== undefined && isHandedOver(account, { vouched, home, standing, joins: may_join });
+  const awaits_factor =
+    vouched.settings_hash !== undefined &&
+    account?.has_second_factor === true &&
+    !is_handed_over &&
+    trust?.settings_hash?.equals(vouched.settings_hash) !== true;
+  // Who has not shown the factor may be somebody else: the account's keys must open nothing new.
+  const joins = may_join && !awaits_factor;
+  const is_first = account !== undefined && !is_handed_over && trust === undefined;
+  return { vouched, home, account, standing, joins, is_handed_over, awaits_factor, is_first };
 }
 
 /**
  * Does the account become that of whom the provider vouches for, without what let in before? Where
  * it belongs to nobody else's organization, whoever had the address before may still know its
  * password; and where the domain lets nobody in but by this provider, there is no other way to
- * prove the address.
+ * prove the address. A second factor of a proved account is never taken away so.
  */
 function isHandedOver(
-  { is_email_verified }: Identity,
+  { is_email_verified, has_second_factor }: Identity,
   { vouched, home, standing, joins }: Pick<Admission, 'vouched' | 'home' | 'standing' | 'joins'>,
 ): boolean {
-  if (joins && !standing.is_anywhere) return true;
+  if (joins && !standing.is_anywhere) return !(is_email_verified && has_second_factor);
   const is_enforced = home?.domain.sso_enforcement === vouched.method;
   return is_enforced && !is_email_verified && !standing.is_member;
 }
@@ -128,15 +127,21 @@ function letsIn(home: Home | undefined, method: Vouched['method']): boolean {
   return method === 'saml' || home.domain.sso_enforcement === method || !home.domain.has_saml;
 }
 
+/** Has the domain's organization said that it accepts this provider of the operator? */
+function isAccepted(home: Home | undefined, method: Vouched['method']): boolean {
+  return letsIn(home, method) || home?.domain.sso_enforcement === method;
+}
+
 /**
  * Throws where the person may not come in. Whoever gave an account this address without proof may
  * still know its password, so an account that is not verified is let in only where it has been
  * before, as a member of the domain's organization, or without all that let in before.
  */
-function refuse({ vouched, home, account, standing, joins, is_handed_over }: Admission): void {
+function refuse({ vouched, home, account, standing, ...found }: Admission): void {
+  const { joins, is_handed_over, awaits_factor } = found;
   const { email, method } = vouched;
   const enforced = home?.domain.sso_enforcement ?? '';
-  const isExpected = joins || standing.is_awaited;
+  const isExpected = joins || awaits_factor || standing.is_awaited;
   if (enforced !== '' && enforced !== method)
     throw new SignInRefused(
       'sso_enforced',
@@ -177,7 +182,7 @@ function refuse({ vouched, home, account, standing, joins, is_handed_over }: Adm
 
 async function admit(place: Place, admission: Admission): Promise<Entry> {
   const { deps, tx, browser } = place;
-  const { vouched, home, account, joins, is_handed_over } = admission;
+  const { vouched, home, account, joins, is_handed_over, is_first } = admission;
   if (account !== undefined && is_handed_over) {
     const { id: user_id, uuid: user_uuid, email } = account;
     const actor = actorOf(browser.request, { user_id, user_uuid, email });
@@ -186,12 +191,35 @@ async function admit(place: Place, admission: Admission): Promise<Entry> {
   const person = account ?? (await signUp(tx, vouched));
   await keepIdentity(tx, deps.clock.now(), person.id, vouched.identity);
   if (home !== undefined && joins) await join(place, home, person, admission);
-  const session = await startSession(tx, browser, person, vouched.method);
+  if (is_first && deps.mail.is_configured)
+    await deps.outbox.post({ tx, afterwards: browser.afterwards }, [
+      { message: newProviderMail(person.email, vouched.method, home) },
+    ]);
+  const session = await startSession(tx, browser, person, openingOf(admission));
   const expires_at =
     vouched.session_ends_at === undefined
       ? session.expires_at
       : await limitSession(tx, session.id, vouched.session_ends_at);
   return beginningEntry(person, { ...session, expires_at }, { identity: vouched.identity });
+}
+
+/**
+ * How far the session reaches: that of an organization's own provider the organizations that accept
+ * it. The operator's provider vouches as a password does, so it opens all of an account without a
+ * second factor.
+ */
+function openingOf({ vouched, home, account, ...found }: Admission): Opening {
+  const { method, settings_hash } = vouched;
+  const { is_handed_over, awaits_factor } = found;
+  const is_accepted = method === 'saml' || isAccepted(home, method);
+  const has_second_factor = account?.has_second_factor === true && !is_handed_over;
+  return {
+    method,
+    shows_own_factor: method !== 'saml' && !has_second_factor,
+    domain_id: is_accepted ? (home?.domain.id ?? null) : null,
+    settings_hash: settings_hash ?? null,
+    awaits_factor,
+  };
 }
 
 /** A new account without a password; the provider has proved the address. */

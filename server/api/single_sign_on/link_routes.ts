@@ -53,7 +53,9 @@ export function linkRoutes(app: FastifyInstance, deps: Deps): void {
           logRefusal(request, 'link', { reason: 'link_unknown', message: refusal });
           throw forbidden(refusal);
         }
-        const session = await startSession(tx, { request, reply, afterwards }, user, 'link');
+        // The operator of the server vouches for who has the link.
+        const opening = { method: 'link', shows_own_factor: true };
+        const session = await startSession(tx, { request, reply, afterwards }, user, opening);
         record(beginningEntry(user, session));
         return { email: user.email };
       });

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
-import type { Database, Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import type { VerifiedDomain } from '../domains/store.ts';
 import { isExpired } from '../invites/store.ts';
@@ -140,20 +140,6 @@ export function useOpenidRequest(
     RETURNING next`);
 }
 
-/** Removes what has expired. Leans on the indexes by expiry. */
-export async function sweepSingleSignOn({
-  db,
-  clock,
-}: {
-  db: Database;
-  clock: Deps['clock'];
-}): Promise<void> {
-  const now = isoInstant(clock.now());
-  await db.run(sql`DELETE FROM sso_requests WHERE expires_at <= ${now}::timestamptz`);
-  await db.run(sql`DELETE FROM saml_assertions WHERE expires_at <= ${now}::timestamptz`);
-  await db.run(sql`DELETE FROM sign_in_links WHERE expires_at <= ${now}::timestamptz`);
-}
-
 /** The verified domain of an address, with its organization. */
 export type Home = { domain: VerifiedDomain; organization: { id: string; name: string } };
 
@@ -234,6 +220,20 @@ export async function getStanding(
 }
 
 /**
+ * What is known of the provider with the user: undefined when it never signed them in; the hash of
+ * the settings under which they showed their own second factor, when they did.
+ */
+export async function findTrust(
+  tx: Transaction,
+  user_id: number | undefined,
+  provider: string,
+): Promise<{ settings_hash: Buffer | null } | undefined> {
+  if (user_id === undefined) return undefined;
+  return tx.row(sql`SELECT trusted_settings_hash AS settings_hash FROM social_identities
+    WHERE user_id = ${user_id} AND provider = ${provider}`);
+}
+
+/**
  * Notes that the user signed in under this account of the provider, in place of the one by which
  * they did before.
  */
@@ -253,7 +253,9 @@ export async function keepIdentity(
     VALUES (${uuidv7()}, ${user_id}, ${provider}, ${subject}, ${now}::timestamptz,
       ${now}::timestamptz)
     ON CONFLICT (provider, subject) DO UPDATE SET user_id = EXCLUDED.user_id,
-      last_used_at = EXCLUDED.last_used_at`);
+      last_used_at = EXCLUDED.last_used_at, trusted_settings_hash = CASE
+        WHEN social_identities.user_id = EXCLUDED.user_id
+          THEN social_identities.trusted_settings_hash END`);
 }
 
 /** Ends the session at this instant (ISO), unless it ends before; gives when it ends now. */

@@ -56,14 +56,17 @@ export function accountRoutes(app: FastifyInstance, deps: Deps): void {
   app.patch(
     url,
     {
-      config: { scope: 'user:write' },
+      config: { scope: 'user:write', own_account: true },
       schema: { ...changing, operationId: 'users_me_partial_update' },
     },
     change,
   );
   app.put(
     url,
-    { config: { scope: 'user:write' }, schema: { ...changing, operationId: 'users_me_update' } },
+    {
+      config: { scope: 'user:write', own_account: true },
+      schema: { ...changing, operationId: 'users_me_update' },
+    },
     change,
   );
   deleteRoute(app, deps);
@@ -96,7 +99,7 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
   app.delete(
     url,
     {
-      config: { scope: 'user:write', session: true },
+      config: { scope: 'user:write', session: true, own_account: true },
       schema: {
         summary: 'Delete your account with its keys, sessions and memberships',
         description:

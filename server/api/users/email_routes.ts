@@ -32,7 +32,7 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     '/api/users/@me/email/',
     {
-      config: { scope: 'user:write', session: true },
+      config: { scope: 'user:write', session: true, own_account: true },
       schema: {
         summary: 'Change your e-mail address',
         description:
@@ -95,7 +95,7 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     '/api/users/@me/verify_email/',
     {
-      config: { scope: 'user:write' },
+      config: { scope: 'user:write', own_account: true },
       schema: {
         summary:
           'Have a link mailed again that proves your address, or the one that it is being ' +
@@ -137,7 +137,7 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     '/api/users/verify_email/',
     {
-      config: { scope: 'user:write' },
+      config: { scope: 'user:write', own_account: true },
       schema: {
         summary: 'Prove an address with the token of the link that was mailed to it',
         description:

@@ -3,8 +3,8 @@ import { Type } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
-import { body } from '../../platform/http/bodies/body.ts';
-import { invalid } from '../../platform/http/errors.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
+import { invalid, missing } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { countMail, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
@@ -18,16 +18,17 @@ import { deleteLinks, readLink, useLink } from './links.ts';
 import { noticeMail } from './mails.ts';
 import { mailResetLink } from './mail_reset_link.ts';
 import { LinkedEmail, PasswordChange, PasswordReset, ResetRequest } from './schema.ts';
-import { actorOf, findIdentity, updateUser } from './store.ts';
+import { actorOf, findIdentity, findIdentityById, updateUser } from './store.ts';
 import type { Identity } from './store.ts';
 
 /**
- * Routes about the password of an account: change it, ask for a link to choose a new one, choose
- * it.
+ * Routes about the password of an account: change it, ask for a link to choose a new one (signed in
+ * or not), choose it.
  */
 export function passwordRoutes(app: FastifyInstance, deps: Deps): void {
   changeRoute(app, deps);
   requestRoute(app, deps);
+  ownRequestRoute(app, deps);
   resetRoute(app, deps);
 }
 
@@ -35,7 +36,7 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     '/api/users/@me/password/',
     {
-      config: { scope: 'user:write', session: true },
+      config: { scope: 'user:write', session: true, own_account: true },
       schema: {
         summary: 'Change your password, or choose the first one; ends all your other sessions',
         description:
@@ -108,6 +109,46 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
         if (user !== undefined && mail.is_configured)
           afterwards(async () => void mailResetLink(deps, user, request));
         return { detail };
+      });
+    },
+  );
+}
+
+/**
+ * Who signed in through a provider needs something of their own for their other organizations, also
+ * where their domain lets nobody in by a password: the link proves the mailbox, which the provider
+ * does not read.
+ */
+function ownRequestRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    '/api/users/@me/reset_password/',
+    {
+      config: { scope: 'user:write', session: true },
+      schema: {
+        summary: 'Have a link mailed to your own address under which you choose a password',
+        description:
+          'With the password you confirm a session that a provider opened. 400 ' +
+          '`feature_not_available`: the server sends no mail.',
+        operationId: 'users_me_reset_password_create',
+        body: NoFields,
+        response: { 202: LinkedEmail },
+      },
+    },
+    async (request, reply) => {
+      body(request, NoFields);
+      if (!deps.mail.is_configured)
+        throw invalid(
+          null,
+          'feature_not_available',
+          'This server sends no mail: ask its operator for a link (sluice user reset --email ' +
+            '<address>).',
+        );
+      const user = (await findIdentityById(deps.db, request.caller.user_id)) ?? missing();
+      await countMail(request, 'reset', user.address);
+      return write(request, reply, 202, async (_tx, record, afterwards) => {
+        record('nothing');
+        afterwards(async () => void mailResetLink(deps, user, request));
+        return { email: user.email };
       });
     },
   );

@@ -9,6 +9,7 @@ import { Problem } from '../../platform/http/responses.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
 import { createTotpSecret, stepOfCode, totpUrl } from '../../platform/passwords/totp.ts';
+import { noteSecondFactor } from '../sessions/store.ts';
 import { accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed, requireCode } from './confirm_person.ts';
 import { noticeMail } from './mails.ts';
@@ -29,7 +30,7 @@ import {
 } from './store.ts';
 
 const url = '/api/users/@me/totp/';
-const config = { scope: 'user:write', session: true } as const;
+const config = { scope: 'user:write', session: true, own_account: true } as const;
 
 /**
  * Routes about the second factor of an account: begin and finish setting it up, remove it, new
@@ -108,6 +109,7 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
             'This is not the code that the app shows now: check the clocks of both devices.',
           );
         await confirmTotp(tx, user.id, step, isoInstant(now));
+        await noteSecondFactor(tx, request.caller.session_id, now);
         await deps.outbox.post({ tx, afterwards }, [
           { message: noticeMail(user.email, 'second_factor_set_up') },
         ]);

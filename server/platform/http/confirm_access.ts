@@ -6,13 +6,13 @@ import type { Transaction } from '../postgres/database.ts';
 import type { Access } from './caller/access.ts';
 import { isClosedToAgent } from './caller/agent.ts';
 import { requireLevel } from './caller/guard.ts';
-import { isOpenTo } from './caller/second_factor.ts';
-import { notFound, secondFactorRequired, unauthenticated } from './errors.ts';
+import { closedTo, refuseClosed } from './caller/entrance.ts';
+import { notFound, unauthenticated } from './errors.ts';
 import type { ApiError } from './errors.ts';
 
 type Standing = Pick<Access, 'level'> & {
   is_valid: boolean;
-  is_closed: boolean;
+  closed: string | null;
   has_project: boolean;
 };
 
@@ -40,16 +40,16 @@ export async function confirmAccess(tx: Transaction, request: FastifyRequest): P
       AND m.organization_id = ${access.organization_id}::uuid FOR SHARE`,
   );
   const looking = tx.row<Standing>(sql`
-    SELECT m.level, ${isCredentialValid(request)} AS is_valid, NOT ${isOpenTo(caller)} AS is_closed,
+    SELECT m.level, ${isCredentialValid(request)} AS is_valid, ${closedTo(caller)} AS closed,
       ${access.team_id ?? null}::integer IS NULL
         OR EXISTS (SELECT 1 FROM projects WHERE id = ${access.team_id ?? null}) AS has_project
-    FROM members m WHERE m.user_id = ${caller.user_id}
-      AND m.organization_id = ${access.organization_id}::uuid`);
+    FROM members m JOIN organizations o ON o.id = m.organization_id
+    WHERE m.user_id = ${caller.user_id} AND m.organization_id = ${access.organization_id}::uuid`);
   const [, is_closed, member, standing] = await Promise.all([locked, closing, holding, looking]);
   if (member === undefined) throw notFound();
   if (standing === undefined || !standing.has_project) throw notFound();
   if (!standing.is_valid) throw ended();
-  if (standing.is_closed) throw secondFactorRequired();
+  refuseClosed(standing.closed);
   requireLevel(standing.level, wanted);
   request.access = { ...access, level: standing.level };
   return is_closed;

@@ -74,6 +74,13 @@ declare module 'fastify' {
     /** The caller must have signed in: a key is 403 here. */
     session?: boolean;
     /**
+     * The route is about the account as a whole: a session that reaches only a part of what the
+     * account has is 403 here.
+     */
+    own_account?: boolean;
+    /** A session must have shown the account's own factor in the last ten minutes. */
+    recent_factor?: boolean;
+    /**
      * The write holds the organization's lock from its beginning, so that rules over several
      * members cannot race.
      */

@@ -25,6 +25,7 @@ export const error_codes = [
   'not_found',
   'null',
   'null_characters_not_allowed',
+  'own_factor_required',
   'parse_error',
   'permission_denied',
   'precondition_failed',
@@ -167,11 +168,30 @@ export function twoCredentials(): ApiError {
 /** 403: the organization lets in only members with a second factor. */
 export function secondFactorRequired(): ApiError {
   const detail =
-    'This organization asks its members for a second factor: set one up for your account, ' +
-    'then try again.';
+    'This organization asks its members for a second factor: set one up for your account, or ' +
+    'confirm with yours that it is you (POST /api/sessions/@current/confirm/), then try again.';
   return new ApiError(403, 'authentication_error', [
     { attr: null, code: 'second_factor_required', detail },
   ]);
+}
+
+/** 403: the session was not opened, or not lately, with what is the person's own. */
+export function ownFactorRequired(
+  detail = 'Confirm that it is you, with your password and second factor or with a passkey ' +
+    '(POST /api/sessions/@current/confirm/), then try again: this session alone does not ' +
+    'reach this.',
+): ApiError {
+  return new ApiError(403, 'authentication_error', [
+    { attr: null, code: 'own_factor_required', detail },
+  ]);
+}
+
+/** 403: the organization lets in only whom one of its providers signed in. */
+export function ssoRequired(): ApiError {
+  const detail =
+    'This organization asks for single sign-on: sign in through its provider. An owner can ' +
+    'exempt members who have no account there.';
+  return new ApiError(403, 'authentication_error', [{ attr: null, code: 'sso_enforced', detail }]);
 }
 
 /** 403: the caller may know that the thing exists, but not do this with it. */

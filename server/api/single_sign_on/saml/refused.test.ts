@@ -29,7 +29,7 @@ import {
 } from '../../../../test/factories/people/single_sign_on.ts';
 import type { Home } from '../../../../test/factories/people/single_sign_on.ts';
 import { peekRequestId } from '../../../platform/saml/response.ts';
-import { sweepSingleSignOn } from '../store.ts';
+import { sweepSingleSignOn } from '../sweep.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';
 
 let home: Home;

@@ -202,6 +202,7 @@ async function completeSignIn(
     ...person,
     method: 'saml' as const,
     identity: { provider: `saml:${domain_id}`, subject },
+    settings_hash,
   };
   await signIn(deps, { request, reply }, vouched, (home) => {
     if (home?.domain.id !== domain_id)

@@ -8,14 +8,29 @@ export type Caller = {
   user_id: number;
   user_uuid: string;
   email: string;
-  /** Has the user set up a second factor? Without one, organizations that enforce it are closed. */
+  /**
+   * Does the user have a second factor and, of a session, was it shown there? Without it,
+   * organizations that enforce one are closed.
+   */
   has_second_factor: boolean;
   key_id: string | null;
   key_mask: string | null;
   session_id: string | null;
+  /** Of a session that a provider opened: the domain whose provider it was. */
+  session_domain_id: string | null;
+  /** Of a session: when the person last showed what is their own (ISO instant). */
+  own_factor_at: string | null;
+  /**
+   * Does the session reach only a part of what the account has? Then it changes nothing of the
+   * account as a whole.
+   */
+  is_partial: boolean;
   /** A session has all scopes. */
   scopes: string[];
-  /** Only these organizations may be seen with the key; null: all of the user's. */
+  /**
+   * Only these organizations may be seen with the key, or in a session that a provider opened;
+   * null: all of the user's.
+   */
   scoped_organizations: string[] | null;
   /**
    * Only these projects, and nothing of their organizations beside them, may be seen with the key;
@@ -80,11 +95,18 @@ export type Found = Caller & {
   /** Of a session: when its token was created, and whether the request showed the one before it. */
   token_created_at: string | null;
   is_previous_token: boolean;
+  /** Of a session: when it began, and how long the person's organizations let it last and rest. */
+  session_created_at: string | null;
+  session_hours_max: number | null;
+  idle_minutes_max: number | null;
   organization_id: string | null;
   level: 1 | 8 | 15 | null;
   /** When the user was last seen in the target's organization. */
   last_seen_at: string | null;
-  enforce_2fa: boolean | null;
+  /** Why the organization is closed to its member; null: it is open. */
+  closed: string | null;
+  /** Addresses that the organization lets in; empty: all. */
+  allowed_ip_ranges: string[] | null;
   team_id: number | null;
   timezone: string | null;
   /** The record of the route, when it was asked for and is there. */

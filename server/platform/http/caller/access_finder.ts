@@ -3,6 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { isDatabaseError } from '../../postgres/database.ts';
 import type { Database, Statement } from '../../postgres/database.ts';
 import type { AccessFinder, Credential, Found, RecordPlace, Target } from './access.ts';
+import { closedBecause } from './entrance.ts';
 
 type Asked = {
   credential: Credential;
@@ -87,16 +88,28 @@ function kindOf(target: Target): Kind {
   return target.id === '@current' ? `${target.within} @current` : target.within;
 }
 
-/** Keeps rows of `m` (members) that the credential `k` is not limited away from. */
-const organization_allowed =
-  'm.user_id = k.user_id AND (k.scoped_organizations IS NULL OR m.organization_id = ANY ' +
-  '(k.scoped_organizations))';
-const in_organization = `SELECT m.organization_id, m.level, m.last_seen_at, o.enforce_2fa,
+const has_second_factor = 'u.totp_confirmed_at IS NOT NULL AND k.shows_second_factor';
+const closed = closedBecause({
+  is_session: raw('k.is_session'),
+  session_domain_id: raw('k.session_domain_id'),
+  scoped_organizations: raw('k.scoped_organizations'),
+  has_second_factor: raw(`(${has_second_factor})`),
+  email: raw('u.email'),
+}).sql;
+const in_limits =
+  '(k.scoped_organizations IS NULL OR m.organization_id = ANY (k.scoped_organizations))';
+/**
+ * Keeps rows of `m` (members) that the credential `k` is not limited away from. A session that does
+ * not reach them is told so, because its person may show more.
+ */
+const organization_allowed = `m.user_id = k.user_id AND (k.is_session OR ${in_limits})`;
+const of_membership = `m.organization_id, m.level, m.last_seen_at, ${closed} AS closed,
+  o.allowed_ip_ranges`;
+const in_organization = `SELECT ${of_membership},
   NULL::integer AS team_id, NULL::text AS timezone FROM members m
   JOIN organizations o ON o.id = m.organization_id WHERE k.scoped_teams IS NULL
     AND ${organization_allowed}`;
-const in_project = `SELECT m.organization_id, m.level, m.last_seen_at, o.enforce_2fa,
-  p.id AS team_id, p.timezone
+const in_project = `SELECT ${of_membership}, p.id AS team_id, p.timezone
   FROM projects p JOIN members m ON m.organization_id = p.organization_id
   JOIN organizations o ON o.id = m.organization_id WHERE (k.scoped_teams IS NULL
     OR p.id = ANY (k.scoped_teams)) AND ${organization_allowed}`;
@@ -108,9 +121,11 @@ const in_project = `SELECT m.organization_id, m.level, m.last_seen_at, o.enforce
 const targets: Record<Kind, string> = {
   none: '',
   organization: `${in_organization} AND m.organization_id = asked.id::uuid`,
-  'organization @current': `${in_organization} ORDER BY m.joined_at, m.id LIMIT 1`,
+  'organization @current': `${in_organization} AND ${in_limits}
+    ORDER BY m.joined_at, m.id LIMIT 1`,
   project: `${in_project} AND p.id = asked.id::integer`,
-  'project @current': `${in_project} ORDER BY m.joined_at, m.id, p.created_at, p.id LIMIT 1`,
+  'project @current': `${in_project} AND ${in_limits}
+    ORDER BY m.joined_at, m.id, p.created_at, p.id LIMIT 1`,
 };
 
 /** What the columns of the look-up begin with: the others are the record's. */
@@ -120,9 +135,17 @@ const named = (columns: Record<string, string>) =>
     .map(([name, from]) => `${from} AS ${found_prefix}${name}`)
     .join(', ');
 
-const session_columns =
-  "s.id, s.user_id, s.expires_at, s.last_used_at, ARRAY['*'] AS scopes, NULL::uuid[] AS " +
-  'scoped_organizations, NULL::integer[] AS scoped_teams, s.token_created_at';
+// What signs in by these is the account's own, or the operator's word.
+const is_own_method = "s.method IN ('password', 'passkey', 'link')";
+const session_columns = `s.id, s.user_id, s.expires_at, s.last_used_at, ARRAY['*'] AS scopes,
+  CASE WHEN ${is_own_method} OR s.own_factor_at IS NOT NULL THEN NULL
+    ELSE ARRAY(SELECT r.organization_id FROM provider_reach r
+      WHERE r.domain_id = s.domain_id AND NOT s.awaits_factor) END AS scoped_organizations,
+  NULL::integer[] AS scoped_teams, s.token_created_at, true AS is_session,
+  s.domain_id AS session_domain_id, s.created_at AS session_created_at,
+  CASE WHEN ${is_own_method} THEN coalesce(s.own_factor_at, s.created_at)
+    ELSE s.own_factor_at END AS own_factor_at,
+  ${is_own_method} OR s.second_factor_at IS NOT NULL AS shows_second_factor`;
 
 /** Where credential `k` of a hash comes from. */
 const sources: Record<Credential['kind'], { columns: Record<string, string>; join: string }> = {
@@ -131,16 +154,32 @@ const sources: Record<Credential['kind'], { columns: Record<string, string>; joi
       key_id: 'k.id',
       key_mask: 'k.mask_value',
       session_id: 'NULL::uuid',
+      session_domain_id: 'NULL::uuid',
+      own_factor_at: 'NULL::timestamptz',
+      is_partial: 'false',
+      session_created_at: 'NULL::timestamptz',
+      session_hours_max: 'NULL::integer',
+      idle_minutes_max: 'NULL::integer',
       token_created_at: 'NULL::timestamptz',
       is_previous_token: 'false',
     },
-    join: 'JOIN personal_api_keys k ON k.key_hash = asked.hash',
+    join: `JOIN LATERAL (SELECT key.*, false AS is_session, NULL::uuid AS session_domain_id,
+        true AS shows_second_factor FROM personal_api_keys key
+      WHERE key.key_hash = asked.hash) k ON true`,
   },
   session: {
     columns: {
       key_id: 'NULL::uuid',
       key_mask: 'NULL::text',
       session_id: 'k.id',
+      session_domain_id: 'k.session_domain_id',
+      own_factor_at: 'k.own_factor_at',
+      is_partial: `k.scoped_organizations IS NOT NULL AND (cardinality(k.scoped_organizations) = 0
+        OR EXISTS (SELECT 1 FROM members other WHERE other.user_id = k.user_id
+          AND other.organization_id <> ALL (k.scoped_organizations)))`,
+      session_created_at: 'k.session_created_at',
+      session_hours_max: 'bounds.session_hours_max',
+      idle_minutes_max: 'bounds.idle_minutes_max',
       token_created_at: 'k.token_created_at',
       is_previous_token: 'k.is_previous_token',
     },
@@ -148,7 +187,10 @@ const sources: Record<Credential['kind'], { columns: Record<string, string>; joi
       SELECT ${session_columns}, false AS is_previous_token FROM sessions s
         WHERE s.token_hash = asked.hash UNION ALL
       SELECT ${session_columns}, true AS is_previous_token FROM sessions s
-        WHERE s.previous_token_hash = asked.hash) k ON true`,
+        WHERE s.previous_token_hash = asked.hash) k ON true
+      LEFT JOIN LATERAL (SELECT min(o.session_hours_max) AS session_hours_max,
+        min(o.idle_minutes_max) AS idle_minutes_max FROM members m JOIN organizations o
+          ON o.id = m.organization_id WHERE m.user_id = k.user_id) bounds ON true`,
   },
 };
 const of_caller = {
@@ -160,13 +202,18 @@ const of_caller = {
   user_id: 'u.id',
   user_uuid: 'u.uuid',
   email: 'u.email',
-  has_second_factor: 'u.totp_confirmed_at IS NOT NULL',
+  has_second_factor,
 };
 const of_target = Object.fromEntries(
-  ['organization_id', 'level', 'last_seen_at', 'enforce_2fa', 'team_id', 'timezone'].map((name) => [
-    name,
-    `target.${name}`,
-  ]),
+  [
+    'organization_id',
+    'level',
+    'last_seen_at',
+    'closed',
+    'allowed_ip_ranges',
+    'team_id',
+    'timezone',
+  ].map((name) => [name, `target.${name}`]),
 );
 const place: RecordPlace = {
   organization_id: raw('target.organization_id'),

@@ -12,13 +12,14 @@ import {
   forbidden,
   notAcceptable,
   notFound,
-  secondFactorRequired,
+  ownFactorRequired,
   throttled,
 } from '../errors.ts';
 import type { Limiter } from '../limits/rate_limit.ts';
+import { refuseClosed } from './entrance.ts';
 import { innerCall } from '../inner/inner_call.ts';
 import type { InnerCall } from '../inner/inner_call.ts';
-import { rotateToken } from './session.ts';
+import { isFactorRecent, rotateToken } from './session.ts';
 import { satisfying } from './scopes.ts';
 import type { Scope } from './scopes.ts';
 
@@ -41,6 +42,7 @@ export function guard(
   config: FastifyContextConfig & { scope: Scope | 'any' },
 ): onRequestAsyncHookHandler {
   const { scope, within, level = 1, session = false, media_types = [], record } = config;
+  const { own_account = false, recent_factor = false } = config;
   const accepted = scope === 'any' ? undefined : satisfying(scope);
   const parameter = targetParameter(url, within);
   return async (request, reply) => {
@@ -63,7 +65,10 @@ export function guard(
       throw forbidden(`The API key lacks the scope ${scope}.`);
     if (session && found.session_id === null)
       throw forbidden('This cannot be done with an API key: sign in (POST /api/sessions/).');
+    if (own_account && found.is_partial) throw ownFactorRequired();
     if (within !== undefined) request.access = accessOf(found, level);
+    if (recent_factor && found.session_id !== null && !isFactorRecent(context, found))
+      throw ownFactorRequired();
     request.record = found.record;
     if (!takesJson(request.headers.accept) && !takes(request.headers.accept, media_types))
       throw notAcceptable();
@@ -131,7 +136,7 @@ function accessOf(found: Found, level: 1 | 8 | 15) {
   const { organization_id } = found;
   if (organization_id === undefined || organization_id === null || found.level === null)
     throw notFound();
-  if (found.enforce_2fa === true && !found.has_second_factor) throw secondFactorRequired();
+  refuseClosed(found.closed);
   requireLevel(found.level, level);
   if (found.team_id === null) return { organization_id, level: found.level };
   return {

@@ -1,6 +1,7 @@
 const objects = {
   organization: ['read', 'write'],
   organization_member: ['read', 'write'],
+  organization_security: ['write'],
   batch_export: ['read', 'write'],
   plugin: ['read', 'write'],
   project: ['read', 'write'],

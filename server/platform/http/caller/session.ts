@@ -80,11 +80,23 @@ export function clearSessionCookie(
   });
 }
 
+/** How long what a person showed of their own counts for what only they may do: 10 minutes. */
+const recent_factor_ms = 10 * 60_000;
+
+/** Did the person of the session show what is their own within the last ten minutes? */
+export function isFactorRecent(
+  { clock }: Pick<HttpContext, 'clock'>,
+  { own_factor_at }: Pick<Found, 'own_factor_at'>,
+): boolean {
+  return own_factor_at !== null && clock.now() - Date.parse(own_factor_at) <= recent_factor_ms;
+}
+
 const attributes = { path: '/', httpOnly: true, sameSite: 'lax' } as const;
 
 /**
- * True for a session that is no longer to be taken: unused for too long, or shown with a token that
- * was replaced a while ago. The latter means that two hold it, so the session ends for both.
+ * True for a session that is no longer to be taken: unused for too long, older than an organization
+ * of its person lets sessions be, or shown with a token that was replaced a while ago. The latter
+ * means that two hold it, so the session ends for both.
  */
 export async function isStale(
   context: Pick<HttpContext, 'db' | 'clock' | 'log'>,
@@ -92,8 +104,7 @@ export async function isStale(
 ): Promise<boolean> {
   if (found.session_id === null) return false;
   const now = context.clock.now();
-  if (found.last_used_at !== null && now - Date.parse(found.last_used_at) > session_idle_ms)
-    return true;
+  if (isOver(found, now)) return true;
   if (
     !found.is_previous_token ||
     now - Date.parse(found.token_created_at ?? '') <= token_overlap_ms
@@ -105,6 +116,16 @@ export async function isStale(
     'a session was shown with a token that had been replaced; it was ended',
   );
   return true;
+}
+
+function isOver(found: Found, now: number): boolean {
+  const { last_used_at, session_created_at, session_hours_max, idle_minutes_max } = found;
+  const idle_ms = Math.min(session_idle_ms, (idle_minutes_max ?? Infinity) * 60_000);
+  const lifetime_ms = (session_hours_max ?? Infinity) * 3_600_000;
+  return (
+    (last_used_at !== null && now - Date.parse(last_used_at) > idle_ms) ||
+    (session_created_at !== null && now - Date.parse(session_created_at) > lifetime_ms)
+  );
 }
 
 /**

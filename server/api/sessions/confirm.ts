@@ -1,0 +1,127 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { body } from '../../platform/http/bodies/body.ts';
+import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
+import { conflict, invalid, missing, unauthenticated } from '../../platform/http/errors.ts';
+import { openid_providers } from '../../platform/openid_providers.ts';
+import { write } from '../../platform/http/write.ts';
+import { isPassword } from '../../platform/passwords/password.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { findIdentityById, useCode } from '../users/store.ts';
+import type { Identity } from '../users/store.ts';
+import { Session, SessionConfirm } from './schema.ts';
+import { findSession, noteOwnFactor, replaceToken, sessionEntry } from './store.ts';
+
+type Given = Static<typeof SessionConfirm>;
+
+/**
+ * `/api/sessions/@current/confirm/`: the person of a session shows what is their own. A session that
+ * a provider opened reaches all that the account has from then on, and for ten minutes it may do
+ * what only its person may.
+ */
+export function confirmRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    '/api/sessions/@current/confirm/',
+    {
+      config: { scope: 'user:write', session: true },
+      schema: {
+        summary: 'Confirm that it is you, with your password and second factor',
+        description:
+          'Send `password` if the account has one, and `code` if it has a second factor. A ' +
+          'session that a provider opened reaches all your organizations from then on; for ten ' +
+          'minutes you can do what asks for a recent confirmation (403 `own_factor_required`). ' +
+          'The session gets a new cookie. 409: the account has neither; have a link mailed ' +
+          '(`/api/users/@me/reset_password/`) and choose a password.',
+        operationId: 'sessions_current_confirm_create',
+        body: SessionConfirm,
+        response: { 200: Session },
+      },
+    },
+    (request, reply) => confirmSession(deps, request, reply),
+  );
+}
+
+async function confirmSession(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
+  const given = body(request, SessionConfirm);
+  const user = await getIdentity(deps, request);
+  const { method } = await getCurrent(deps.db, deps, request);
+  requireAll(user, given, (openid_providers as readonly string[]).includes(method));
+  return countTry(request, user.address, async (held) => {
+    await checkPassword(user, given);
+    return write(request, reply, 200, async (tx, record, afterwards) => {
+      const present = await findIdentityById(tx, user.id, 'lock');
+      if (present === undefined || present.password_hash !== user.password_hash)
+        throw conflict('Your account was changed at the same time: try again.');
+      const shows_second_factor = await checkCode(tx, deps, present, given);
+      held();
+      const before = await getCurrent(tx, deps, request);
+      await noteOwnFactor(tx, before.id, shows_second_factor, deps.clock.now());
+      await replaceToken(tx, { request, reply, afterwards }, before.id);
+      afterwards(() => forgiveTries(request, user.address));
+      const after = { ...(await getCurrent(tx, deps, request)), is_partial: false };
+      record({
+        ...sessionEntry('confirmed', user.uuid, before, after),
+        changes: changesOf(undefined, { second_factor: shows_second_factor }),
+      });
+      return after;
+    });
+  });
+}
+
+async function getIdentity({ db }: Deps, { caller }: FastifyRequest): Promise<Identity> {
+  const user = await findIdentityById(db, caller.user_id);
+  if (user === undefined)
+    throw unauthenticated('authentication_failed', 'The account has been closed.');
+  return user;
+}
+
+async function getCurrent(
+  db: Deps['db'] | Transaction,
+  { clock }: Pick<Deps, 'clock'>,
+  { caller }: FastifyRequest,
+) {
+  return (await findSession(db, caller, caller.session_id ?? '', clock.now())) ?? missing();
+}
+
+/**
+ * Throws where not all is shown that the account has. What an operator's provider vouched for takes
+ * the place of the password beside a second factor.
+ */
+function requireAll(user: Identity, given: Given, is_vouched: boolean): void {
+  const has_password = user.password_hash !== null;
+  if (!has_password && !user.has_second_factor)
+    throw conflict(
+      'Your account has nothing of its own to confirm with: have a link mailed to you (POST ' +
+        '/api/users/@me/reset_password/) and choose a password.',
+    );
+  if (user.has_second_factor && given.code === undefined)
+    throw invalid('code', 'required', 'Send the code of your second factor, or a recovery code.');
+  if (has_password && !(is_vouched && user.has_second_factor) && given.password === undefined)
+    throw invalid('password', 'required', 'Send the password of your account.');
+}
+
+async function checkPassword(user: Identity, { password }: Given): Promise<void> {
+  if (password === undefined || user.password_hash === null) return;
+  if (!(await isPassword(password, user.password_hash)))
+    throw invalid('password', 'invalid_input', 'This is not the password of your account.');
+}
+
+/** Uses the code up; gives whether a second factor was shown. Throws 400 for a wrong one. */
+async function checkCode(
+  tx: Transaction,
+  { secrets, clock }: Deps,
+  user: Identity,
+  { code }: Given,
+): Promise<boolean> {
+  if (!user.has_second_factor || code === undefined) return false;
+  if ((await useCode(tx, secrets, clock.now(), user, code)) === undefined)
+    throw invalid(
+      'code',
+      'invalid_input',
+      'This code is wrong or was used before: send the one that your app shows now, or a ' +
+        'recovery code.',
+    );
+  return true;
+}

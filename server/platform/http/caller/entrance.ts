@@ -1,0 +1,64 @@
+import sql, { raw } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { ownFactorRequired, secondFactorRequired, ssoRequired } from '../errors.ts';
+import type { ApiError } from '../errors.ts';
+import type { Caller } from './access.ts';
+
+/** Why an organization is closed to one of its members, by the code of the refusal. */
+export type Closed = 'own_factor_required' | 'second_factor_required' | 'sso_enforced';
+
+/** What the entrance asks of a credential, each as an expression of SQL. */
+type Shown = Record<
+  'is_session' | 'session_domain_id' | 'scoped_organizations' | 'has_second_factor' | 'email',
+  Sql
+>;
+
+/**
+ * Why organization `o` is closed to who shows the credential, for membership `m` of theirs; null:
+ * it is open. A session that a provider opened reaches the organizations that accept the provider.
+ * One that asks for a second factor may take the provider's word for it, and one that asks for
+ * single sign-on exempts members by name.
+ */
+export function closedBecause(shown: Shown): Sql {
+  const { is_session, session_domain_id, scoped_organizations, has_second_factor, email } = shown;
+  const is_vouched = sql`CASE WHEN ${is_session}
+    THEN EXISTS (SELECT 1 FROM provider_reach r WHERE r.domain_id = ${session_domain_id}
+      AND r.organization_id = o.id)
+    ELSE EXISTS (SELECT 1 FROM provider_reach r JOIN domains d ON d.id = r.domain_id
+      WHERE r.organization_id = o.id AND d.state = 'verified' AND d.sso_enforcement <> ''
+        AND d.domain = split_part(comparable_address(${email}), '@', 2)) END`;
+  return sql`CASE
+    WHEN ${is_session} AND ${scoped_organizations} IS NOT NULL
+      AND m.organization_id <> ALL (${scoped_organizations}) THEN 'own_factor_required'
+    WHEN o.enforce_2fa AND NOT ${has_second_factor}
+      AND NOT (o.provider_is_second_factor AND ${is_vouched}) THEN 'second_factor_required'
+    WHEN o.requires_sso AND NOT m.is_sso_exempt AND NOT ${is_vouched} THEN 'sso_enforced' END`;
+}
+
+/** The same for the caller of a request who was found before. */
+export function closedTo(caller: Caller): Sql {
+  return closedBecause({
+    is_session: raw(caller.session_id === null ? 'false' : 'true'),
+    session_domain_id: sql`${caller.session_domain_id}::uuid`,
+    scoped_organizations: sql`${caller.scoped_organizations}::uuid[]`,
+    has_second_factor: raw(caller.has_second_factor ? 'true' : 'false'),
+    email: sql`${caller.email}::text`,
+  });
+}
+
+/** Keeps memberships `m` in organizations that are open to the caller. */
+export function isOpenTo(caller: Caller): Sql {
+  return sql`NOT EXISTS (SELECT 1 FROM organizations o WHERE o.id = m.organization_id
+    AND ${closedTo(caller)} IS NOT NULL)`;
+}
+
+const refusals: Record<Closed, () => ApiError> = {
+  own_factor_required: ownFactorRequired,
+  second_factor_required: secondFactorRequired,
+  sso_enforced: ssoRequired,
+};
+
+/** Throws 403 with what the person has to do where the organization is closed to them. */
+export function refuseClosed(closed: string | null): void {
+  if (closed !== null) throw refusals[closed as Closed]();
+}
