@@ -12,7 +12,8 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { findIdentityById, useCode } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
 import { Session, SessionConfirm } from './schema.ts';
-import { findSession, noteOwnFactor, replaceToken, sessionEntry } from './store.ts';
+import { findSession } from './find.ts';
+import { noteOwnFactor, replaceToken, sessionEntry } from './store.ts';
 
 type Given = Static<typeof SessionConfirm>;
 

@@ -14,19 +14,12 @@ import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { refuseEnforced } from '../single_sign_on/store.ts';
 import { getUser } from '../users/store.ts';
+import { findSession, listSessions } from './find.ts';
 import { Session, SignIn, SignedIn } from './schema.ts';
 import type { SessionRow } from './schema.ts';
 import { confirmRoute } from './confirm.ts';
 import { confirmSecondFactor, recognise } from './sign_in.ts';
-import {
-  beginningEntry,
-  endSession,
-  endSessions,
-  findSession,
-  listSessions,
-  sessionEntry,
-  startSession,
-} from './store.ts';
+import { beginningEntry, endSession, endSessions, sessionEntry, startSession } from './store.ts';
 
 const list = '/api/sessions/';
 const url = '/api/sessions/:id/';

@@ -8,60 +8,25 @@ import type { Change } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
 import { userAgentOf } from '../../platform/http/caller/auth.ts';
-import type { List } from '../../platform/http/lists/pagination.ts';
 import {
   createSessionToken,
-  session_idle_ms,
   session_lifetime_ms,
   sessionTokenOf,
   setSessionCookie,
 } from '../../platform/http/caller/session.ts';
 import type { Afterwards, Entry } from '../../platform/http/write.ts';
-import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import { locking } from '../../platform/postgres/locking.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { deleteKeysOf } from '../api_keys/store.ts';
 import { actorOf, removeSecondFactor, updateUser } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
 import type { SessionRow } from './schema.ts';
 
-const columns = (caller: Pick<Caller, 'session_id' | 'is_partial'>) => sql`
+/** The columns of session `s` as the caller sees it. */
+export const columnsFor = (caller: Pick<Caller, 'session_id' | 'is_partial'>) => sql`
   s.id, s.method, s.ip, s.user_agent, s.created_at, s.last_used_at, s.expires_at, s.own_factor_at,
     s.awaits_factor, coalesce(s.id = ${caller.session_id}::uuid, false) AS is_current,
     coalesce(s.id = ${caller.session_id}::uuid, false) AND ${caller.is_partial} AS is_partial`;
-/** Sessions `s` that would still be taken. */
-const live = (caller: Pick<Caller, 'user_id'>, now_ms: number) => sql`
-  s.user_id = ${caller.user_id} AND s.expires_at > ${isoInstant(now_ms)}::timestamptz
-    AND s.last_used_at >= ${isoInstant(now_ms - session_idle_ms)}::timestamptz`;
-
-/**
- * The caller's sessions that have not ended, newest first (ties by id). Leans on sessions_by_user.
- */
-export function listSessions(caller: Caller, now_ms: number): List {
-  return {
-    rows: (page) => sql`SELECT ${columns(caller)} FROM sessions s WHERE ${live(caller, now_ms)}
-      ORDER BY s.created_at DESC, s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM sessions s WHERE ${live(caller, now_ms)}`,
-  };
-}
-
-/**
- * The caller's session with this id, when it has not ended; with `lock` nobody else ends it until
- * the transaction does.
- */
-export function findSession(
-  db: Queryable,
-  caller: Caller,
-  id: string,
-  now_ms: number,
-  lock?: 'lock',
-): Promise<SessionRow | undefined> {
-  return db.row<SessionRow>(
-    sql`SELECT ${columns(caller)} FROM sessions s WHERE s.id = ${id}::uuid
-      AND ${live(caller, now_ms)} ${locking(lock, 'FOR UPDATE')}`,
-  );
-}
-
 /**
  * How a session is opened. `shows_own_factor`: by what is the account's own, so it reaches all that
  * the account has; else by a provider, of the domain, with the settings that the hash stands for.
@@ -109,7 +74,7 @@ export async function startSession(
       ${domain_id}::uuid, ${settings_hash}, ${awaits_factor},
       CASE WHEN ${shows_own_factor} THEN ${began} END,
       CASE WHEN ${shows_second_factor} THEN ${began} END)
-    RETURNING ${columns({ session_id: id, is_partial: false })}`);
+    RETURNING ${columnsFor({ session_id: id, is_partial: false })}`);
   afterwards(async () => setSessionCookie(context, reply, token, expires_at_ms));
   return row!;
 }

@@ -1,0 +1,42 @@
+import sql from 'sql-template-tag';
+import { isoInstant } from '../../platform/clock.ts';
+import type { Caller } from '../../platform/http/caller/access.ts';
+import { session_idle_ms } from '../../platform/http/caller/session.ts';
+import type { List } from '../../platform/http/lists/pagination.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { locking } from '../../platform/postgres/locking.ts';
+import type { SessionRow } from './schema.ts';
+import { columnsFor } from './store.ts';
+
+/** Sessions `s` that would still be taken. */
+const live = (caller: Pick<Caller, 'user_id'>, now_ms: number) => sql`
+  s.user_id = ${caller.user_id} AND s.expires_at > ${isoInstant(now_ms)}::timestamptz
+    AND s.last_used_at >= ${isoInstant(now_ms - session_idle_ms)}::timestamptz`;
+
+/**
+ * The caller's sessions that have not ended, newest first (ties by id). Leans on sessions_by_user.
+ */
+export function listSessions(caller: Caller, now_ms: number): List {
+  return {
+    rows: (page) => sql`SELECT ${columnsFor(caller)} FROM sessions s WHERE ${live(caller, now_ms)}
+      ORDER BY s.created_at DESC, s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM sessions s WHERE ${live(caller, now_ms)}`,
+  };
+}
+
+/**
+ * The caller's session with this id, when it has not ended; with `lock` nobody else ends it until
+ * the transaction does.
+ */
+export function findSession(
+  db: Queryable,
+  caller: Caller,
+  id: string,
+  now_ms: number,
+  lock?: 'lock',
+): Promise<SessionRow | undefined> {
+  return db.row<SessionRow>(
+    sql`SELECT ${columnsFor(caller)} FROM sessions s WHERE s.id = ${id}::uuid
+      AND ${live(caller, now_ms)} ${locking(lock, 'FOR UPDATE')}`,
+  );
+}
