@@ -35,6 +35,9 @@ test(
       saml_entity_id: null,
       saml_acs_url: null,
       saml_x509_cert: null,
+      pending_changes: null,
+      pending_set_by: null,
+      pending_set_at: null,
       managed_by: null,
     });
     assert.deepEqual([verification.state, verification.last_checked_at], ['pending', null]);

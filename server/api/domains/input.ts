@@ -3,6 +3,7 @@ import type { Static, TObject } from 'typebox';
 import { beginBody } from '../../platform/http/bodies/body.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
+import { isAtOnce } from './anchors.ts';
 import { checkDomainName } from './domain_name.ts';
 import { isUnset, refuseCertificates, refuseSignOnUrl, saml_fields } from './saml_fields.ts';
 import { DomainCreate, DomainPatch } from './schema.ts';
@@ -52,7 +53,7 @@ export function readDomainChanges(
   choices: string[],
 ): DomainChanges {
   const { domain: _ignored, ...changes } = wholeBody(request, DomainPatch, rulesOf(choices));
-  requireSense(before, changes);
+  requireSense(before, isAtOnce(request) ? changes : { ...before.pending_changes, ...changes });
   return changes;
 }
 
@@ -94,6 +95,11 @@ function wholeBody<Schema extends TObject>(
       return fault === undefined ? [] : [{ attr, ...fault }];
     }),
   );
+}
+
+/** Throws 400 where what waits for an owner can no longer take effect together. */
+export function requirePendingSense(before: DomainRow): void {
+  requireSense(before, before.pending_changes ?? {});
 }
 
 /**

@@ -2,20 +2,31 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
-import { missing } from '../../platform/http/errors.ts';
+import { forbidden, missing, ownFactorRequired } from '../../platform/http/errors.ts';
+import type { ApiError } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { write } from '../../platform/http/write.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
+import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { isAnchor, isAtOnce, splitChanges } from './anchors.ts';
 import { challengeName } from './proof/challenge.ts';
 import { claimDomain } from './claim.ts';
 import { readDomainChanges, readNewDomain } from './input.ts';
 import { writeNotice } from './notices.ts';
+import { pendingRoutes } from './pending_routes.ts';
 import { checkEntry, domainEntry, settleAnswer } from './proof/proof.ts';
 import { Domain, DomainCreate, DomainPatch } from './schema.ts';
-import type { DomainRow } from './schema.ts';
+import type { DomainChanges, DomainRow } from './schema.ts';
 import { ssoChoices } from './sso_choices.ts';
-import { deleteDomain, findDomain, listDomains, updateDomain } from './store.ts';
+import {
+  deleteDomain,
+  findDomain,
+  hasDirectory,
+  listDomains,
+  setPending,
+  updateDomain,
+} from './store.ts';
+import { tellOfDomain } from './tell_owners.ts';
 
 const base = '/api/organizations/:organization_id/domains/';
 const one = `${base}:id/`;
@@ -28,7 +39,8 @@ const changing = { within: 'organization', scope: 'organization:write', level: 8
 export function domainRoutes(app: FastifyInstance, deps: Deps): void {
   listRoutes(app, deps);
   recordRoutes(app, deps);
-  deleteRoute(app);
+  deleteRoute(app, deps);
+  pendingRoutes(app, deps);
   verifyRoute(app, deps);
 }
 
@@ -66,9 +78,10 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
       write(request, reply, 201, async (tx, record, afterwards) => {
         const { domain, ...settings } = readNewDomain(request, ssoChoices(deps.config));
         const id = await claimDomain(tx, deps, request.access.organization_id, domain, afterwards);
-        await updateDomain(tx, id, settings);
+        await changeAnchors(tx, request, await getDomain(tx, request, id), settings);
         const created = await getDomain(tx, request, id);
         record(domainEntry('created', undefined, created));
+        await tellOfDomain(deps, { tx, afterwards }, request, undefined, created);
         return created;
       }),
   );
@@ -82,24 +95,31 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
   );
 
   const change = (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx, record) => {
+    write(request, reply, 200, async (tx, record, afterwards) => {
       const before = await getDomain(tx, request, uuidParameter(request, 'id'), 'lock');
       ifMatch(request, before);
-      await updateDomain(
-        tx,
-        before.id,
-        readDomainChanges(request, before, ssoChoices(deps.config)),
-      );
+      const changes = readDomainChanges(request, before, ssoChoices(deps.config));
+      await changeAnchors(tx, request, before, changes);
       const after = await getDomain(tx, request);
       record(domainEntry('updated', before, after), before);
+      await tellOfDomain(deps, { tx, afterwards }, request, before, after);
       return after;
     });
   const response = { 200: Domain };
+  const description =
+    'What an owner sets with a key of all scopes, or in a session with a recent confirmation, ' +
+    'takes effect at once. What anybody else sets waits under `pending_changes` until an owner ' +
+    'confirms it; what stands keeps working meanwhile. All owners get a mail.';
   app.patch(
     one,
     {
       config: changing,
-      schema: { summary: 'Change what is sent of a domain', body: DomainPatch, response },
+      schema: {
+        summary: 'Change what is sent of a domain',
+        description,
+        body: DomainPatch,
+        response,
+      },
     },
     change,
   );
@@ -109,6 +129,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
       config: changing,
       schema: {
         summary: 'Change a domain; what is left out keeps its value',
+        description,
         body: DomainPatch,
         response,
       },
@@ -117,19 +138,28 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-function deleteRoute(app: FastifyInstance): void {
+function deleteRoute(app: FastifyInstance, deps: Deps): void {
   app.delete(
     one,
     {
       config: changing,
-      schema: { summary: 'Give a domain up; accounts stay', response: { 204: { type: 'null' } } },
+      schema: {
+        summary: 'Give a domain up; accounts stay',
+        description:
+          'While a verified domain decides who signs in (SAML, enforcement, just-in-time ' +
+          'provisioning, a directory) only an owner deletes it, as in PATCH.',
+        response: { 204: { type: 'null' } },
+      },
     },
     (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
+      write(request, reply, 204, async (tx, record, afterwards) => {
         const before = await getDomain(tx, request, uuidParameter(request, 'id'), 'lock');
         ifMatch(request, before);
+        if (!isAtOnce(request) && isAnchor(before, await hasDirectory(tx, before.id)))
+          throw refusedDeletion(request);
         await deleteDomain(tx, before.id);
         record(domainEntry('deleted', before, undefined));
+        await tellOfDomain(deps, { tx, afterwards }, request, before, undefined);
       }),
   );
 }
@@ -167,6 +197,27 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
       });
     },
   );
+}
+
+/** Applies the changes, or lets them wait for an owner. */
+async function changeAnchors(
+  tx: Transaction,
+  request: FastifyRequest,
+  before: DomainRow,
+  changes: DomainChanges,
+): Promise<void> {
+  const { now, pending } = splitChanges(request, before, changes);
+  await updateDomain(tx, before.id, now);
+  if (pending !== undefined) await setPending(tx, before.id, pending);
+}
+
+function refusedDeletion({ access }: FastifyRequest): ApiError {
+  return access.level === 15
+    ? ownFactorRequired()
+    : forbidden(
+        'This domain decides who signs in, so an owner deletes it: with a key of all scopes, or ' +
+          'in the console after a confirmation.',
+      );
 }
 
 /**

@@ -60,6 +60,31 @@ const Verification = Type.Object(
   { description: 'Where the proof stands.' },
 );
 
+const PendingChanges = Type.Object(
+  {
+    jit_provisioning_enabled: Type.Optional(Type.Boolean()),
+    sso_enforcement: Type.Optional(Type.String()),
+    saml_entity_id: Type.Optional(nullable(Type.String())),
+    saml_acs_url: Type.Optional(nullable(Type.String())),
+    saml_x509_cert: Type.Optional(nullable(Type.String())),
+  },
+  {
+    title: 'PendingDomainChanges',
+    description:
+      'Changes that wait for an owner, by field: somebody below level 15 made them, or a key ' +
+      'without all scopes, or a session without a recent confirmation. They have no effect until ' +
+      'an owner confirms them (`pending_changes/confirm/`). Null: nothing waits.',
+  },
+);
+
+/** The fields of a domain that decide who signs in: trust anchors. */
+export const anchor_fields = Object.keys(
+  PendingChanges.properties,
+) as (keyof (typeof PendingChanges)['properties'])[];
+
+/** Changes of trust anchors. */
+export type AnchorChanges = Static<typeof PendingChanges>;
+
 /** A domain as every answer shows it. */
 export const Domain = Type.Object(
   {
@@ -82,6 +107,9 @@ export const Domain = Type.Object(
     saml_entity_id: nullable(Type.String({ description: entity_description })),
     saml_acs_url: nullable(Type.String({ description: url_description })),
     saml_x509_cert: nullable(Type.String({ description: certificate_description })),
+    pending_changes: nullable(PendingChanges),
+    pending_set_by: nullable(Type.String({ description: 'Who made the changes that wait.' })),
+    pending_set_at: nullable(instant('When they were made.')),
     verification: Verification,
     managed_by: ManagedBy,
   },

@@ -9,6 +9,7 @@ import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
+import type { Pending } from './anchors.ts';
 import { newChallenge } from './proof/challenge.ts';
 import { newProof, nextCheck } from './proof/checks.ts';
 import { certificatesExpireAt } from './saml_fields.ts';
@@ -22,6 +23,8 @@ const columns = sql`
     WHEN d.state = 'verified' THEN d.since_at END AS verified_at, d.verification_challenge,
   d.jit_provisioning_enabled, d.sso_enforcement, ${has_saml} AS has_saml, d.saml_entity_id,
     d.saml_acs_url, d.saml_x509_cert,
+  d.pending -> 'changes' AS pending_changes, d.pending ->> 'set_by' AS pending_set_by,
+  (d.pending ->> 'set_at')::timestamptz AS pending_set_at,
   json_build_object('state', d.state, 'reason', d.reason, 'last_checked_at',
     wire_instant(d.last_checked_at),
     'next_check_at', wire_instant(d.next_check_at), 'answers', d.answers) AS verification,
@@ -90,6 +93,22 @@ export async function insertDomain(
       ${isoInstant(nextCheck(proof, fields.created_at)!)}::timestamptz, ${created_at}::timestamptz)
     ON CONFLICT (domain) DO NOTHING RETURNING id`);
   return row?.id;
+}
+
+/** Keeps what waits for an owner; null: nothing waits any more. The caller holds the lock. */
+export async function setPending(
+  tx: Transaction,
+  id: string,
+  pending: Pending | null,
+): Promise<void> {
+  const kept = pending === null ? null : JSON.stringify(pending);
+  await tx.run(sql`UPDATE domains SET pending = ${kept}::json WHERE id = ${id}::uuid`);
+}
+
+/** Has the domain a directory? */
+export async function hasDirectory(tx: Transaction, id: string): Promise<boolean> {
+  const row = await tx.row(sql`SELECT 1 FROM scim_directories WHERE domain_id = ${id}::uuid`);
+  return row !== undefined;
 }
 
 /**

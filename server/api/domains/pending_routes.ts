@@ -1,0 +1,93 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { conflict, missing } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { requirePendingSense } from './input.ts';
+import { domainEntry } from './proof/proof.ts';
+import { Domain } from './schema.ts';
+import type { DomainRow } from './schema.ts';
+import { findDomain, setPending, updateDomain } from './store.ts';
+import { tellOfDomain } from './tell_owners.ts';
+
+const url = '/api/organizations/:organization_id/domains/:id/pending_changes/';
+const nothing = { ...Problem, description: 'No changes wait.' };
+
+/** `.../domains/:id/pending_changes/`: an owner confirms what waits, or somebody takes it back. */
+export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    `${url}confirm/`,
+    {
+      config: {
+        within: 'organization',
+        scope: 'organization_security:write',
+        level: 15,
+        session: true,
+        recent_factor: true,
+        if_match: true,
+      },
+      schema: {
+        summary: 'Confirm the changes of a domain that wait for an owner',
+        description:
+          'Only an owner does this, signed in and with a confirmation in the last ten minutes ' +
+          '(`/api/sessions/@current/confirm/`). Send the ETag of what you looked at as ' +
+          '`If-Match`, so that nothing else is confirmed.',
+        operationId: 'organizations_domains_pending_changes_confirm_create',
+        body: NoFields,
+        response: { 200: Domain, 409: nothing },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record, afterwards) => {
+        const before = await getWaiting(tx, request);
+        body(request, NoFields);
+        requirePendingSense(before);
+        await updateDomain(tx, before.id, before.pending_changes ?? {});
+        await setPending(tx, before.id, null);
+        const after = await getDomain(tx, request);
+        record(domainEntry('confirmed', before, after));
+        await tellOfDomain(deps, { tx, afterwards }, request, before, after);
+        return after;
+      }),
+  );
+
+  app.delete(
+    url,
+    {
+      config: { within: 'organization', scope: 'organization:write', level: 8 },
+      schema: {
+        summary: 'Take back the changes of a domain that wait for an owner',
+        operationId: 'organizations_domains_pending_changes_destroy',
+        response: { 204: { type: 'null' }, 409: nothing },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record) => {
+        const before = await getWaiting(tx, request);
+        await setPending(tx, before.id, null);
+        record(domainEntry('took_back', before, await getDomain(tx, request)));
+      }),
+  );
+}
+
+async function getDomain(
+  tx: Transaction,
+  request: FastifyRequest,
+  lock?: 'lock',
+): Promise<DomainRow> {
+  const id = uuidParameter(request, 'id');
+  return (await findDomain(tx, request.access.organization_id, id, lock)) ?? missing();
+}
+
+/** The domain under its lock. Throws 409 where nothing waits, 412 where it is another by now. */
+async function getWaiting(tx: Transaction, request: FastifyRequest): Promise<DomainRow> {
+  const before = await getDomain(tx, request, 'lock');
+  ifMatch(request, before);
+  if (before.pending_changes === null)
+    throw conflict('No changes of this domain wait: an owner confirmed them, or took them back.');
+  return before;
+}

@@ -1,0 +1,54 @@
+import type { FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import type { Afterwards } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { tellOwners } from '../members/store.ts';
+import { anchor_fields } from './schema.ts';
+import type { DomainRow } from './schema.ts';
+
+const labels: Record<(typeof anchor_fields)[number], string> = {
+  jit_provisioning_enabled: 'just-in-time provisioning',
+  sso_enforcement: 'the enforcement of single sign-on',
+  saml_entity_id: 'the entity id of the identity provider',
+  saml_acs_url: 'the sign-on URL of the identity provider',
+  saml_x509_cert: 'the certificates of the identity provider',
+};
+
+/**
+ * Writes a mail to all owners about a domain that was claimed, changed or deleted: what took effect
+ * and what waits for one of them. Nothing is written where nothing of it changed.
+ */
+export async function tellOfDomain(
+  deps: Pick<Deps, 'mail' | 'outbox' | 'config'>,
+  written: { tx: Transaction; afterwards: Afterwards },
+  { caller, access, ip }: FastifyRequest,
+  before: DomainRow | undefined,
+  after: DomainRow | undefined,
+): Promise<void> {
+  const { domain } = (after ?? before)!;
+  const changed = (
+    of: (row: DomainRow | undefined, field: (typeof anchor_fields)[number]) => unknown,
+  ) => anchor_fields.filter((field) => (of(before, field) ?? '') !== (of(after, field) ?? ''));
+  const effective = changed((row, field) => row?.[field] || null);
+  const waiting = changed((row, field) => row?.pending_changes?.[field]).filter(
+    (field) => after?.pending_changes?.[field] !== undefined,
+  );
+  const is_there_still = before !== undefined && after !== undefined;
+  if (is_there_still && effective.length + waiting.length === 0) return;
+  const named = (fields: typeof effective) => fields.map((field) => labels[field]).join(', ');
+  const what = is_there_still ? 'changed' : after === undefined ? 'deleted' : 'claimed';
+  const paragraphs = [
+    `${caller.email} ${what} the domain ${domain} (from ${ip}).`,
+    ...(is_there_still && effective.length > 0 ? [`In effect now: ${named(effective)}.`] : []),
+    ...(waiting.length > 0
+      ? [
+          `Waiting for an owner: ${named(waiting)}. This has no effect until an owner confirms it ` +
+            'on the page of the domain.',
+        ]
+      : []),
+    'If you do not expect this change, look at the domain and at its entries in the activity log.',
+  ];
+  const heading =
+    waiting.length > 0 ? `A change of ${domain} waits for you` : `The domain ${domain} was ${what}`;
+  await tellOwners(deps, written, access.organization_id, { heading, paragraphs });
+}
