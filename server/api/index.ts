@@ -23,6 +23,7 @@ import { projectRoutes } from './projects/routes.ts';
 import { queryRoutes } from './query/routes.ts';
 import { retentionRoutes } from './retention/routes.ts';
 import { scimRoutes } from './scim/routes.ts';
+import { securityRoutes } from './security/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { singleSignOnRoutes } from './single_sign_on/routes.ts';
 import { siteAppRoutes } from './site_apps/routes.ts';
@@ -41,6 +42,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   noticeDeliveryRoutes,
   queryRoutes,
   domainRoutes,
+  securityRoutes,
   scimRoutes,
   erasureRoutes,
   eventRoutes,

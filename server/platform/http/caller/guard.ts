@@ -15,6 +15,7 @@ import {
   ownFactorRequired,
   throttled,
 } from '../errors.ts';
+import { isInRanges } from '../ip_ranges.ts';
 import type { Limiter } from '../limits/rate_limit.ts';
 import { refuseClosed } from './entrance.ts';
 import { innerCall } from '../inner/inner_call.ts';
@@ -66,7 +67,7 @@ export function guard(
     if (session && found.session_id === null)
       throw forbidden('This cannot be done with an API key: sign in (POST /api/sessions/).');
     if (own_account && found.is_partial) throw ownFactorRequired();
-    if (within !== undefined) request.access = accessOf(found, level);
+    if (within !== undefined) request.access = accessOf(found, level, request.ip);
     if (recent_factor && found.session_id !== null && !isFactorRecent(context, found))
       throw ownFactorRequired();
     request.record = found.record;
@@ -132,11 +133,15 @@ export function limitedSubject(caller: Pick<Caller, 'key_id' | 'session_id'>): s
   return caller.key_id ?? `session:${caller.session_id}`;
 }
 
-function accessOf(found: Found, level: 1 | 8 | 15) {
+function accessOf(found: Found, level: 1 | 8 | 15, ip: string) {
   const { organization_id } = found;
   if (organization_id === undefined || organization_id === null || found.level === null)
     throw notFound();
   refuseClosed(found.closed);
+  if (!isInRanges(ip, found.allowed_ip_ranges ?? []))
+    throw forbidden(
+      `This organization can be reached from some addresses only, and ${ip} is not one of them.`,
+    );
   requireLevel(found.level, level);
   if (found.team_id === null) return { organization_id, level: found.level };
   return {

@@ -1,0 +1,175 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { beginBody } from '../../platform/http/bodies/body.ts';
+import { closedTo } from '../../platform/http/caller/entrance.ts';
+import { invalid } from '../../platform/http/errors.ts';
+import type { Violation } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { isInRanges, rangeFault } from '../../platform/http/ip_ranges.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { OrganizationSecurity, SecurityPatch } from './schema.ts';
+import type { SecurityChanges } from './schema.ts';
+import {
+  findClosed,
+  findForeignDomains,
+  findMembers,
+  readSecurity,
+  setAcceptedProviders,
+  setExemptMembers,
+  updateSecurity,
+} from './store.ts';
+import { tellOfSecurity } from './tell_owners.ts';
+
+const url = '/api/organizations/:organization_id/security/';
+
+/**
+ * `/api/organizations/:organization_id/security/`: what the organization asks of those who come in.
+ * Only owners change it, with a recent confirmation or a key of the scope, and all owners are told.
+ */
+export function securityRoutes(app: FastifyInstance, deps: Deps): void {
+  app.get(
+    url,
+    {
+      config: { within: 'organization', scope: 'organization:read', level: 8 },
+      schema: {
+        summary: 'Retrieve what the organization asks of those who sign in',
+        operationId: 'organizations_security_retrieve',
+        response: { 200: OrganizationSecurity },
+      },
+    },
+    (request) => readSecurity(deps.db, request.access.organization_id),
+  );
+
+  app.patch(
+    url,
+    {
+      config: {
+        within: 'organization',
+        scope: 'organization_security:write',
+        level: 15,
+        recent_factor: true,
+        locks_organization: true,
+      },
+      schema: {
+        summary: 'Change what the organization asks of those who sign in',
+        description:
+          'Counts from the next request on. A change that would shut yourself out is refused: ' +
+          'exempt yourself first, or name your own address. All owners get a mail.',
+        operationId: 'organizations_security_partial_update',
+        body: SecurityPatch,
+        response: { 200: OrganizationSecurity },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 200, async (tx, record, afterwards) => {
+        const { organization_id } = request.access;
+        const before = await readSecurity(tx, organization_id);
+        ifMatch(request, before);
+        await apply(tx, request, await readChanges(tx, request), deps.clock.now());
+        await refuseOwnLockout(tx, request);
+        const after = await readSecurity(tx, organization_id);
+        const changes = changesOf(before, after, ['outside_members']);
+        record(
+          {
+            activity: 'updated',
+            scope: 'organization_security',
+            item_id: organization_id,
+            item_name: null,
+            changes,
+          },
+          before,
+        );
+        await tellOfSecurity(deps, { tx, afterwards }, request, changes);
+        return after;
+      }),
+  );
+}
+
+/** The checked changes. Throws one 400 that lists every violation. */
+async function readChanges(tx: Transaction, request: FastifyRequest): Promise<SecurityChanges> {
+  const { passed, endWith } = beginBody(request, SecurityPatch);
+  const ranges = textsOf(passed['allowed_ip_ranges']);
+  const violations: Violation[] = ranges.flatMap((range, index) => {
+    const detail = rangeFault(range);
+    return detail === undefined
+      ? []
+      : [{ attr: `allowed_ip_ranges__${index}`, code: 'invalid_input', detail }];
+  });
+  if (violations.length === 0 && !isInRanges(request.ip, ranges))
+    violations.push({
+      attr: 'allowed_ip_ranges',
+      code: 'invalid_input',
+      detail: `Your own address, ${request.ip}, is in none of the ranges: you would shut yourself out.`,
+    });
+  return endWith([...violations, ...(await strangers(tx, request, passed))]);
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}
+
+async function strangers(
+  tx: Transaction,
+  { access }: FastifyRequest,
+  passed: Record<string, unknown>,
+): Promise<Violation[]> {
+  const { organization_id } = access;
+  const names = textsOf(passed['accepted_providers']);
+  const uuids = textsOf(passed['exempt_members']);
+  const domains = await findForeignDomains(tx, organization_id, names);
+  const members = await findMembers(tx, organization_id, uuids);
+  const unknown = (attr: string, detail: string, is_known: (text: string) => boolean) =>
+    textsOf(passed[attr]).flatMap((text, index) =>
+      is_known(text.toLowerCase())
+        ? []
+        : [{ attr: `${attr}__${index}`, code: 'invalid_choice' as const, detail }],
+    );
+  return [
+    ...unknown(
+      'accepted_providers',
+      'No other organization of this server has a verified domain of this name.',
+      (name) => domains.has(name),
+    ),
+    ...unknown('exempt_members', 'The organization has no such member.', (one) => members.has(one)),
+  ];
+}
+
+async function apply(
+  tx: Transaction,
+  { access, caller }: FastifyRequest,
+  changes: SecurityChanges,
+  now_ms: number,
+): Promise<void> {
+  const { organization_id } = access;
+  await updateSecurity(tx, organization_id, changes);
+  const { accepted_providers, exempt_members } = changes;
+  if (accepted_providers !== undefined) {
+    const domains = await findForeignDomains(tx, organization_id, accepted_providers);
+    const place = { organization_id, user_id: caller.user_id };
+    await setAcceptedProviders(tx, place, [...domains.values()], now_ms);
+  }
+  if (exempt_members !== undefined) await setExemptMembers(tx, organization_id, exempt_members);
+}
+
+/** Throws 400 where the caller could not come in any more. */
+async function refuseOwnLockout(
+  tx: Transaction,
+  { access, caller }: FastifyRequest,
+): Promise<void> {
+  const place = { organization_id: access.organization_id, user_id: caller.user_id };
+  const closed = await findClosed(tx, place, closedTo(caller));
+  if (closed === null) return;
+  const fields = {
+    sso_enforced: 'requires_sso',
+    second_factor_required: 'provider_is_second_factor',
+    own_factor_required: 'accepted_providers',
+  };
+  throw invalid(
+    fields[closed as keyof typeof fields],
+    'invalid_input',
+    'With this you would shut yourself out: sign in through a provider of the organization ' +
+      'first, or name yourself in exempt_members.',
+  );
+}

@@ -1,0 +1,88 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../platform/nullable.ts';
+import { uuid } from '../../platform/http/schemas.ts';
+
+const list_max = 100;
+const members_max = 1_000;
+
+const provider_is_second_factor = Type.Boolean({
+  description:
+    "Whether a sign-in through a provider of the organization counts as the member's second " +
+    'factor, where `enforce_2fa` asks for one.',
+});
+const requires_sso = Type.Boolean({
+  description:
+    'Whether members come in only through a provider of the organization: one of its own ' +
+    'verified domains, or an accepted one. Keys work for members whose address is in a domain ' +
+    'that enforces its provider. `exempt_members` come in as they like.',
+});
+const session_hours_max = nullable(
+  Type.Integer({
+    minimum: 1,
+    maximum: 720,
+    description:
+      'The longest session of a member, in hours; null: 30 days. Of several organizations of a ' +
+      'person the shortest time counts.',
+  }),
+);
+const idle_minutes_max = nullable(
+  Type.Integer({
+    minimum: 5,
+    maximum: 10_080,
+    description: 'The longest time without a request, in minutes; null: 7 days.',
+  }),
+);
+const allowed_ip_ranges = Type.Array(Type.String({ maxLength: 64 }), {
+  maxItems: list_max,
+  description:
+    'From where the organization can be reached, with keys and sessions: ranges in CIDR form; ' +
+    'empty: from everywhere.',
+});
+const accepted_providers = Type.Array(Type.String({ maxLength: 253 }), {
+  maxItems: list_max,
+  description:
+    'Verified domains of other organizations whose provider this organization accepts: who ' +
+    'signed in through it reaches this organization as well, if they are a member.',
+});
+const exempt_members = Type.Array(uuid(), {
+  maxItems: members_max,
+  description: 'Members (user uuid) who need no single sign-on although `requires_sso` is on.',
+});
+
+/** What an organization asks of those who come in, as every answer shows it. */
+export const OrganizationSecurity = Type.Object(
+  {
+    provider_is_second_factor,
+    requires_sso,
+    session_hours_max,
+    idle_minutes_max,
+    allowed_ip_ranges,
+    accepted_providers,
+    exempt_members,
+    outside_members: Type.Array(
+      Type.Object({ uuid: uuid(), email: Type.String(), is_exempt: Type.Boolean() }),
+      {
+        description:
+          'Members whose address no provider of the organization vouches for: the first 1,000 by ' +
+          'address.',
+      },
+    ),
+  },
+  { title: 'OrganizationSecurity' },
+);
+/** The record as it is answered. */
+export type SecurityRow = Static<typeof OrganizationSecurity>;
+
+/** Body of PATCH: only what is sent is changed. */
+export const SecurityPatch = Type.Object({
+  provider_is_second_factor: Type.Optional(provider_is_second_factor),
+  requires_sso: Type.Optional(requires_sso),
+  session_hours_max: Type.Optional(session_hours_max),
+  idle_minutes_max: Type.Optional(idle_minutes_max),
+  allowed_ip_ranges: Type.Optional(allowed_ip_ranges),
+  accepted_providers: Type.Optional(accepted_providers),
+  exempt_members: Type.Optional(exempt_members),
+});
+/** The fields that a PATCH brought. */
+export type SecurityChanges = Static<typeof SecurityPatch>;

@@ -1,0 +1,35 @@
+import type { FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import type { Change } from '../../platform/activity/changes.ts';
+import type { Afterwards } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { tellOwners } from '../members/store.ts';
+
+const labels: Record<string, string> = {
+  provider_is_second_factor: "whether the provider's sign-in counts as a second factor",
+  requires_sso: 'single sign-on for all members',
+  session_hours_max: 'the longest session',
+  idle_minutes_max: 'the longest idle time',
+  allowed_ip_ranges: 'the allowed IP ranges',
+  accepted_providers: 'the accepted providers',
+  exempt_members: 'the members who need no single sign-on',
+};
+
+/** Writes a mail to all owners about what was changed; nothing where nothing was. */
+export async function tellOfSecurity(
+  deps: Pick<Deps, 'mail' | 'outbox'>,
+  written: { tx: Transaction; afterwards: Afterwards },
+  { caller, access, ip }: FastifyRequest,
+  changes: Change[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const fields = new Set(changes.map(({ field }) => labels[field] ?? field));
+  await tellOwners(deps, written, access.organization_id, {
+    heading: 'The security settings of your organization were changed',
+    paragraphs: [
+      `${caller.email} changed (from ${ip}): ${[...fields].join(', ')}.`,
+      'If you do not expect this change, look at the security page of the organization and at its ' +
+        'activity log.',
+    ],
+  });
+}
