@@ -2,19 +2,26 @@ import sql from 'sql-template-tag';
 import type { Transaction } from '../../platform/postgres/database.ts';
 
 /**
- * The names of the organizations that would have no active owner without the user. Locks all that
- * they belong to, in the order of their ids, so that the answer holds until the transaction ends:
- * of the two last owners who go at once one is told to stay, and nobody makes them an owner
- * meanwhile and goes. One that is busy for long (an apply) is waited for two seconds, then it
- * throws what is answered 503: the others would be locked as long.
+ * Locks all organizations that the user belongs to, in the order of their ids, until the transaction
+ * ends. One that is busy for long (an apply) is waited for two seconds, then it throws what is
+ * answered 503: the others would be locked as long.
  */
-export async function listOnlyOwned(tx: Transaction, user_id: number): Promise<string[]> {
+export async function lockHomes(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(sql`SET LOCAL lock_timeout = '2s'`);
   await tx.rows(
     sql`SELECT 1 FROM organizations WHERE id IN (SELECT organization_id FROM members
       WHERE user_id = ${user_id}) ORDER BY id FOR NO KEY UPDATE`,
   );
   await tx.run(sql`SET LOCAL lock_timeout = 0`);
+}
+
+/**
+ * The names of the organizations that would have no active owner without the user. Locks all that
+ * they belong to, so that the answer holds: of the two last owners who go at once one is told to
+ * stay, and nobody makes them an owner meanwhile and goes.
+ */
+export async function listOnlyOwned(tx: Transaction, user_id: number): Promise<string[]> {
+  await lockHomes(tx, user_id);
   const rows = await tx.rows<{ name: string }>(sql`
     SELECT o.name FROM organizations o JOIN members own ON own.organization_id = o.id
       AND own.user_id = ${user_id} AND own.level = 15 WHERE NOT EXISTS (

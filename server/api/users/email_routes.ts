@@ -1,16 +1,20 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
+import type { Chain } from '../../platform/activity/chain.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { forbidden, invalid } from '../../platform/http/errors.ts';
 import { countMail } from '../../platform/http/caller/sign_in_throttle.ts';
-import { write } from '../../platform/http/write.ts';
+import { actorOf, write } from '../../platform/http/write.ts';
+import type { Afterwards } from '../../platform/http/write.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import { accountChanges, accountEntry } from './activity.ts';
 import { changeEmail, refuseTaken } from './change_email.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
+import { listHomes, lockHomes } from './delete_user.ts';
+import { findLeaving, leave } from './leave_domain.ts';
 import { deleteLinks, createLink, useLink } from './links.ts';
 import { addressChangeMail, verificationMail } from './mails.ts';
 import { Account, EmailChange, GivenToken, LinkedEmail } from './schema.ts';
@@ -39,7 +43,9 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
           'The address takes effect when the link that is mailed to it is opened; until then ' +
           'it is `pending_email`, and your present address takes it back. On a server that ' +
           'sends no mail it takes effect at once, unverified, unless an organization has ' +
-          'proved its domain.',
+          'proved its domain. An address outside of a domain that enforces single sign-on ends ' +
+          'your membership of its organization, unless an owner has exempted you; 409 while you ' +
+          'are its only owner.',
         operationId: 'users_me_email_create',
         body: EmailChange.any,
         response: { 200: Account },
@@ -52,28 +58,55 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
       if (mail.is_configured && !isPresent(confirmed.user))
         await countMail(request, 'mail', confirmed.user.address);
       return write(request, reply, 200, async (tx, record, afterwards) => {
+        if (!mail.is_configured) await lockHomes(tx, confirmed.user.id);
         const user = await holdConfirmed(tx, confirmed.user);
         const now = isoInstant(clock.now());
         const before = await findAccount(tx, request.caller, now);
         if (isPresent(user)) await deleteLinks(tx, user.id, 'verify_email');
         else if (mail.is_configured) {
           await refuseTaken(tx, user.id, email);
+          const leaving = await findLeaving(tx, deps, user, email);
           const link = await createLink(tx, deps, 'verify_email', user.id, email);
           await outbox.post({ tx, afterwards }, [
-            { message: verificationMail(email, link.url, true), link },
-            { message: addressChangeMail(user.email, email) },
+            { message: verificationMail(email, link.url, true, leaving), link },
+            { message: addressChangeMail(user.email, email, leaving) },
           ]);
         } else {
           await refuseProvedDomain(tx, deps, email);
-          await changeEmail(tx, user.id, email, false, 'email');
+          await moveAddress(deps, { tx, afterwards }, request, user, email, false);
         }
         const after = await findAccount(tx, request.caller, now);
         afterwards(confirmed.succeeded);
-        record(accountEntry('updated', user, accountChanges(before, after)));
+        record({
+          ...accountEntry('updated', user, accountChanges(before, after)),
+          also: before?.email === after?.email ? [] : await chainsOf(tx, user.id),
+        });
         return after;
       });
     },
   );
+}
+
+/**
+ * Gives the account the address; who leaves a domain with it that enforces single sign-on is no
+ * longer a member of its organization. The caller holds the person and their organizations.
+ */
+async function moveAddress(
+  deps: Deps,
+  written: { tx: Transaction; afterwards: Afterwards },
+  request: FastifyRequest,
+  user: Identity,
+  email: string,
+  is_proved: boolean,
+): Promise<void> {
+  const leaving = await findLeaving(written.tx, deps, user, email);
+  await changeEmail(written.tx, user.id, email, is_proved, is_proved ? null : 'email');
+  if (leaving !== undefined) await leave(deps, written, actorOf(request, undefined), user, leaving);
+}
+
+/** The logs of the organizations that know the person by their address. */
+async function chainsOf(tx: Transaction, user_id: number): Promise<Chain[]> {
+  return (await listHomes(tx, user_id)).map((organization_id) => ({ organization_id }));
 }
 
 /**
@@ -149,8 +182,9 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
       },
     },
     (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
+      write(request, reply, 200, async (tx, record, afterwards) => {
         const { token } = body(request, GivenToken);
+        await lockHomes(tx, request.caller.user_id);
         const { user, email } = await useLink(tx, deps, 'verify_email', token);
         // Else a stranger's account would be taken for that of whoever opens a link in passing.
         if (user.id !== request.caller.user_id)
@@ -160,7 +194,8 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
           );
         // A CHECK of the table: a link of this purpose has an address.
         const proved = email!;
-        await changeEmail(tx, user.id, proved, true, null);
+        await moveAddress(deps, { tx, afterwards }, request, user, proved, true);
+        const also = proved === user.email ? [] : await chainsOf(tx, user.id);
         const changes = [
           ...(proved === user.email
             ? []
@@ -172,7 +207,7 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
             after: true,
           },
         ];
-        record(accountEntry('verified_email', user, changes));
+        record({ ...accountEntry('verified_email', user, changes), also });
         return { email: proved };
       }),
   );

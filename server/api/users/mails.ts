@@ -1,16 +1,24 @@
 import type { MailMessage } from '../../platform/mail/mail.ts';
 import { compose } from '../../platform/mail/compose.ts';
+import { oneLine } from '../../platform/mail/plain_text.ts';
+import type { Leaving } from './leave_domain.ts';
 
 /**
  * The mail with the link that proves the address; `is_new` when the account has another address
- * until then.
+ * until then; `leaving` is the membership that ends with it.
  */
-export function verificationMail(to: string, url: string, is_new: boolean): MailMessage {
+export function verificationMail(
+  to: string,
+  url: string,
+  is_new: boolean,
+  leaving?: Leaving,
+): MailMessage {
   const paragraphs = [
     is_new
       ? `Somebody who is signed in wants ${to} to be the address of the account. It takes ` +
         'effect when they open this link, signed in to that account.'
       : `Open this link, signed in to your account, to confirm that ${to} is your address.`,
+    ...endingOf(leaving),
   ];
   const footer =
     'The link works once, for 3 days. If this was not you, nothing changes when you ignore ' +
@@ -21,6 +29,15 @@ export function verificationMail(to: string, url: string, is_new: boolean): Mail
     subject: heading,
     ...compose({ heading, paragraphs, action: { label: 'Confirm the address', url }, footer }),
   };
+}
+
+function endingOf(leaving: Leaving | undefined): string[] {
+  if (leaving === undefined) return [];
+  const { domain, name } = leaving;
+  return [
+    `The address is outside of ${domain}, which enforces single sign-on: with it the account is no ` +
+      `longer a member of ${oneLine(name)}. An owner there can exempt the account first.`,
+  ];
 }
 
 /** The mail with the link under which a new password can be chosen. */
@@ -69,11 +86,12 @@ export function noticeMail(to: string, notice: keyof typeof notices): MailMessag
  * Tells the owner of an account, at its present address, that `email` takes its place once the link
  * that was mailed there is opened.
  */
-export function addressChangeMail(to: string, email: string): MailMessage {
+export function addressChangeMail(to: string, email: string, leaving?: Leaving): MailMessage {
   const sentence =
     `Somebody who is signed in wants ${email} to be the address of your account. Until the link ` +
     `that was mailed there is opened, ${to} stays its address.`;
-  return warning(to, 'Your e-mail address is being changed', sentence);
+  const sentences = [sentence, ...endingOf(leaving)].join(' ');
+  return warning(to, 'Your e-mail address is being changed', sentences);
 }
 
 function warning(to: string, heading: string, sentence: string): MailMessage {
