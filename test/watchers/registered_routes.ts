@@ -11,6 +11,8 @@ export type RegisteredRoute = {
   path: string;
   scope: Scope | 'any' | 'public';
   session: boolean;
+  /** Asks a session for a recent confirmation. */
+  recent_factor: boolean;
   within: 'organization' | 'project' | undefined;
   level: number;
   responses: Record<
@@ -42,6 +44,7 @@ export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
         path: route.url,
         scope: route.config!.scope!,
         session: route.config!.session ?? false,
+        recent_factor: route.config!.recent_factor ?? false,
         within: route.config!.within,
         level: route.config!.level ?? 1,
         responses: (schema?.response ?? {}) as RegisteredRoute['responses'],

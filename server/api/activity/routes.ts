@@ -46,7 +46,7 @@ export function activityRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     '/api/users/@me/activity/',
     {
-      config: { scope: 'user:read', media_types: [lines_type] },
+      config: { scope: 'user:read', own_account: true, media_types: [lines_type] },
       schema: {
         ...listing,
         operationId: 'users_me_activity_list',
@@ -80,7 +80,7 @@ function chainRoutes(app: FastifyInstance, { db, secrets }: Deps): void {
   app.get(
     '/api/users/@me/activity/chain/',
     {
-      config: { scope: 'user:read' },
+      config: { scope: 'user:read', own_account: true },
       schema: {
         summary: 'Retrieve the state of the chain of your own log',
         operationId: 'users_me_activity_chain_retrieve',

@@ -4,7 +4,7 @@ import { changesOf } from '../../platform/activity/changes.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
-import { notFound, twoCredentials } from '../../platform/http/errors.ts';
+import { notFound, ownFactorRequired, twoCredentials } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { Problem } from '../../platform/http/responses.ts';
@@ -170,6 +170,7 @@ async function getSession(
 ): Promise<SessionRow> {
   const named = (request.params as { id: string }).id;
   const id = named === '@current' ? request.caller.session_id : named;
+  if (request.caller.is_partial && id !== request.caller.session_id) throw ownFactorRequired();
   const session =
     id !== null && isUuid(id) ? await findSession(db, request.caller, id, now_ms, lock) : undefined;
   if (session === undefined) throw notFound();
