@@ -27,10 +27,17 @@ export function WaitingVersion({ config, place }: { config: PluginConfigRow; pla
   return (
     <div className="note" role="note">
       <p>
-        {owner} changed {has_new_code ? 'the code' : 'the settings'} of this plugin:{' '}
-        {nameOf(waiting)} has waited since <Instant at={waiting.installed_at} />. This project keeps
-        running {nameOf(accepted)} until you accept the new one. Accept it only if you trust {owner}
-        : its code gets your events and your settings.
+        {owner} changed{' '}
+        {has_new_code ? (
+          <>
+            the code of this plugin <Instant at={waiting.installed_at} />
+          </>
+        ) : (
+          'the settings of this plugin'
+        )}
+        : {nameOf(waiting)} waits. This project keeps running {nameOf(accepted)} until you accept
+        the new one. Accept it only if you trust {owner}: its code gets your events and your
+        settings.
       </p>
       <OnlyFor organization_id={place.organization_id}>
         <Form

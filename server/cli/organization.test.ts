@@ -33,7 +33,7 @@ test('the operator gives the right to publish, and takes it; the log says so', a
   assert.match(await setPluginsLevel(harness.deps, slug, '9'), /level 9 now \(before: 6\)/);
   assert.equal((await publish()).status, 200);
   const listed = await listOrganizations(harness.deps);
-  assert.match(listed, new RegExp(`^${slug}  Beta  ${id}  plugins level 9, 1 members, publishes`));
+  assert.match(listed, new RegExp(`^${slug}  Beta  ${id}  plugins level 9, 1 member, publishes`));
   assert.match(await setPluginsLevel(harness.deps, id.toUpperCase(), '3'), /level 3 now/);
   assert.match(await setPluginsLevel(harness.deps, id, '3'), /already/);
   assert.equal(await levelOf(home), 3);

@@ -2,26 +2,39 @@ import sql from 'sql-template-tag';
 import type { Deps } from '../deps.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf } from '../platform/activity/changes.ts';
+import { counted } from '../platform/counted.ts';
 import type { Transaction } from '../platform/postgres/database.ts';
 import { UserError, WrongUsageError } from './user_error.ts';
 
 const levels = [0, 3, 6, 9];
+
+type Listed = {
+  slug: string;
+  name: string;
+  id: string;
+  level: number;
+  members: number;
+  published: string | null;
+};
 
 /**
  * All organizations, the oldest first, a line each: what they may do with plugins, and which of
  * their plugins every other organization can use.
  */
 export async function listOrganizations({ db }: Pick<Deps, 'db'>): Promise<string> {
-  const rows = await db.rows<{ slug: string; name: string; id: string; parts: string[] }>(sql`
-    SELECT o.slug, o.name, o.id, array_remove(ARRAY[
-        'plugins level ' || o.plugins_access_level,
-        (SELECT count(*) FROM members m WHERE m.organization_id = o.id) || ' members',
-        (SELECT 'publishes ' || string_agg(coalesce(p.name, 'plugin ' || p.id), ', ' ORDER BY p.id)
-          FROM plugins p WHERE p.organization_id = o.id AND p.is_global)], NULL) AS parts
+  const rows = await db.rows<Listed>(sql`
+    SELECT o.slug, o.name, o.id, o.plugins_access_level AS level,
+      (SELECT count(*)::integer FROM members m WHERE m.organization_id = o.id) AS members,
+      (SELECT string_agg(coalesce(p.name, 'plugin ' || p.id), ', ' ORDER BY p.id)
+        FROM plugins p WHERE p.organization_id = o.id AND p.is_global) AS published
     FROM organizations o ORDER BY o.created_at, o.id`);
   if (rows.length === 0) return 'There are no organizations.';
   return rows
-    .map(({ slug, name, id, parts }) => [slug, name, id, parts.join(', ')].join('  '))
+    .map(({ slug, name, id, level, members, published }) => {
+      const facts = [`plugins level ${level}`, counted(members, 'member')];
+      if (published !== null) facts.push(`publishes ${published}`);
+      return [slug, name, id, facts.join(', ')].join('  ');
+    })
     .join('\n');
 }
 
