@@ -41,13 +41,14 @@ test('the operator gives the right to publish, and takes it; the log says so', a
     SELECT activity, scope, user_id, changes FROM activity
     WHERE chain_id = ${id}::uuid AND scope = 'organization' ORDER BY number`);
   const change = { field: 'plugins_access_level', action: 'changed' };
+  const entry = { activity: 'updated', scope: 'organization', user_id: null };
   assert.deepEqual(entries, [
     {
-      ...{ activity: 'updated', scope: 'organization', user_id: null },
+      ...entry,
       changes: [{ ...change, before: 6, after: 9 }],
     },
     {
-      ...{ activity: 'updated', scope: 'organization', user_id: null },
+      ...entry,
       changes: [{ ...change, before: 9, after: 3 }],
     },
   ]);

@@ -39,8 +39,8 @@ export async function listOrganizations({ db }: Pick<Deps, 'db'>): Promise<strin
 }
 
 /**
- * Sets what an organization (its id or slug) may do with plugins, as the doing of the server. Throws
- * `UserError` for an unknown organization or level.
+ * Sets what an organization (its id or slug) may do with plugins, as the doing of the server.
+ * Throws `UserError` for an unknown organization or level.
  */
 export async function setPluginsLevel(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,

@@ -22,7 +22,7 @@ const create = async (key: string) => {
   return status;
 };
 
-test('who may create an organization is what the setting says, by default its members', async () => {
+test('the setting says who may create an organization, by default members', async () => {
   assert.equal(readConfig({}).organization_creation, 'members');
   assert.throws(
     () => readConfig({ SLUICE_ORGANIZATION_CREATION: 'everybody' }),

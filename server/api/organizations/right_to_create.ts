@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.ts';
+import type { Deps } from '../../deps.ts';
 import { forbidden } from '../../platform/http/errors.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { refuseDeactivated } from '../scim/store.ts';
@@ -11,7 +11,7 @@ import { findStanding } from './store.ts';
  */
 export async function requireRightToCreate(
   db: Queryable,
-  { organization_creation }: Pick<Config, 'organization_creation'>,
+  { config: { organization_creation } }: Pick<Deps, 'config'>,
   user_id: number,
 ): Promise<void> {
   await refuseDeactivated(db, user_id, 'create organizations');

@@ -48,7 +48,7 @@ export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
   deleteRoute(app);
 }
 
-function listRoutes(app: FastifyInstance, { db, config }: Deps): void {
+function listRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     '/api/organizations/',
     {
@@ -59,7 +59,7 @@ function listRoutes(app: FastifyInstance, { db, config }: Deps): void {
         response: { 200: pageOf(Organization) },
       },
     },
-    (request) => answerPage<OrganizationRow>(request, db, listOrganizations(request.caller)),
+    (request) => answerPage<OrganizationRow>(request, deps.db, listOrganizations(request.caller)),
   );
 
   app.post(
@@ -84,7 +84,7 @@ function listRoutes(app: FastifyInstance, { db, config }: Deps): void {
           throw forbidden(
             'A key that is limited to organizations or projects cannot create an organization.',
           );
-        await requireRightToCreate(tx, config, user_id);
+        await requireRightToCreate(tx, deps, user_id);
         const created = await insertOrganization(tx, body(request, OrganizationCreate), user_id);
         record({
           ...entryOf('created', undefined, created),

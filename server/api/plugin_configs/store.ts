@@ -26,8 +26,8 @@ const isWaiting = sql`c.accepted_version_id IS NOT NULL
 
 /** The wire fields of config `c`. Columns are named: nothing secret can slip in. */
 const selectConfigs = sql`
-  SELECT c.id, c.plugin_id AS plugin, ${configuredPluginJson} AS plugin_info, c.team_id, c.enabled, c."order",
-    c.config, c.allowed_hosts, c.secret_keys,
+  SELECT c.id, c.plugin_id AS plugin, ${configuredPluginJson} AS plugin_info, c.team_id,
+    c.enabled, c."order", c.config, c.allowed_hosts, c.secret_keys,
     CASE WHEN c.error IS NOT NULL THEN json_build_object('message', c.error, 'at',
       wire_instant(c.error_at))
       WHEN ${isHeld} THEN json_build_object('message', k.held_reason, 'at',

@@ -117,7 +117,8 @@ test('an app of another organization stays the one that was accepted', async () 
     packageFiles('pipeline_frontend_apps', { config: fields }, { 'site.ts': shows('first') }),
   );
   const configs = `/api/projects/${home.project.id}/plugin_configs/`;
-  const config = `${configs}${(await home.ask('POST', configs, { plugin: id, enabled: true })).body.id}/`;
+  const made = await home.ask('POST', configs, { plugin: id, enabled: true });
+  const config = `${configs}${made.body.id}/`;
   const first = await load();
   const etag = first.headers.get('etag')!;
   assert.match(await first.text(), /first/);

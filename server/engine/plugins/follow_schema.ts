@@ -9,9 +9,9 @@ import type { StoredPluginConfig } from './stored_config.ts';
 type Row = StoredPluginConfig & { id: number; enabled: boolean };
 
 /**
- * Brings the configs of a plugin in line with another schema of settings, under the caller's lock on
- * the plugin. Guarantees: a value whose field has become secret is sealed from now on (and one that
- * was sealed stays so); nothing is disabled and no value is lost; an enabled config that lacks
+ * Brings the configs of a plugin in line with another schema of settings, under the caller's lock
+ * on the plugin. Guarantees: a value whose field has become secret is sealed from now on (and one
+ * that was sealed stays so); nothing is disabled and no value is lost; an enabled config that lacks
  * something says so in its `error`. Gives how many lack something. Configs of other organizations
  * that run an accepted version follow when they accept another one.
  */

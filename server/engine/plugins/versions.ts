@@ -152,7 +152,8 @@ const columns = sql`
 
 function findRow(db: Queryable, plugin_id: number, which: WhichVersion): Promise<Row | undefined> {
   return db.row<Row>(sql`
-    SELECT ${columns} FROM plugins p JOIN plugin_versions v ON v.id = p.${raw(which)} WHERE p.id = ${plugin_id}`);
+    SELECT ${columns} FROM plugins p JOIN plugin_versions v ON v.id = p.${raw(which)}
+    WHERE p.id = ${plugin_id}`);
 }
 
 function versionOf({

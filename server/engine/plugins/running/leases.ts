@@ -52,7 +52,7 @@ export class LeaseLostError extends Error {
  */
 const lease_seconds = 10;
 
-/** Configs `c` that may run, with their cursor `k`, plugin `p` and the version `v` that they run. */
+/** Configs `c` that may run, with their cursor `k`, plugin `p` and the version `v` they run. */
 const runnable = sql`
   plugin_cursors k JOIN plugin_configs c ON c.id = k.plugin_config_id JOIN plugins p
     ON p.id = c.plugin_id JOIN plugin_versions v ON v.id = ${run_version_id}

@@ -87,7 +87,8 @@ export async function loadConfig(
     throw new PluginError('invalid', 'The plugin has no code for the server.');
   const row = await db.row<Row>(sql`
     SELECT c.config, c.config_secrets, c.secret_keys, c.allowed_hosts,
-      ${run_config_schema} AS config_schema FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id WHERE c.id = ${lease.config_id}`);
+      ${run_config_schema} AS config_schema
+    FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id WHERE c.id = ${lease.config_id}`);
   if (row === undefined) throw new LeaseLostError();
   const stored = loadPluginConfig(secrets, lease.config_id, row);
   await log.hide(row.secret_keys.map((key) => stored[key]));
