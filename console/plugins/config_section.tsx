@@ -18,8 +18,9 @@ import { Shown } from '../page/shown.tsx';
 import { AttachmentInput } from './attachment_input.tsx';
 import { askedFields, settingFields, settingsOf, shownSetting } from './config_fields.ts';
 import type { Attachment, SettingField } from './config_fields.ts';
-import { configPath, pluginConfigOf, pluginConfigs } from './plugins.ts';
+import { configPath, pluginConfigOf, pluginConfigs, runIn } from './plugins.ts';
 import type { Place } from './plugins.ts';
+import { WaitingVersion } from './waiting_version.tsx';
 
 type Given = { plugin: PluginRow; place: Place };
 
@@ -46,6 +47,7 @@ function Stored({ config_id, ...given }: Given & { config_id: number }) {
       {(config) => (
         <>
           {config.error !== null && <p className="bad">{config.error.message}</p>}
+          <WaitingVersion config={config} place={given.place} />
           <ManagedNote by={config.managed_by} />
           <ConfigForm {...given} config={config} />
           {may_change && (
@@ -65,14 +67,15 @@ function ConfigForm({
   config,
 }: Given & { config: PluginConfigRow | undefined }) {
   const done = useDone();
-  const fields = settingFields(plugin.config_schema);
+  const { config_schema } = runIn(plugin, config);
+  const fields = settingFields(config_schema);
   const { asked, typed } = useAsked(fields, config);
   const [files, setFiles] = useState<Record<string, Attachment | null | undefined>>({});
   const [saves, setSaves] = useState(0);
   const changed = config === undefined ? [] : [pluginConfigOf(project_id, config.id)];
   return (
     <Form
-      key={JSON.stringify(plugin.config_schema)}
+      key={JSON.stringify(config_schema)}
       method={config === undefined ? 'POST' : 'PATCH'}
       path={configPath(project_id, config?.id)}
       part={String(plugin.id)}

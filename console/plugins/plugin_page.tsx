@@ -14,7 +14,14 @@ import { ConfigSection } from './config_section.tsx';
 import { JobSection } from './job_section.tsx';
 import { LogSection } from './log_section.tsx';
 import { MetricSection } from './metric_section.tsx';
-import { activityScope, collectionOf, pluginConfigs, pluginOf, pluginPath } from './plugins.ts';
+import {
+  activityScope,
+  collectionOf,
+  pluginConfigs,
+  pluginOf,
+  pluginPath,
+  runIn,
+} from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { SourceSection } from './source_section.tsx';
 import { VersionSection } from './versions.tsx';
@@ -52,7 +59,7 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
       <Shown query={query} missing={missing}>
         {(plugin) => (
           <>
-            <Facts plugin={plugin} />
+            <Facts plugin={plugin} is_own={plugin.organization_id === organization_id} />
             <ManagedNote by={plugin.managed_by} />
             <Shown query={configs}>
               {() => {
@@ -72,11 +79,13 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
               </>
             )}
             <Done plugin={plugin} place={place} />
-            <Section title="Removal">
-              <OnlyFor organization_id={organization_id}>
-                <Uninstall plugin={plugin} place={place} />
-              </OnlyFor>
-            </Section>
+            {plugin.organization_id === organization_id && (
+              <Section title="Removal">
+                <OnlyFor organization_id={organization_id}>
+                  <Uninstall plugin={plugin} place={place} />
+                </OnlyFor>
+              </Section>
+            )}
           </>
         )}
       </Shown>
@@ -86,14 +95,16 @@ function OfOrganization({ organization_id }: { organization_id: string }) {
 
 /** What there is of a plugin that the project uses: its jobs, counts and log. */
 function InUse({
-  plugin: { public_jobs },
+  plugin,
   place: { project_id, organization_id },
-  config: { id, enabled },
+  config,
 }: {
   plugin: PluginRow;
   place: Place;
   config: PluginConfigRow;
 }) {
+  const { id, enabled } = config;
+  const { public_jobs } = runIn(plugin, config);
   const { level } = route.useSearch();
   const navigate = route.useNavigate();
   const of = { project_id, config_id: id };
@@ -112,16 +123,24 @@ function InUse({
 }
 
 function Facts({
-  plugin: { description, url, tag, latest_tag, plugin_type },
+  plugin: { description, url, tag, latest_tag, plugin_type, organization_name },
+  is_own,
 }: {
   plugin: PluginRow;
+  is_own: boolean;
 }) {
-  const from = url ?? (plugin_type === 'source' ? 'your own code' : plugin_type);
+  const from = url ?? (plugin_type !== 'source' ? plugin_type : is_own ? 'your own code' : 'code');
   return (
     <>
       {description !== null && <p>{description}</p>}
       <p className="muted">
         From {from}
+        {!is_own && (
+          <>
+            {' '}
+            of the organization <bdi>{organization_name}</bdi>
+          </>
+        )}
         {tag !== null && tag !== '' && `, version ${tag}`}
         {latest_tag !== null && latest_tag !== tag && `; ${latest_tag} is there`}
       </p>

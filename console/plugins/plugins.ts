@@ -102,6 +102,11 @@ export function pluginConfigs(project_id: string) {
   return reading<Listed<PluginConfigRow>>(`${configPath(project_id)}?limit=1000`);
 }
 
+/** The plugin as a project runs it: of another organization's, the version that was accepted. */
+export function runIn(plugin: PluginRow, config: PluginConfigRow | undefined): PluginRow {
+  return config === undefined || config.accepted_version === null ? plugin : config.plugin_info;
+}
+
 /** A plugin as a project uses it. */
 export function pluginConfigOf(project_id: string, id: number) {
   return reading<PluginConfigRow>(configPath(project_id, id));

@@ -177,6 +177,7 @@ function ConfigState({ config }: { config: PluginConfigRow | undefined }) {
     <>
       <ManagedMark by={config.managed_by} />
       {config.enabled ? <span className="good">On</span> : <span className="warn">Off</span>}
+      {config.waiting_version !== null && <span className="warn">, a newer version waits</span>}
       {config.order > 0 && <span className="muted">, order {config.order}</span>}
     </>
   );

@@ -7,6 +7,7 @@ import { addConfigCommand } from './config_commands.ts';
 import {
   addErasureCommands,
   addKeyCommand,
+  addOrganizationCommand,
   addRemovalsCommand,
   addUserCommand,
 } from './people_commands.ts';
@@ -72,6 +73,7 @@ function build(wrap: Wrap): Command {
   addMigrateStoreCommand(program, wrap);
   addKeyCommand(program, wrap);
   addUserCommand(program, wrap);
+  addOrganizationCommand(program, wrap);
   addRemovalsCommand(program, wrap);
   addErasureCommands(program, wrap);
   addImportCommand(program, wrap);

@@ -26,6 +26,7 @@ test('of three processes that start at once one creates the owner, who gets in',
     [body.results[0].name, body.results[0].membership_level, body.results[0].teams[0].name],
     ['My organization', 15, 'Default project'],
   );
+  assert.equal(body.results[0].plugins_access_level, 9);
   const user = await harness.deps.db.row<{ password_hash: string }>(
     sql`SELECT password_hash FROM users`,
   );

@@ -36,7 +36,7 @@ export async function firstStart(
     );
     if (fact === 0) return undefined;
     const user = await insertUser(tx, { email: config.owner_email, password_hash });
-    const organization = await insertOrganization(tx, { name: 'My organization' }, user.id);
+    const organization = await insertOrganization(tx, { name: 'My organization' }, user.id, 9);
     await insertApiKey(
       tx,
       secrets,

@@ -128,7 +128,8 @@ export async function revokeKey(
       SELECT u.id, u.uuid, u.email FROM personal_api_keys k JOIN users u ON u.id = k.user_id
         WHERE k.id = ${id}::uuid`);
     if (owner !== undefined) await lockOwner(tx, owner.id);
-    const key = owner && (await findApiKey(tx, { user_id: owner.id, scoped_organizations: null }, id));
+    const key =
+      owner && (await findApiKey(tx, { user_id: owner.id, scoped_organizations: null }, id));
     if (owner === undefined || key === undefined)
       throw new UserError(`There is no key with the id ${id}: see sluice key list.`);
     await deleteApiKey(tx, id);

@@ -63,6 +63,27 @@ export function addKeyCommand(program: Command, wrap: Wrap): void {
     .action(wrap(saying(async () => (await import('./key.ts')).revokeKey)));
 }
 
+/** `sluice organization`: which there are, and what each may do with plugins. */
+export function addOrganizationCommand(program: Command, wrap: Wrap): void {
+  const organization = program
+    .command('organization')
+    .description('organizations and what they may do on this server')
+    .exitOverride();
+  organization
+    .command('list')
+    .description('list all organizations: their plugins level, and what they publish to others')
+    .action(wrap(saying(async () => (await import('./organization.ts')).listOrganizations)));
+  organization
+    .command('set-plugins-level')
+    .description(
+      'set what an organization may do with plugins: 0 nothing, 3 configure, 6 install and ' +
+        'change, 9 publish to all organizations',
+    )
+    .argument('<organization>', 'its id or slug')
+    .argument('<level>', '0, 3, 6 or 9')
+    .action(wrap(saying(async () => (await import('./organization.ts')).setPluginsLevel)));
+}
+
 const load = () => import('./user.ts');
 
 /** `sluice user`: create users, list them, let them in and keep them out. */

@@ -12,6 +12,7 @@ import type { Change } from '../platform/activity/changes.ts';
 import { isAddress } from '../platform/mail/mailbox.ts';
 import { isDatabaseError } from '../platform/postgres/database.ts';
 import type { Transaction } from '../platform/postgres/database.ts';
+import { findOrganizationId } from './organization.ts';
 import { UserError, WrongUsageError } from './user_error.ts';
 
 /**
@@ -146,16 +147,6 @@ async function getUser(tx: Transaction, email: string): Promise<UserRow> {
   const user = await findUserByEmail(tx, email);
   if (user === undefined) throw new UserError(`There is no user with the address ${email}.`);
   return user;
-}
-
-async function findOrganizationId(tx: Transaction, named: string): Promise<string> {
-  const row = await tx.row<{ id: string }>(
-    sql`SELECT id FROM organizations WHERE id::text = lower(${named}) OR slug = ${named}
-      FOR NO KEY UPDATE`,
-  );
-  if (row === undefined)
-    throw new UserError(`There is no organization with the id or slug ${named}.`);
-  return row.id;
 }
 
 async function join(

@@ -1,10 +1,18 @@
-import { setting, text, url } from './values.ts';
+import { choice, setting, text, url } from './values.ts';
 
 /**
- * The OpenID providers that people may sign in with: each is offered when its id and secret are
- * set, which go together.
+ * Who may create organizations, and the OpenID providers that people may sign in with: each is
+ * offered when its id and secret are set, which go together.
  */
 export const sign_in_settings = {
+  organization_creation: setting(
+    'SLUICE_ORGANIZATION_CREATION',
+    'members',
+    choice('owner', 'members', 'anyone'),
+    'Who may create organizations: `owner`, who owns one on this server; `members`, who belongs ' +
+      'to one; `anyone` with an account. While the server has no organization, anyone with an ' +
+      'account may.',
+  ),
   google_client_id: setting(
     'SLUICE_GOOGLE_CLIENT_ID',
     '',

@@ -8,6 +8,7 @@ import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import { refuseDeactivated } from '../scim/store.ts';
 import { isAnchor, isAtOnce, splitChanges } from './anchors.ts';
 import { challengeName } from './proof/challenge.ts';
 import { claimDomain } from './claim.ts';
@@ -76,6 +77,8 @@ function listRoutes(app: FastifyInstance, deps: Deps): void {
     },
     (request, reply) =>
       write(request, reply, 201, async (tx, record, afterwards) => {
+        // Others who claimed it before get a mail.
+        await refuseDeactivated(tx, request.caller.user_id, 'claim domains');
         const { domain, ...settings } = readNewDomain(request, ssoChoices(deps.config));
         const id = await claimDomain(tx, deps, request.access.organization_id, domain, afterwards);
         await changeAnchors(tx, request, await getDomain(tx, request, id), settings);

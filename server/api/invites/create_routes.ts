@@ -11,6 +11,7 @@ import { attrOf } from '../../platform/http/bodies/violations.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { refuseDeactivated } from '../scim/store.ts';
 import { inviteEntry } from './activity.ts';
 import { amendAfterwards } from './amended_answer.ts';
 import { checkInvites } from './check.ts';
@@ -119,6 +120,7 @@ async function createInvites(
   tx: Transaction,
   items: SentItem[],
 ): Promise<{ created: CreatedInvite[]; mails: string[] }> {
+  await refuseDeactivated(tx, caller.user_id, 'invite people');
   const now_ms = deps.clock.now();
   const { organization_id } = access;
   const fields = await checkInvites(tx, access, items, now_ms);

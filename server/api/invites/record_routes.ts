@@ -10,7 +10,7 @@ import { write } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { inviteEntry } from './activity.ts';
 import { amendAfterwards } from './amended_answer.ts';
-import { deactivated_detail } from '../scim/store.ts';
+import { deactivated_detail, refuseDeactivated } from '../scim/store.ts';
 import { memberDetail } from './check.ts';
 import { shownToSender, withLink } from './link.ts';
 import { sendInvites, writeInviteMails } from './mailing.ts';
@@ -76,6 +76,7 @@ function resendRoute(app: FastifyInstance, deps: Deps): void {
         const { organization_id, level } = request.access;
         const now_ms = deps.clock.now();
         const before = await getInvite(request, tx, now_ms);
+        await refuseDeactivated(tx, request.caller.user_id, 'invite people');
         body(request, NoFields);
         requireOwn(request, before);
         // The answer has the link: it must not lift anybody above themselves.

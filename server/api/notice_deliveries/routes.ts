@@ -10,6 +10,7 @@ import { write } from '../../platform/http/write.ts';
 import { mountsOf } from '../../platform/http/caller/mount.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { refuseDeactivated } from '../scim/store.ts';
 import { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from './schema.ts';
 import { findDelivery, listDeliveries, lockDelivery, sendAgain } from './store.ts';
 
@@ -70,6 +71,8 @@ function sendRoute(app: FastifyInstance, { clock }: Deps, { base, within }: Moun
         const id = idOf(request);
         const locked = await lockDelivery(tx, request.access, id);
         if (locked === undefined) throw notFound();
+        if (locked.is_mail)
+          await refuseDeactivated(tx, request.caller.user_id, 'let mails be sent');
         body(request, NoFields);
         if (locked.is_under_way) throw conflict('An attempt is under way: wait for its end.');
         if (locked.is_target_off)

@@ -50,10 +50,12 @@ export function lockDelivery(
   tx: Transaction,
   place: Place,
   id: number,
-): Promise<{ is_under_way: boolean; is_target_off: boolean } | undefined> {
+): Promise<{ is_under_way: boolean; is_target_off: boolean; is_mail: boolean } | undefined> {
   return tx.row(sql`
     SELECT d.is_under_way, EXISTS (SELECT 1 FROM notice_targets t WHERE t.id = d.target_id
-      AND NOT t.enabled) AS is_target_off
+      AND NOT t.enabled) AS is_target_off,
+      NOT EXISTS (SELECT 1 FROM notice_targets t WHERE t.id = d.target_id
+        AND t.type = 'webhook') AS is_mail
     FROM notice_deliveries d WHERE d.id = ${id} AND ${isInPlace(place)} FOR UPDATE OF d`);
 }
 

@@ -13,6 +13,7 @@ import type { Entry } from '../../platform/http/write.ts';
 import { mountsOf } from '../../platform/http/caller/mount.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { refuseDeactivated } from '../scim/store.ts';
 import { changeTarget, createTarget } from './change.ts';
 import {
   NewNoticeTarget,
@@ -67,6 +68,7 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
     write(request, reply, 201, async (tx, record) => {
       const { id, secret } = await createTarget(deps, tx, request);
       const created = await getTarget(tx, request, id);
+      await refuseMails(tx, request, created);
       record(
         entryOf(
           'created',
@@ -97,6 +99,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount)
     write(request, reply, 200, async (tx, record) => {
       const before = await getTarget(tx, request, uuidParameter(request, 'id'), 'lock');
       ifMatch(request, before);
+      await refuseMails(tx, request, before);
       const { has_new_url, has_new_secret } = await changeTarget(deps, tx, before, request);
       const after = await getTarget(tx, request);
       // Another address of the same host may look like the one before.
@@ -162,6 +165,7 @@ function testRoute(app: FastifyInstance, deps: Deps, { base, within }: Mount): v
     { config: { scope: 'batch_export:write', within }, schema },
     async (request) => {
       const target = await getTarget(deps.db, request);
+      await refuseMails(deps.db, request, target);
       body(request, NoFields);
       return tryTarget(deps, target, request);
     },
@@ -179,6 +183,15 @@ async function getTarget(
   lock?: 'lock',
 ): Promise<NoticeTargetRow> {
   return (await findNoticeTarget(db, request.access, id, lock)) ?? missing();
+}
+
+/** Throws 403 where a person whom their directory has deactivated would decide who gets mails. */
+async function refuseMails(
+  db: Queryable,
+  { caller }: FastifyRequest,
+  { type }: NoticeTargetRow,
+): Promise<void> {
+  if (type === 'email') await refuseDeactivated(db, caller.user_id, 'let mails be sent');
 }
 
 /** `unseen` are the changes that the shown fields do not tell. */

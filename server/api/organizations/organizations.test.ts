@@ -21,7 +21,7 @@ test('POST creates the organization, its first project and the caller as its own
   assert.equal(body.name, 'Ünïcode & Söhne');
   assert.equal(body.slug, 'unicode-sohne');
   assert.equal(body.membership_level, 15);
-  assert.equal(body.plugins_access_level, 9);
+  assert.equal(body.plugins_access_level, 6);
   assert.equal(body.member_count, '1');
   assert.equal(body.metadata, '{}');
   assert.deepEqual(
@@ -180,7 +180,7 @@ test('PATCH changes only what is sent, PUT needs the name and keeps the rest', a
   assert.equal(
     (await patch({ plugins_access_level: 0, slug: 'x', membership_level: 1 })).body
       .plugins_access_level,
-    9,
+    6,
   );
   const put = (body: unknown) => harness.request('PUT', path, { key, body });
   assert.equal((await put({})).body.code, 'required');

@@ -11,6 +11,7 @@ import { Problem } from '../../platform/http/responses.ts';
 import { lockOutWriters, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { arePluginsUsedElsewhere } from '../plugins/store.ts';
+import { requireRightToCreate } from './right_to_create.ts';
 import { Organization, OrganizationCreate, OrganizationPatch } from './schema.ts';
 import type { OrganizationRow } from './schema.ts';
 import {
@@ -47,7 +48,7 @@ export function organizationRoutes(app: FastifyInstance, deps: Deps): void {
   deleteRoute(app);
 }
 
-function listRoutes(app: FastifyInstance, { db }: Deps): void {
+function listRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     '/api/organizations/',
     {
@@ -58,7 +59,7 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
         response: { 200: pageOf(Organization) },
       },
     },
-    (request) => answerPage<OrganizationRow>(request, db, listOrganizations(request.caller)),
+    (request) => answerPage<OrganizationRow>(request, deps.db, listOrganizations(request.caller)),
   );
 
   app.post(
@@ -67,6 +68,10 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
       config: { scope: 'organization:write' },
       schema: {
         summary: 'Create an organization with a first project; the caller becomes its owner',
+        description:
+          'SLUICE_ORGANIZATION_CREATION says who may: members of an organization of this ' +
+          'server, unless the operator sets another value. On a server without organizations ' +
+          'everybody with an account may.',
         body: OrganizationCreate,
         response: { 201: Organization },
       },
@@ -79,6 +84,7 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
           throw forbidden(
             'A key that is limited to organizations or projects cannot create an organization.',
           );
+        await requireRightToCreate(tx, deps, user_id);
         const created = await insertOrganization(tx, body(request, OrganizationCreate), user_id);
         record({
           ...entryOf('created', undefined, created),

@@ -32,7 +32,7 @@ export const Organization = Type.Object(
     plugins_access_level: Type.Enum([0, 3, 6, 9], {
       description:
         'What the organization may do with plugins: 0 nothing, 3 configure, 6 install, 9 ' +
-        'everything.',
+        'publish them to all organizations too. The operator sets it.',
     }),
     teams: Type.Array(Team, { description: 'The projects, oldest first.' }),
     available_product_features: Type.Array(Feature, { description: 'What this server can do.' }),

@@ -74,17 +74,31 @@ export function findOrganization(
   return db.row<OrganizationRow>(sql`${selected} ${locking(lock, 'FOR UPDATE OF o')}`);
 }
 
+/** Whether the server has no organization yet, and what the person is in those that it has. */
+export async function findStanding(
+  db: Queryable,
+  user_id: number,
+): Promise<{ is_first: boolean; is_owner: boolean; is_member: boolean }> {
+  const standing = await db.row<{ is_first: boolean; is_owner: boolean; is_member: boolean }>(sql`
+    SELECT NOT EXISTS (SELECT 1 FROM organizations) AS is_first,
+      EXISTS (SELECT 1 FROM members WHERE user_id = ${user_id} AND level = 15) AS is_owner,
+      EXISTS (SELECT 1 FROM members WHERE user_id = ${user_id}) AS is_member`);
+  return standing!;
+}
+
 /**
  * Creates an organization with its first project and the user as its owner. Two of the same name
- * that race get different slugs.
+ * that race get different slugs. It may install plugins (6); to publish them to all organizations
+ * (9) is a right that the server's first start and its operator give.
  */
 export async function insertOrganization(
   tx: Transaction,
   fields: OrganizationFields,
   user_id: number,
+  plugins_access_level: 6 | 9 = 6,
 ): Promise<OrganizationRow> {
   const id = uuidv7();
-  await insertWithSlug(tx, id, fields);
+  await insertWithSlug(tx, id, { ...fields, plugins_access_level });
   await tx.run(
     sql`INSERT INTO members (id, organization_id, user_id, level)
       VALUES (${uuidv7()}, ${id}, ${user_id}, 15)`,
@@ -127,16 +141,17 @@ export async function deleteOrganization(tx: Transaction, id: string): Promise<v
 async function insertWithSlug(
   tx: Transaction,
   id: string,
-  fields: OrganizationFields,
+  fields: OrganizationFields & { plugins_access_level: number },
 ): Promise<void> {
   const first = slugOf(fields.name);
   for (let attempt = 0; attempt < slug_attempts_max; attempt += 1) {
     const slug = attempt === 0 ? first : slugBeside(first);
     const inserted = await tx.run(sql`
       INSERT INTO organizations (id, name, slug, is_member_join_email_enabled, enforce_2fa,
-        forbids_agent_writes)
+        forbids_agent_writes, plugins_access_level)
       VALUES (${id}, ${fields.name}, ${slug}, ${fields.is_member_join_email_enabled ?? true},
-        ${fields.enforce_2fa ?? null}, ${fields.forbids_agent_writes ?? false})
+        ${fields.enforce_2fa ?? null}, ${fields.forbids_agent_writes ?? false},
+        ${fields.plugins_access_level})
       ON CONFLICT (slug) DO NOTHING`);
     if (inserted === 1) return;
   }

@@ -47,6 +47,7 @@ test('plugins and configs of others are unknown; a global plugin can be used', a
   const foreign = await writtenPlugin(harness, other);
   const answer = async () => ask('POST', list, { plugin: foreign.id, enabled: true });
   assert.deepEqual([(await answer()).status, (await answer()).body.attr], [400, 'plugin']);
+  await setPluginsLevel(harness, other, 9);
   await ask('PATCH', foreign.url, { is_global: true }, other.key);
   const created = await answer();
   assert.deepEqual(

@@ -6,7 +6,7 @@ import { PluginError } from '../../engine/plugins/plugin.ts';
 import type { PluginCollection } from '../../engine/plugins/plugin.ts';
 import { serviceFault } from '../../engine/plugins/prepare.ts';
 import { loadPluginConfig, storePluginConfig } from '../../engine/plugins/stored_config.ts';
-import { loadVersion } from '../../engine/plugins/versions.ts';
+import { loadConfigVersion } from '../../engine/plugins/versions.ts';
 import { secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import { invalid, invalidMany } from '../../platform/http/errors.ts';
@@ -114,7 +114,9 @@ async function applyChange(
     ),
   ];
   if (faults.length > 0) throw invalidMany(faults);
-  if (isEnabling) await refuseUnready(tx, deps, before);
+  const unready = isEnabling ? await unreadyFault(tx, deps, before) : undefined;
+  if (unready !== undefined)
+    throw invalid('enabled', 'invalid_input', `The plugin cannot run. ${unready}`);
   const changes: PluginConfigFields = { ...fields };
   if (next !== undefined)
     Object.assign(changes, storePluginConfig(deps.secrets, before.id, next, sealed), {
@@ -122,29 +124,27 @@ async function applyChange(
       error_at: null,
     });
   if (allowed_hosts !== undefined) changes.allowed_hosts = hosts;
+  // A plugin of another organization is held to its present version by that (migration 0056).
   await updatePluginConfig(tx, before.id, changes);
   if (isEnabling) await startCursor(tx, before.id);
   return Object.keys(next ?? {}).filter((key) => !isDeepStrictEqual(settings[key], next![key]));
 }
 
 /**
- * Throws 400 when the plugin has no code, code that is not what was installed, or code that cannot
- * serve its collection.
+ * Why the version that a config is to run cannot: the plugin has no code, code that is not what was
+ * installed, or code that does not serve its collection; undefined: it can.
  */
-async function refuseUnready(
+export async function unreadyFault(
   tx: Transaction,
   { secrets }: Deps,
-  { plugin, collection }: Before,
-): Promise<void> {
-  let fault: string | undefined;
+  { id, collection }: Pick<Before, 'id' | 'collection'>,
+): Promise<string | undefined> {
   try {
-    fault = serviceFault(collection, await loadVersion(tx, secrets, plugin));
+    return serviceFault(collection, await loadConfigVersion(tx, secrets, id));
   } catch (error) {
-    if (!(error instanceof PluginError)) throw error;
-    fault = error.message;
+    if (error instanceof PluginError) return error.message;
+    throw error;
   }
-  if (fault !== undefined)
-    throw invalid('enabled', 'invalid_input', `The plugin cannot run. ${fault}`);
 }
 
 /** The log's lines for secret values: which came, went, or are others now (`changed`). */

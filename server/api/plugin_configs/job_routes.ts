@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { PluginError } from '../../engine/plugins/plugin.ts';
 import { publicJobPayload } from '../../engine/plugins/public_job.ts';
 import { addJob } from '../../engine/plugins/running/jobs.ts';
-import { loadVersion } from '../../engine/plugins/versions.ts';
+import { loadConfigVersion } from '../../engine/plugins/versions.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { conflict, invalid, invalidMany } from '../../platform/http/errors.ts';
@@ -84,7 +84,7 @@ async function startJob(
   name: string,
   sent: Record<string, unknown>,
 ): Promise<PluginJobRow> {
-  const { public_jobs, capabilities } = await loadVersion(tx, secrets, config.plugin).catch(
+  const { public_jobs, capabilities } = await loadConfigVersion(tx, secrets, config.id).catch(
     conflictOf,
   );
   const names = Object.keys(public_jobs).filter((known) => capabilities.jobs.includes(known));

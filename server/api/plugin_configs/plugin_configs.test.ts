@@ -57,6 +57,8 @@ test('a config has what was sent and what is the default; the plugin stands in i
     allowed_hosts: [],
     secret_keys: [],
     error: null,
+    accepted_version: null,
+    waiting_version: null,
     managed_by: null,
   };
   assert.deepEqual(rest, defaults);

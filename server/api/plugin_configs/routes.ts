@@ -5,10 +5,11 @@ import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';
 import { write } from '../../platform/http/write.ts';
-import type { Entry } from '../../platform/http/write.ts';
-import { changesOf } from '../../platform/activity/changes.ts';
+import { acceptRoute } from './accept_route.ts';
 import { createConfig, changeConfig, secretChanges } from './change.ts';
+import { configEntry } from './entry.ts';
 import { runningRoutes } from './job_routes.ts';
+import { removeOldVersions } from '../../engine/plugins/versions.ts';
 import { requirePluginsLevel } from '../plugins/store.ts';
 import { getConfig, getLockedConfig } from './found.ts';
 import {
@@ -35,6 +36,7 @@ export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
   makingRoute(app, deps);
   changingRoutes(app, deps);
+  acceptRoute(app, deps);
   deleteRoute(app);
   runningRoutes(app, deps);
 }
@@ -174,33 +176,7 @@ function deleteRoute(app: FastifyInstance): void {
         ifMatch(request, before);
         record(configEntry('deleted', before, undefined));
         await deletePluginConfig(tx, before.id);
+        await removeOldVersions(tx, before.plugin);
       }),
   );
-}
-
-function configEntry(
-  activity: string,
-  before: PluginConfigRow | undefined,
-  after: PluginConfigRow | undefined,
-  more: Entry['changes'] = [],
-): Entry {
-  const { id, plugin_info } = (after ?? before)!;
-  const changes = [
-    ...changesOf(before, after, [
-      'id',
-      'plugin_info',
-      'secret_keys',
-      'created_at',
-      'updated_at',
-      'managed_by',
-    ]),
-    ...more,
-  ];
-  return {
-    activity,
-    scope: 'plugin_config',
-    item_id: String(id),
-    item_name: plugin_info.name,
-    changes,
-  };
 }

@@ -47,6 +47,12 @@ const fields = {
   }),
 };
 
+const version = {
+  tag: nullable(Type.String({ description: 'Its name; null: it has none.' })),
+  content_sha256: Type.String({ description: 'The SHA-256 of its files.' }),
+  installed_at: instant('When the organization of the plugin installed or wrote it.'),
+};
+
 /** A plugin as one project uses it, as every answer shows it. */
 export const PluginConfig = Type.Object(
   {
@@ -67,6 +73,21 @@ export const PluginConfig = Type.Object(
             'which host it waits for; null: nothing is wrong.',
         },
       ),
+    ),
+    accepted_version: nullable(
+      Type.Object(version, {
+        description:
+          'Of a plugin of another organization: the version that runs here. It is the one that ' +
+          'the plugin had when it was first enabled, or the one that was accepted last. Null: ' +
+          "the plugin's present version runs.",
+      }),
+    ),
+    waiting_version: nullable(
+      Type.Object(version, {
+        description:
+          'The present version of the plugin, where its organization has changed code or ' +
+          'settings since; it runs once `accept_version/` is called. Null: nothing waits.',
+      }),
     ),
     created_at: instant(),
     updated_at: instant(),

@@ -1,28 +1,45 @@
 import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { run_changed_at } from '../../engine/plugins/run_version.ts';
 import type { StoredPluginConfig } from '../../engine/plugins/stored_config.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import { managedBy } from '../configuration/store.ts';
-import { pluginJson } from '../plugins/store.ts';
+import { configuredPluginJson } from '../plugins/store.ts';
 import type { PluginConfigRow, PluginJobRow, PluginLogQuery } from './schema.ts';
 
 /** It waits for something, and nothing that it may wait for has changed since. */
 const isHeld = sql`c.enabled AND k.held_reason IS NOT NULL
-  AND greatest(c.updated_at, p.updated_at) <= k.updated_at`;
+  AND ${run_changed_at} <= k.updated_at`;
+
+/** A version of a plugin, as one JSON value in the shape of the wire. */
+const versionJson = (version: Sql) => sql`json_build_object('tag', ${version}.tag,
+  'content_sha256', ${version}.content_sha256, 'installed_at',
+  wire_instant(${version}.installed_at))`;
+
+/** Plugin `p` has other code or other settings than config `c` of another organization accepted. */
+const isWaiting = sql`c.accepted_version_id IS NOT NULL
+  AND (p.version_id IS DISTINCT FROM c.accepted_version_id
+    OR p.config_schema::text IS DISTINCT FROM c.accepted_config_schema::text)`;
 
 /** The wire fields of config `c`. Columns are named: nothing secret can slip in. */
 const selectConfigs = sql`
-  SELECT c.id, c.plugin_id AS plugin, ${pluginJson} AS plugin_info, c.team_id, c.enabled, c."order",
-    c.config, c.allowed_hosts, c.secret_keys,
+  SELECT c.id, c.plugin_id AS plugin, ${configuredPluginJson} AS plugin_info, c.team_id,
+    c.enabled, c."order", c.config, c.allowed_hosts, c.secret_keys,
     CASE WHEN c.error IS NOT NULL THEN json_build_object('message', c.error, 'at',
       wire_instant(c.error_at))
       WHEN ${isHeld} THEN json_build_object('message', k.held_reason, 'at',
-        wire_instant(k.held_at)) END AS error, c.created_at, c.updated_at,
+        wire_instant(k.held_at)) END AS error,
+    CASE WHEN a.id IS NOT NULL THEN ${versionJson(sql`a`)} END AS accepted_version,
+    CASE WHEN ${isWaiting} THEN ${versionJson(sql`n`)} END AS waiting_version,
+    c.created_at, c.updated_at,
     ${managedBy('plugin_config', sql`c.id`)} AS managed_by
   FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id JOIN organizations o
     ON o.id = p.organization_id
+    LEFT JOIN plugin_versions a ON a.id = c.accepted_version_id
+    LEFT JOIN plugin_versions n ON n.id = p.version_id
     LEFT JOIN plugin_cursors k ON k.plugin_config_id = c.id`;
 
 /** The project's configs, in their order (ties by id). Leans on plugin_configs_by_project. */
@@ -130,6 +147,24 @@ export async function updatePluginConfig(
   await tx.run(
     sql`UPDATE plugin_configs SET ${assignments(values)}, updated_at = now() WHERE id = ${id}`,
   );
+}
+
+/**
+ * Lets the config run the plugin's present version and forgets what its settings lacked before;
+ * gives the fields of its settings. The caller holds the locks.
+ */
+export async function acceptPresentVersion(
+  tx: Transaction,
+  id: number,
+): Promise<{ config_schema: unknown }> {
+  const accepted = await tx.row<{ config_schema: unknown }>(sql`
+    UPDATE plugin_configs c SET accepted_version_id = p.version_id,
+      accepted_config_schema = p.config_schema, updated_at = now(),
+      error = CASE WHEN c.enabled THEN NULL ELSE c.error END,
+      error_at = CASE WHEN c.enabled THEN NULL ELSE c.error_at END
+    FROM plugins p WHERE c.id = ${id} AND p.id = c.plugin_id
+    RETURNING c.accepted_config_schema AS config_schema`);
+  return accepted!;
 }
 
 /**

@@ -62,6 +62,7 @@ test('levels of the organization: 0 nothing, 3 reads, 6 changes, 9 also is_globa
 test('a global record is seen by all and changed by its owners; others keep its use', async () => {
   const [owner, other] = [await harness.newOrganization(), await harness.newOrganization()];
   const { id, url } = await writtenPlugin(harness, owner);
+  await setPluginsLevel(harness, owner, 9);
   const foreign = `${collectionUrl(other)}${id}/`;
   assert.equal((await ask('GET', foreign, undefined, other.key)).status, 404);
   assert.equal((await ask('PATCH', url, { is_global: true }, owner.key)).body.is_global, true);

@@ -6,7 +6,7 @@ import type { PreparedPlugin } from '../../engine/plugins/prepare.ts';
 import { insertVersion, removeOldVersions } from '../../engine/plugins/versions.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import type { Collection } from './collections.ts';
-import { isEnabledAnywhere, updatePlugin } from './store.ts';
+import { isRunAnywhere, updatePlugin } from './store.ts';
 import type { PluginFields } from './store.ts';
 
 /** What is installed over what: `version_id` is the present version, null for the first. */
@@ -48,7 +48,7 @@ export async function idleFault(
   prepared: PreparedPlugin,
 ): Promise<string | undefined> {
   const fault = serviceFault(collection.name, prepared);
-  return fault === undefined || !(await isEnabledAnywhere(tx, id))
+  return fault === undefined || !(await isRunAnywhere(tx, id))
     ? undefined
     : `A project has this plugin enabled. ${fault}`;
 }

@@ -15,12 +15,13 @@ import { PluginConfig } from '../plugin_configs/schema.ts';
 import type { PluginConfigRow } from '../plugin_configs/schema.ts';
 import { listExportingConfigs } from '../plugin_configs/store.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { listPluginActivity } from './activity_store.ts';
 import type { Collection } from './collections.ts';
 import { placeOf } from './found.ts';
 import { reading } from './record_routes.ts';
 import { CatalogueItem, Plugin, besideRecord, no_record } from './schema.ts';
 import type { PluginRow } from './schema.ts';
-import { findPlugin, listPluginActivity, listUnusedPlugins, requirePluginsLevel } from './store.ts';
+import { findPlugin, listUnusedPlugins, requirePluginsLevel } from './store.ts';
 
 const beside =
   'The answer is the first plugin that the list is about (null fields: there is none), with ' +

@@ -1,13 +1,13 @@
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { PluginCollection } from '../../engine/plugins/plugin.ts';
+import { run_config_schema } from '../../engine/plugins/run_version.ts';
 import type { Access } from '../../platform/http/caller/access.ts';
 import { forbidden, missing } from '../../platform/http/errors.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
-import { activityColumns } from '../activity/store.ts';
 import { managedBy } from '../configuration/store.ts';
 import { pluginsLevelFault } from './schema.ts';
 import type { PluginPatch, PluginRow } from './schema.ts';
@@ -15,14 +15,25 @@ import type { PluginPatch, PluginRow } from './schema.ts';
 /** Where a request looks: one collection, as one organization sees it. */
 export type Place = { organization_id: string; collection: PluginCollection };
 
-/** The wire fields of plugin `p` of organization `o`. */
-const columns = sql`
-  p.id, p.plugin_type, p.name, p.description, p.icon, p.config_schema, p.tag, p.is_global,
-    p.capabilities, p.metrics, p.public_jobs, p.url, p.latest_tag,
+/**
+ * The wire fields of plugin `p` of organization `o`; `said` gives where the fields are that its
+ * versions have too.
+ */
+const columnsWith = (config_schema: Sql, said: (name: string) => Sql) => sql`
+  p.id, p.plugin_type, p.name, p.description, p.icon, ${config_schema} AS config_schema,
+    ${said('tag')}, p.is_global, ${said('capabilities')}, ${said('metrics')},
+    ${said('public_jobs')}, p.url, p.latest_tag,
   p.organization_id, o.name AS organization_name,
   ${managedBy('plugin', sql`p.id`)} AS managed_by`;
-/** The plugin `p` of organization `o` as one JSON value, in the shape of the wire. */
-export const pluginJson = sql`(SELECT to_json(info) FROM (SELECT ${columns}) info)`;
+const columns = columnsWith(sql`p.config_schema`, (name) => raw(`p.${name}`));
+/**
+ * The plugin `p` of organization `o` as config `c` runs it, as one JSON value in the shape of the
+ * wire; `a` is the version that was accepted for it, all null without one.
+ */
+export const configuredPluginJson = sql`(SELECT to_json(info) FROM (SELECT ${columnsWith(
+  run_config_schema,
+  (name) => raw(`CASE WHEN a.id IS NULL THEN p.${name} ELSE a.${name} END AS ${name}`),
+)}) info)`;
 
 const source = sql`FROM plugins p JOIN organizations o ON o.id = p.organization_id`;
 
@@ -247,33 +258,17 @@ export async function arePluginsUsedElsewhere(
   return other !== undefined;
 }
 
-/** True when some project has the plugin enabled. */
-export async function isEnabledAnywhere(tx: Transaction, id: number): Promise<boolean> {
+/**
+ * True when some project has the plugin enabled and runs its present version: those of other
+ * organizations run the one that they accepted.
+ */
+export async function isRunAnywhere(tx: Transaction, id: number): Promise<boolean> {
   return (
     (await tx.row(
-      sql`SELECT 1 FROM plugin_configs c WHERE c.plugin_id = ${id} AND c.enabled LIMIT 1`,
+      sql`SELECT 1 FROM plugin_configs c WHERE c.plugin_id = ${id} AND c.enabled
+        AND c.accepted_version_id IS NULL LIMIT 1`,
     )) !== undefined
   );
-}
-
-const isAbout = (organization_id: string, scope: string) =>
-  sql`a.chain_id = ${organization_id}::uuid AND a.scope = ${scope}`;
-
-/**
- * What the organization did with the plugins of a collection, newest first. Leans on
- * activity_by_scope.
- */
-export function listPluginActivity(
-  organization_id: string,
-  scope: string,
-  reader: Parameters<typeof activityColumns>[0],
-): List {
-  return {
-    rows: (page) => sql`SELECT ${activityColumns(reader)} FROM activity a
-      WHERE ${isAbout(organization_id, scope)} ORDER BY a.number DESC
-      LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM activity a WHERE ${isAbout(organization_id, scope)}`,
-  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
+import { forbidden } from '../../platform/http/errors.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import type { DirectoryRow, GroupRow } from './schema.ts';
@@ -133,6 +134,34 @@ export function isLeft(organization_id: Sql, email: string): Sql {
     JOIN domains home ON home.id = past.domain_id
     WHERE home.organization_id = ${organization_id} AND home.state = 'verified'
       AND past.address_hash = scim_address_hash(${email}))`;
+}
+
+/**
+ * Whether a directory of a verified domain has deactivated the person whose address is in that
+ * domain: their company has put them out, whatever else they belong to on this server.
+ */
+export async function isDeactivatedByDirectory(db: Queryable, user_id: number): Promise<boolean> {
+  const row = await db.row(sql`
+    SELECT 1 FROM scim_users s JOIN domains d ON d.id = s.domain_id JOIN users u ON u.id = s.user_id
+    WHERE s.user_id = ${user_id} AND s.deactivated_level IS NOT NULL AND d.state = 'verified'
+      AND right(comparable_address(u.email), length(d.domain) + 1) = '@' || d.domain`);
+  return row !== undefined;
+}
+
+/**
+ * Throws 403 for a person whom the directory of their company has deactivated. `what` they cannot
+ * do stands in a sentence: "create organizations".
+ */
+export async function refuseDeactivated(
+  db: Queryable,
+  user_id: number,
+  what: string,
+): Promise<void> {
+  if (await isDeactivatedByDirectory(db, user_id))
+    throw forbidden(
+      `The directory of your company has deactivated you, so you cannot ${what} here. Ask your ` +
+        'company to activate you again.',
+    );
 }
 
 /** What somebody reads who would let in again whom the directory has deactivated. */

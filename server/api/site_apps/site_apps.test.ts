@@ -8,7 +8,11 @@ import { openVisitor } from '../../../test/console/visitor.ts';
 import { shareChromium } from '../../../test/processes/chromium.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
-import { setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';
+import {
+  packageFiles,
+  publishedPlugin,
+  setPluginsLevel,
+} from '../../../test/factories/plugins/plugins.ts';
 import { enabledPlugin } from '../../../test/factories/plugins/running_plugins.ts';
 import { listen, urlOf } from '../../../test/servers/loopback.ts';
 
@@ -102,6 +106,30 @@ test('the address can be changed; old and wrong ones lead nowhere, level 0 has n
   assert.equal((await home.ask('POST', `${base}rotate/`)).status, 403);
   assert.equal(await (await load(after.url)).text(), '');
   await setPluginsLevel(harness, home, 9);
+});
+
+test('an app of another organization stays the one that was accepted', async () => {
+  const beta = await harness.newOrganization();
+  const { id, url } = await publishedPlugin(
+    harness,
+    beta,
+    'pipeline_frontend_apps',
+    packageFiles('pipeline_frontend_apps', { config: fields }, { 'site.ts': shows('first') }),
+  );
+  const configs = `/api/projects/${home.project.id}/plugin_configs/`;
+  const made = await home.ask('POST', configs, { plugin: id, enabled: true });
+  const config = `${configs}${made.body.id}/`;
+  const first = await load();
+  const etag = first.headers.get('etag')!;
+  assert.match(await first.text(), /first/);
+  const source = { 'site.ts': shows('second') };
+  assert.equal((await beta.ask('PATCH', `${url}update_source/`, { source })).status, 200);
+  const other = [{ key: 'text', type: 'string', site: true, default: 'of beta' }];
+  assert.equal((await beta.ask('PATCH', url, { config_schema: other })).status, 200);
+  assert.equal((await load(undefined, { 'if-none-match': etag })).status, 304);
+  assert.equal((await home.ask('POST', `${config}accept_version/`)).status, 200);
+  assert.match(await (await load()).text(), /second[^]*of beta/);
+  await home.ask('DELETE', config);
 });
 
 test('code that was changed in the database is not served, and its config says why', async () => {

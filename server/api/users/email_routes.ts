@@ -10,6 +10,7 @@ import type { Afterwards } from '../../platform/http/write.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
+import { refuseDeactivated } from '../scim/store.ts';
 import { accountChanges, accountEntry } from './activity.ts';
 import { changeEmail, refuseTaken } from './change_email.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
@@ -60,6 +61,7 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
       return write(request, reply, 200, async (tx, record, afterwards) => {
         if (!mail.is_configured) await lockHomes(tx, confirmed.user.id);
         const user = await holdConfirmed(tx, confirmed.user);
+        await refuseDeactivated(tx, user.id, 'change your address');
         const now = isoInstant(clock.now());
         const before = await findAccount(tx, request.caller, now);
         if (isPresent(user)) await deleteLinks(tx, user.id, 'verify_email');
@@ -150,6 +152,7 @@ function sendRoute(app: FastifyInstance, deps: Deps): void {
       const user = await findIdentityById(db, request.caller.user_id);
       if (user !== undefined) await countMail(request, 'mail', user.address);
       return write(request, reply, 202, async (tx, record, afterwards) => {
+        await refuseDeactivated(tx, request.caller.user_id, 'have a link mailed');
         const account = await findAccount(tx, request.caller, isoInstant(clock.now()), 'lock');
         const email =
           account?.pending_email ??
@@ -192,6 +195,8 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
             'This link is of another account: sign in with the one that asked for it, and open ' +
               'the link again. If you asked for none, leave it alone.',
           );
+        // They would leave the domain that keeps them out.
+        await refuseDeactivated(tx, user.id, 'prove an address');
         // A CHECK of the table: a link of this purpose has an address.
         const proved = email!;
         await moveAddress(deps, { tx, afterwards }, request, user, proved, true);

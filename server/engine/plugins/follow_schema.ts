@@ -9,10 +9,11 @@ import type { StoredPluginConfig } from './stored_config.ts';
 type Row = StoredPluginConfig & { id: number; enabled: boolean };
 
 /**
- * Brings all configs of a plugin in line with another schema of settings, under the caller's lock
+ * Brings the configs of a plugin in line with another schema of settings, under the caller's lock
  * on the plugin. Guarantees: a value whose field has become secret is sealed from now on (and one
  * that was sealed stays so); nothing is disabled and no value is lost; an enabled config that lacks
- * something says so in its `error`. Gives how many lack something.
+ * something says so in its `error`. Gives how many lack something. Configs of other organizations
+ * that run an accepted version follow when they accept another one.
  */
 export async function followSchema(
   tx: Transaction,
@@ -20,12 +21,35 @@ export async function followSchema(
   plugin_id: number,
   config_schema: unknown,
 ): Promise<number> {
-  const fields = fieldsOf(config_schema);
-  const names = secretNames(fields);
   // In the order of ids, so that two changes cannot wait for each other.
   const rows = await tx.rows<Row>(sql`
     SELECT c.id, c.enabled, c.config, c.config_secrets, c.secret_keys FROM plugin_configs c
-      WHERE c.plugin_id = ${plugin_id} ORDER BY c.id FOR UPDATE`);
+      WHERE c.plugin_id = ${plugin_id} AND c.accepted_version_id IS NULL
+      ORDER BY c.id FOR UPDATE`);
+  return follow(tx, secrets, rows, config_schema);
+}
+
+/** As `followSchema`, for the one config whose organization accepts the schema; it is locked. */
+export async function followAcceptedSchema(
+  tx: Transaction,
+  secrets: Secrets,
+  config_id: number,
+  config_schema: unknown,
+): Promise<void> {
+  const rows = await tx.rows<Row>(sql`
+    SELECT c.id, c.enabled, c.config, c.config_secrets, c.secret_keys FROM plugin_configs c
+      WHERE c.id = ${config_id}`);
+  await follow(tx, secrets, rows, config_schema);
+}
+
+async function follow(
+  tx: Transaction,
+  secrets: Secrets,
+  rows: Row[],
+  config_schema: unknown,
+): Promise<number> {
+  const fields = fieldsOf(config_schema);
+  const names = secretNames(fields);
   let incomplete = 0;
   for (const row of rows) {
     const config = loadPluginConfig(secrets, row.id, row);

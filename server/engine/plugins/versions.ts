@@ -7,6 +7,7 @@ import { contentSha256 } from './packages/content.ts';
 import { PluginError } from './plugin.ts';
 import type { PluginFiles } from './plugin.ts';
 import type { PreparedPlugin } from './prepare.ts';
+import { run_version_id } from './run_version.ts';
 
 /** A version of a plugin's code as it was installed. */
 export type PluginVersion = PreparedPlugin & { id: string; plugin_id: number };
@@ -66,12 +67,16 @@ export async function insertVersion(
   return row.id;
 }
 
-/** Removes the versions that are neither the plugin's present one nor the one before it. */
+/**
+ * Removes the versions that are neither the plugin's present one, nor the one before it, nor one
+ * that a config of another organization runs.
+ */
 export async function removeOldVersions(tx: Transaction, plugin_id: number): Promise<void> {
   await tx.run(sql`
     DELETE FROM plugin_versions v USING plugins p
     WHERE p.id = ${plugin_id} AND v.plugin_id = p.id AND v.id IS DISTINCT FROM p.version_id
-      AND v.id IS DISTINCT FROM p.previous_version_id`);
+      AND v.id IS DISTINCT FROM p.previous_version_id
+      AND NOT EXISTS (SELECT 1 FROM plugin_configs c WHERE c.accepted_version_id = v.id)`);
 }
 
 /**
@@ -86,7 +91,23 @@ export async function loadVersion(
   plugin_id: number,
   which: WhichVersion = 'version_id',
 ): Promise<PluginVersion> {
-  const row = await findRow(db, plugin_id, which);
+  return checkedVersion(secrets, plugin_id, await findRow(db, plugin_id, which));
+}
+
+/** The version that a config runs, with the guarantee of `loadVersion`. */
+export async function loadConfigVersion(
+  db: Queryable,
+  secrets: Secrets,
+  config_id: number,
+): Promise<PluginVersion> {
+  const row = await db.row<Row & { of_plugin_id: number }>(sql`
+    SELECT ${columns}, p.id AS of_plugin_id FROM plugin_configs c
+      JOIN plugins p ON p.id = c.plugin_id JOIN plugin_versions v ON v.id = ${run_version_id}
+    WHERE c.id = ${config_id}`);
+  return checkedVersion(secrets, row?.of_plugin_id ?? 0, row);
+}
+
+function checkedVersion(secrets: Secrets, plugin_id: number, row: Row | undefined): PluginVersion {
   if (row === undefined)
     throw new PluginError('not_found', 'The plugin has no code yet: send its source first.');
   const version = versionOf(row);
@@ -123,13 +144,16 @@ function isWhole(secrets: Secrets, plugin_id: number, row: Row, { files }: Plugi
   );
 }
 
+const columns = sql`
+  v.id, v.plugin_id, v.tag, v.files::text AS files, v.content_sha256,
+    v.manifest::text AS manifest, v.code::text AS code, v.code_sha256,
+    v.capabilities::text AS capabilities, v.metrics::text AS metrics,
+    v.public_jobs::text AS public_jobs, v.seal`;
+
 function findRow(db: Queryable, plugin_id: number, which: WhichVersion): Promise<Row | undefined> {
   return db.row<Row>(sql`
-    SELECT v.id, v.plugin_id, v.tag, v.files::text AS files, v.content_sha256,
-      v.manifest::text AS manifest, v.code::text AS code, v.code_sha256,
-      v.capabilities::text AS capabilities, v.metrics::text AS metrics,
-        v.public_jobs::text AS public_jobs, v.seal
-    FROM plugins p JOIN plugin_versions v ON v.id = p.${raw(which)} WHERE p.id = ${plugin_id}`);
+    SELECT ${columns} FROM plugins p JOIN plugin_versions v ON v.id = p.${raw(which)}
+    WHERE p.id = ${plugin_id}`);
 }
 
 function versionOf({

@@ -140,6 +140,19 @@ async function inspectHere(code: string): Promise<PluginInspection> {
   return { capabilities, metrics, public_jobs };
 }
 
+/** A written plugin that its organization, to which the operator gave the right, publishes. */
+export async function publishedPlugin(
+  harness: Harness,
+  home: TestOrganization,
+  ...more: [collection?: CollectionName, files?: Record<string, string>]
+): Promise<{ id: number; url: string }> {
+  await setPluginsLevel(harness, home, 9);
+  const plugin = await writtenPlugin(harness, home, ...more);
+  const { status, text } = await home.ask('PATCH', plugin.url, { is_global: true });
+  if (status !== 200) throw new Error(`The plugin was not published: ${text}`);
+  return plugin;
+}
+
 /** Sets what the organization may do with plugins: 0, 3, 6 or 9. */
 export async function setPluginsLevel(
   { deps }: Harness,

@@ -1,6 +1,7 @@
 import sql, { empty } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable } from '../../../platform/postgres/database.ts';
+import { run_changed_at, run_version_id } from '../run_version.ts';
 
 /**
  * A config that a worker has taken on. `id` is new with each claim: who writes with an older one
@@ -16,7 +17,6 @@ export type Position = { inserted_at: string; event_uuid: string | null };
 
 /** What a claimed config is about to do, as of now. */
 export type ConfigState = {
-  plugin_id: number;
   plugin_name: string | null;
   /** Another text: the settings or the code have changed, and the plugin has to be loaded anew. */
   fingerprint: string;
@@ -52,10 +52,10 @@ export class LeaseLostError extends Error {
  */
 const lease_seconds = 10;
 
-/** Configs `c` that may run, with their cursor `k`, plugin `p` and its present version `v`. */
+/** Configs `c` that may run, with their cursor `k`, plugin `p` and the version `v` they run. */
 const runnable = sql`
   plugin_cursors k JOIN plugin_configs c ON c.id = k.plugin_config_id JOIN plugins p
-    ON p.id = c.plugin_id JOIN plugin_versions v ON v.id = p.version_id
+    ON p.id = c.plugin_id JOIN plugin_versions v ON v.id = ${run_version_id}
   JOIN projects t ON t.id = c.team_id JOIN organizations o ON o.id = t.organization_id
   WHERE c.enabled AND p.collection <> 'pipeline_frontend_apps' AND o.plugins_access_level > 0`;
 
@@ -78,7 +78,7 @@ const due_tasks = sql`
     now())`;
 /** A change of settings or code does not sit out the pause after a failure. */
 const is_waiting = sql`coalesce(k.retry_at > now()
-  AND greatest(c.updated_at, p.updated_at) <= k.updated_at, false)`;
+  AND ${run_changed_at} <= k.updated_at, false)`;
 
 /**
  * Takes on up to `count` configs that have something to do, those first that were served longest
@@ -131,8 +131,8 @@ export async function releaseLease(db: Database, lease: Lease): Promise<void> {
 /** What the config is about to do. Throws LeaseLostError. */
 export async function getState(db: Database, lease: Lease): Promise<ConfigState> {
   const state = await db.row<ConfigState>(sql`
-    SELECT p.id AS plugin_id, p.name AS plugin_name,
-      v.id || ' ' || c.updated_at || ' ' || p.updated_at AS fingerprint, k.failures, k.held_reason,
+    SELECT p.name AS plugin_name,
+      v.id || ' ' || ${run_changed_at} AS fingerprint, k.failures, k.held_reason,
       ${is_waiting} AS is_waiting,
       ${has_events} AS has_events, ${has_jobs} AS has_jobs,
       json_build_object('inserted_at', wire_instant(k.inserted_at), 'event_uuid',

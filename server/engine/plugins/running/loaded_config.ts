@@ -6,9 +6,10 @@ import { readCode } from '../sandbox/fault.ts';
 import type { HostServices } from '../sandbox/host_services.ts';
 import { calls_max } from '../sandbox/limits.ts';
 import type { LoadedPlugin, PluginAttachment } from '../sandbox/sandbox.ts';
+import { run_config_schema } from '../run_version.ts';
 import { loadPluginConfig } from '../stored_config.ts';
 import type { StoredPluginConfig } from '../stored_config.ts';
-import { loadVersion } from '../versions.ts';
+import { loadConfigVersion } from '../versions.ts';
 import { openCache } from './cache.ts';
 import { captureEvent, sourcesOf } from './capture.ts';
 import type { Call } from './capture.ts';
@@ -69,7 +70,7 @@ const log_levels: Record<Parameters<HostServices['log']>[0], LogLevel> = {
 };
 
 /**
- * Loads the plugin of a config: the version that was installed, checked against its seal, with the
+ * Loads the plugin of a config: the version that it runs, checked against its seal, with the
  * project's settings, and defaults for what they leave out. Throws a PluginError, `refused` for
  * code that is not what was installed; LeaseLostError when the config is gone. From here on the log
  * hides the secret settings.
@@ -81,12 +82,13 @@ export async function loadConfig(
   log: PluginLog,
 ): Promise<LoadedConfig> {
   const { db, secrets, sandbox } = running;
-  const { code, metrics: operations } = await loadVersion(db, secrets, state.plugin_id);
+  const { code, metrics: operations } = await loadConfigVersion(db, secrets, lease.config_id);
   if (code.server === null)
     throw new PluginError('invalid', 'The plugin has no code for the server.');
   const row = await db.row<Row>(sql`
-    SELECT c.config, c.config_secrets, c.secret_keys, c.allowed_hosts, p.config_schema
-      FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id WHERE c.id = ${lease.config_id}`);
+    SELECT c.config, c.config_secrets, c.secret_keys, c.allowed_hosts,
+      ${run_config_schema} AS config_schema
+    FROM plugin_configs c JOIN plugins p ON p.id = c.plugin_id WHERE c.id = ${lease.config_id}`);
   if (row === undefined) throw new LeaseLostError();
   const stored = loadPluginConfig(secrets, lease.config_id, row);
   await log.hide(row.secret_keys.map((key) => stored[key]));

@@ -3,7 +3,8 @@ import type { Queryable } from '../../../platform/postgres/database.ts';
 import { fieldsOf } from '../config_schema.ts';
 import { PluginError } from '../plugin.ts';
 import type { ConfigField } from '../plugin.ts';
-import { loadVersion } from '../versions.ts';
+import { run_changed_at, run_config_schema, run_version_id } from '../run_version.ts';
+import { loadConfigVersion } from '../versions.ts';
 import type { Running } from './running.ts';
 import { stopConfig } from './stop_config.ts';
 
@@ -17,7 +18,6 @@ type SiteApps = { fingerprint: string; apps: SiteApp[] };
 type SiteApp = {
   id: number;
   name: string | null;
-  plugin_id: number;
   config: Record<string, unknown>;
   config_schema: unknown;
 };
@@ -29,14 +29,14 @@ type SiteApp = {
  */
 export function findSiteApps(db: Queryable, site_token: string): Promise<SiteApps | undefined> {
   return db.row<SiteApps>(sql`
-    SELECT coalesce(string_agg(concat_ws(' ', c.id, c.updated_at, p.updated_at, p.version_id), ';'
+    SELECT coalesce(string_agg(concat_ws(' ', c.id, ${run_changed_at}, ${run_version_id}), ';'
       ORDER BY c."order", c.id), '') AS fingerprint,
-      coalesce(json_agg(json_build_object('id', c.id, 'name', p.name, 'plugin_id', p.id, 'config',
-        c.config, 'config_schema', p.config_schema) ORDER BY c."order", c.id)
+      coalesce(json_agg(json_build_object('id', c.id, 'name', p.name, 'config', c.config,
+        'config_schema', ${run_config_schema}) ORDER BY c."order", c.id)
         FILTER (WHERE c.id IS NOT NULL), '[]') AS apps
     FROM projects t JOIN organizations o ON o.id = t.organization_id
     LEFT JOIN (plugin_configs c JOIN plugins p ON p.id = c.plugin_id
-      AND p.collection = 'pipeline_frontend_apps' AND p.version_id IS NOT NULL)
+      AND p.collection = 'pipeline_frontend_apps' AND ${run_version_id} IS NOT NULL)
       ON c.team_id = t.id AND c.enabled AND o.plugins_access_level > 0
     WHERE t.site_token = ${site_token} GROUP BY t.id`);
 }
@@ -53,7 +53,7 @@ export async function buildSiteScript(
   const parts: string[] = [];
   for (const app of apps) {
     try {
-      const { code } = await loadVersion(running.db, running.secrets, app.plugin_id);
+      const { code } = await loadConfigVersion(running.db, running.secrets, app.id);
       if (code.site !== null) parts.push(scriptOf(app, code.site));
     } catch (error) {
       if (!(error instanceof PluginError)) throw error;

@@ -96,6 +96,6 @@ test('unknown and read-only fields and __proto__ are ignored, names are trimmed'
   assert.notEqual(answer.body.id, id);
   assert.equal(answer.body.slug, 'a-name');
   assert.equal(answer.body.name, 'A  name');
-  assert.equal(answer.body.plugins_access_level, 9);
+  assert.equal(answer.body.plugins_access_level, 6);
   assert.equal(({} as { level?: number }).level, undefined);
 });

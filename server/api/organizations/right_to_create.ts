@@ -1,0 +1,27 @@
+import type { Deps } from '../../deps.ts';
+import { forbidden } from '../../platform/http/errors.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { refuseDeactivated } from '../scim/store.ts';
+import { findStanding } from './store.ts';
+
+/**
+ * Throws 403 unless the person may create an organization, as SLUICE_ORGANIZATION_CREATION says. A
+ * server without organizations has nobody to ask, so everybody may there; nobody may whom the
+ * directory of their company has deactivated.
+ */
+export async function requireRightToCreate(
+  db: Queryable,
+  { config: { organization_creation } }: Pick<Deps, 'config'>,
+  user_id: number,
+): Promise<void> {
+  await refuseDeactivated(db, user_id, 'create organizations');
+  const { is_first, is_owner, is_member } = await findStanding(db, user_id);
+  if (is_first || organization_creation === 'anyone') return;
+  const [may, who] =
+    organization_creation === 'owner' ? [is_owner, 'an owner'] : [is_member, 'a member'];
+  if (may) return;
+  throw forbidden(
+    `On this server you must be ${who} of an organization to create another one. Ask the ` +
+      'operator to take you into one, or to change SLUICE_ORGANIZATION_CREATION.',
+  );
+}

@@ -1,0 +1,23 @@
+import sql from 'sql-template-tag';
+import type { List } from '../../platform/http/lists/pagination.ts';
+import { activityColumns } from '../activity/store.ts';
+
+const isAbout = (organization_id: string, scope: string) =>
+  sql`a.chain_id = ${organization_id}::uuid AND a.scope = ${scope}`;
+
+/**
+ * What the organization did with the plugins of a collection, newest first. Leans on
+ * activity_by_scope.
+ */
+export function listPluginActivity(
+  organization_id: string,
+  scope: string,
+  reader: Parameters<typeof activityColumns>[0],
+): List {
+  return {
+    rows: (page) => sql`SELECT ${activityColumns(reader)} FROM activity a
+      WHERE ${isAbout(organization_id, scope)} ORDER BY a.number DESC
+      LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM activity a WHERE ${isAbout(organization_id, scope)}`,
+  };
+}
