@@ -9,8 +9,10 @@ import { addMember } from '../../../test/factories/people/members.ts';
 import {
   forgetAllAttempts,
   mailedToken,
+  openBrowser,
   password,
   signedIn,
+  trySignIn,
   userNow,
 } from '../../../test/factories/people/people.ts';
 import {
@@ -110,7 +112,10 @@ test('who is deactivated by their directory founds nothing and mails nobody', as
     assert.match(answer.body.detail, refused);
   }
   await forgetAllAttempts(harness);
-  const browser = await signedIn(harness, eve.user);
+  const { status, body } = await trySignIn(harness, eve.user.email);
+  assert.deepEqual([status, refused.test(body.detail)], [403, true]);
+  assert.equal((await trySignIn(harness, eve.user.email, { password: 'x' })).status, 401);
+  const browser = openBrowser(harness, await harness.newSession(eve.user));
   const changed = await browser.ask('POST', '/api/users/@me/email/', {
     email: newAddress(),
     current_password: password,

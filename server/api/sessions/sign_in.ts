@@ -6,6 +6,7 @@ import type { ApiError } from '../../platform/http/errors.ts';
 import { countTry } from '../../platform/http/caller/sign_in_throttle.ts';
 import { isNobodysPassword, isPassword } from '../../platform/passwords/password.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { refuseDeactivated } from '../scim/store.ts';
 import { findIdentity, findIdentityById, useCode } from '../users/store.ts';
 import type { Identity, UsedFactor } from '../users/store.ts';
 import type { SignIn } from './schema.ts';
@@ -38,7 +39,7 @@ export async function recognise(
  * Holds the user as they were recognised until the transaction ends, and uses their second factor
  * up where they have one; gives which. Throws 401 when their password was changed or they were
  * deactivated meanwhile, so that no session begins with what ended all others, and when the code is
- * missing or wrong.
+ * missing or wrong; throws 403 for whom the directory of their company has deactivated.
  */
 export async function confirmSecondFactor(
   tx: Transaction,
@@ -49,6 +50,7 @@ export async function confirmSecondFactor(
   const user = await findIdentityById(tx, recognised.id, 'lock');
   if (user === undefined || user.password_hash !== recognised.password_hash)
     throw wrongCredentials();
+  await refuseDeactivated(tx, user.id, 'sign in');
   if (!user.has_second_factor) return 'none';
   if (code === undefined)
     throw unauthenticated(

@@ -166,7 +166,7 @@ function refuse({ vouched, home, account, standing, ...found }: Admission): void
       `The address of the account ${email} was never verified: let the person verify it, or ` +
         'accept an invite first.',
     );
-  if (!isExpected && standing.is_deactivated)
+  if (standing.is_deactivated)
     throw new SignInRefused(
       'deactivated',
       `The directory of ${home?.domain.domain} has deactivated ${email}: activate the person ` +

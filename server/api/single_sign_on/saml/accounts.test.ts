@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { aroundTests } from '../../../../test/around_tests.ts';
-import { newPerson, openBrowser, password } from '../../../../test/factories/people/people.ts';
+import {
+  activitiesOf,
+  newPerson,
+  openBrowser,
+  password,
+} from '../../../../test/factories/people/people.ts';
 import {
   accountAt,
   assertRefused,
@@ -238,13 +243,8 @@ for (const {
       [account.id, account.is_email_verified, account.has_password],
       [person.id, verified || handed_over, !handed_over],
     );
-    const log = (
-      await world.harness.request('GET', `${me}activity/`, { headers: sessionOf(browser) })
-    ).body.results;
-    assert.equal(
-      log.some((one: any) => one.activity === 'handed_over'),
-      handed_over,
-    );
+    const log = await activitiesOf(world.harness, person);
+    assert.equal(log.includes('user handed_over'), handed_over);
     assert.deepEqual(
       await membersOf(home),
       level === undefined
