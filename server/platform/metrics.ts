@@ -12,6 +12,7 @@ export type Metrics = {
   events_taken: Counter<'outcome'>;
   ingestion_warnings: Counter<'protocol' | 'reason'>;
   single_sign_ons: Counter<'way' | 'outcome'>;
+  security_events: Counter<'event'>;
   spans: Counter<'outcome'>;
   replica_changes: Counter;
   insert_wait_seconds: Counter;
@@ -75,6 +76,12 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
         'Sign-ins through identity providers and links, by way and outcome: accepted, or the ' +
         'reason of the refusal.',
       labelNames: ['way', 'outcome'],
+      registers,
+    }),
+    security_events: new Counter({
+      name: 'sluice_security_events_total',
+      help: 'Events of the security log, such as refused sign-ins and keys, by their word.',
+      labelNames: ['event'],
       registers,
     }),
     spans: spanCounter(registers),

@@ -20,6 +20,7 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { deleteKeysOf } from '../api_keys/store.ts';
 import { actorOf, removeSecondFactor, updateUser } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
+import { rememberDevice } from './devices.ts';
 import type { SessionRow } from './schema.ts';
 
 /** The columns of session `s` as the caller sees it. */
@@ -39,6 +40,39 @@ export type Opening = {
   settings_hash?: Buffer | null;
   awaits_factor?: boolean;
 };
+
+/** A person's sessions as an owner of an organization sees them; `session_id` is the owner's own. */
+export type SessionsIn = Pick<Caller, 'user_id' | 'session_id'> & { organization_id: string };
+
+/** Sessions `s` of the person that would still be taken and reach the organization. */
+const liveIn = (place: SessionsIn, now_ms: number) => live(place, now_ms);
+
+/** As `listSessions`, of those that reach the organization. */
+export function listSessionsIn(place: SessionsIn, now_ms: number): List {
+  return {
+    rows: (page) => sql`SELECT ${columns(place)} FROM sessions s WHERE ${liveIn(place, now_ms)}
+      ORDER BY s.created_at DESC, s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
+    count: sql`SELECT count(*) AS count FROM sessions s WHERE ${liveIn(place, now_ms)}`,
+  };
+}
+
+/** The session with this id, when it reaches the organization; held until the transaction ends. */
+export function findSessionIn(
+  tx: Transaction,
+  place: SessionsIn,
+  id: string,
+  now_ms: number,
+): Promise<SessionRow | undefined> {
+  return tx.row<SessionRow>(
+    sql`SELECT ${columns(place)} FROM sessions s WHERE s.id = ${id}::uuid
+      AND ${liveIn(place, now_ms)} FOR UPDATE`,
+  );
+}
+
+/** Ends the person's sessions that reach the organization; gives how many there were. */
+export function endSessionsIn(tx: Transaction, place: SessionsIn, now_ms: number): Promise<number> {
+  return tx.run(sql`DELETE FROM sessions s WHERE ${liveIn(place, now_ms)}`);
+}
 
 /** How the browser of a request is signed in. `afterwards` is that of the write. */
 export type Browser = { request: FastifyRequest; reply: FastifyReply; afterwards: Afterwards };
@@ -76,6 +110,7 @@ export async function startSession(
       CASE WHEN ${shows_second_factor} THEN ${began} END)
     RETURNING ${columnsFor({ session_id: id, is_partial: false })}`);
   afterwards(async () => setSessionCookie(context, reply, token, expires_at_ms));
+  await rememberDevice(tx, { request, reply, afterwards }, user, row!);
   return row!;
 }
 

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import type { Refusal } from './security_log/security_event.ts';
 
 /** Every `code` that an error body can carry. The list is closed: docs/api.md explains each. */
 export const error_codes = [
@@ -79,6 +80,8 @@ export class ApiError extends Error {
   readonly type: ErrorType;
   readonly violations: Violation[];
   readonly headers: Record<string, string>;
+  /** What the security log says of it; undefined: nothing, but for a 403. */
+  refusal: Refusal | undefined;
   constructor(
     status: number,
     type: ErrorType,
@@ -92,6 +95,20 @@ export class ApiError extends Error {
     this.violations = violations;
     this.headers = headers;
   }
+}
+
+/**
+ * The error, to be noted in the security log as this event with this reason; `organization_id` is
+ * whom it concerns where neither path nor caller say so.
+ */
+export function notedAs(
+  error: ApiError,
+  event: Refusal['event'],
+  reason: string,
+  organization_id?: string,
+): ApiError {
+  error.refusal = { event, reason, organization_id };
+  return error;
 }
 
 /** The body of every error: `code`, `detail` and `attr` repeat the first of `errors`. */
@@ -194,9 +211,13 @@ export function ssoRequired(): ApiError {
   return new ApiError(403, 'authentication_error', [{ attr: null, code: 'sso_enforced', detail }]);
 }
 
-/** 403: the caller may know that the thing exists, but not do this with it. */
-export function forbidden(detail: string): ApiError {
-  return forbiddenMany([{ attr: null, code: 'permission_denied', detail }]);
+/**
+ * 403: the caller may know that the thing exists, but not do this with it. `reason` is what the
+ * security log says of it.
+ */
+export function forbidden(detail: string, reason = 'rule'): ApiError {
+  const error = forbiddenMany([{ attr: null, code: 'permission_denied', detail }]);
+  return notedAs(error, 'right_refused', reason);
 }
 
 /**

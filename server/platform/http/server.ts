@@ -21,6 +21,7 @@ import { openLimiter } from './limits/rate_limit.ts';
 import { answerInPieces } from './lists/in_pieces.ts';
 import { requestIdOf } from './request_id.ts';
 import { answersRecord, isTagged } from './responses.ts';
+import { openSecurityLog } from './security_log/security_log.ts';
 import { traceRequests } from './traced_requests.ts';
 
 // Long enough for a file of events over a slow line; what must come quickly are the headers, and
@@ -65,11 +66,19 @@ export function buildServer(
       per_hour: context.config.rate_limit_per_hour,
     }),
   );
+  app.decorate('securityLog', openSecurityLog(context));
   const findAccess = openAccessFinder(context.db);
   app.decorate('findCaller', async (request: FastifyRequest) =>
     showsCredential(request) ? authenticate(context, findAccess, request, undefined) : undefined,
   );
-  for (const name of ['caller', 'access', 'record', 'idempotency', 'read_aside'] as const)
+  for (const name of [
+    'caller',
+    'access',
+    'record',
+    'idempotency',
+    'read_aside',
+    'concerned',
+  ] as const)
     app.decorateRequest(name);
   // Bytes are kept as they came: a handler reads them once it has found its object.
   app.removeAllContentTypeParsers();
