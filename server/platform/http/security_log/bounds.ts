@@ -4,7 +4,7 @@ import type { SecurityEvent } from './security_event.ts';
 /** So long events are counted before what was only counted is told. */
 const window_ms = 10 * 60_000;
 /** So many alike are told one by one. */
-const alike_max = 10;
+const alike_max = 20;
 /** So many from one address are told one by one. */
 const of_address_max = 200;
 /** So many are told one by one. */
@@ -25,7 +25,7 @@ type Counted = { told: number; more: SecurityEvent | undefined };
 /**
  * Opens the bounds of a process, so that a flood of refusals fills neither disk nor database. In
  * each ten minutes, of events that are alike (event, reason, person, key, organization, address)
- * ten are told one by one, of all from one address 200, and of all 2,000. The others are told as
+ * twenty are told one by one, of all from one address 200, and of all 2,000. The others are told as
  * one event that says how many there were: with who and where as the last of them had it, or
  * without where they are too many to be told apart.
  */
