@@ -10,6 +10,7 @@ import type { Caller } from '../../platform/http/caller/access.ts';
 import { userAgentOf } from '../../platform/http/caller/auth.ts';
 import {
   createSessionToken,
+  session_idle_ms,
   session_lifetime_ms,
   sessionTokenOf,
   setSessionCookie,
@@ -28,6 +29,12 @@ export const columnsFor = (caller: Pick<Caller, 'session_id' | 'is_partial'>) =>
   s.id, s.method, s.ip, s.user_agent, s.created_at, s.last_used_at, s.expires_at, s.own_factor_at,
     s.awaits_factor, coalesce(s.id = ${caller.session_id}::uuid, false) AS is_current,
     coalesce(s.id = ${caller.session_id}::uuid, false) AND ${caller.is_partial} AS is_partial`;
+
+/** Sessions `s` that would still be taken. */
+export const live = (caller: Pick<Caller, 'user_id'>, now_ms: number) => sql`
+  s.user_id = ${caller.user_id} AND s.expires_at > ${isoInstant(now_ms)}::timestamptz
+    AND s.last_used_at >= ${isoInstant(now_ms - session_idle_ms)}::timestamptz`;
+
 /**
  * How a session is opened. `shows_own_factor`: by what is the account's own, so it reaches all that
  * the account has; else by a provider, of the domain, with the settings that the hash stands for.
@@ -40,39 +47,6 @@ export type Opening = {
   settings_hash?: Buffer | null;
   awaits_factor?: boolean;
 };
-
-/** A person's sessions as an owner of an organization sees them; `session_id` is the owner's own. */
-export type SessionsIn = Pick<Caller, 'user_id' | 'session_id'> & { organization_id: string };
-
-/** Sessions `s` of the person that would still be taken and reach the organization. */
-const liveIn = (place: SessionsIn, now_ms: number) => live(place, now_ms);
-
-/** As `listSessions`, of those that reach the organization. */
-export function listSessionsIn(place: SessionsIn, now_ms: number): List {
-  return {
-    rows: (page) => sql`SELECT ${columns(place)} FROM sessions s WHERE ${liveIn(place, now_ms)}
-      ORDER BY s.created_at DESC, s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM sessions s WHERE ${liveIn(place, now_ms)}`,
-  };
-}
-
-/** The session with this id, when it reaches the organization; held until the transaction ends. */
-export function findSessionIn(
-  tx: Transaction,
-  place: SessionsIn,
-  id: string,
-  now_ms: number,
-): Promise<SessionRow | undefined> {
-  return tx.row<SessionRow>(
-    sql`SELECT ${columns(place)} FROM sessions s WHERE s.id = ${id}::uuid
-      AND ${liveIn(place, now_ms)} FOR UPDATE`,
-  );
-}
-
-/** Ends the person's sessions that reach the organization; gives how many there were. */
-export function endSessionsIn(tx: Transaction, place: SessionsIn, now_ms: number): Promise<number> {
-  return tx.run(sql`DELETE FROM sessions s WHERE ${liveIn(place, now_ms)}`);
-}
 
 /** How the browser of a request is signed in. `afterwards` is that of the write. */
 export type Browser = { request: FastifyRequest; reply: FastifyReply; afterwards: Afterwards };

@@ -24,7 +24,7 @@ export async function judgeRefused(
     request.concerned = { person: { id, uuid, email } };
     return found.is_previous_token
       ? ['session_token_reused', 'replaced']
-      : ['session_refused', 'unused'];
+      : ['session_refused', 'over'];
   }
   if (kind === 'session') return ['session_refused', isWellFormed ? 'ended' : 'malformed'];
   if (!isWellFormed) return ['key_refused', isWriteKey(text) ? 'write_key' : 'malformed'];
