@@ -27,6 +27,8 @@ export async function insertSecurityEvents(
     const places = await findPlaces(tx, events);
     if (places.length === 0) return;
     await tx.row(sql`SELECT pg_advisory_xact_lock(7301023)`);
+    // In the order in which the events came, which is that of the ids too.
+    places.sort((one, other) => one.index - other.index);
     const rows = places.map(({ index, organization_id, user_id }) => {
       const { event, more: _more, organizations: _all, created_at_ms, ...told } = events[index]!;
       const created_at = isoInstant(created_at_ms);
@@ -36,7 +38,7 @@ export async function insertSecurityEvents(
       INSERT INTO security_events (number, id, organization_id, user_id, user_uuid, user_email,
         event, reason, key_mask, session_id, ip, user_agent, method, route, item_id, request_id,
         count, created_at)
-      SELECT last.number + row_number() OVER (ORDER BY row.created_at, row.id), row.id,
+      SELECT last.number + row_number() OVER (ORDER BY row.id), row.id,
         row.organization_id, row.user_id, row.user_uuid, row.user_email, row.event, row.reason,
         row.key_mask, row.session_id, row.ip, row.user_agent, row.method, row.route, row.item_id,
         row.request_id, row.count, row.created_at
