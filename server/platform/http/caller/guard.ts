@@ -146,6 +146,7 @@ function accessOf(found: Found, level: 1 | 8 | 15, ip: string) {
   if (!isInRanges(ip, found.allowed_ip_ranges ?? []))
     throw forbidden(
       `This organization can be reached from some addresses only, and ${ip} is not one of them.`,
+      'ip_range',
     );
   requireLevel(found.level, level);
   if (found.team_id === null) return { organization_id, level: found.level };
