@@ -15,7 +15,7 @@ import { memberPath, members, nameOf } from './members.ts';
 
 type Given = { member: MemberRow; organization: OrganizationRow; page: number };
 
-/** What can be done with a member: another level, their sessions, removal; with oneself: leaving. */
+/** What can be done with a member: level, sessions, removal; with oneself: leaving. */
 export function ManageMember({ is_oneself, ...given }: Given & { is_oneself: boolean }) {
   return (
     <Panel>

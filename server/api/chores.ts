@@ -36,16 +36,7 @@ export function choresOf(deps: Deps): Chore[] {
       interval_ms: 15_000,
       work: (signal) => recheckDomains(deps, { signal }),
     },
-    {
-      name: 'warnings before certificates expire',
-      interval_ms: 3_600_000,
-      work: (signal) => warnOfCertificates(deps, signal),
-    },
-    {
-      name: 'warnings before API keys expire',
-      interval_ms: 600_000,
-      work: (signal) => warnOfExpiringKeys(deps, signal),
-    },
+    ...warningsOf(deps),
     {
       name: 'look for late exports',
       interval_ms: 30_000,
@@ -88,6 +79,22 @@ export function choresOf(deps: Deps): Chore[] {
     },
     ...erasuresOf(deps),
     ...removalsOf(deps),
+  ];
+}
+
+/** What people are warned of before it ends. */
+function warningsOf(deps: Deps): Chore[] {
+  return [
+    {
+      name: 'warnings before certificates expire',
+      interval_ms: 3_600_000,
+      work: (signal) => warnOfCertificates(deps, signal),
+    },
+    {
+      name: 'warnings before API keys expire',
+      interval_ms: 600_000,
+      work: (signal) => warnOfExpiringKeys(deps, signal),
+    },
   ];
 }
 

@@ -70,6 +70,14 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
     ...ingestionCounters(registers),
     ...diskGauges(registers),
     ...migrationGauges(registers),
+    ...signInCounters(registers),
+    spans: spanCounter(registers),
+    ...replicaCounters(registers),
+  };
+}
+
+function signInCounters(registers: Registry[]) {
+  return {
     single_sign_ons: new Counter({
       name: 'sluice_single_sign_ons_total',
       help:
@@ -84,8 +92,6 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       labelNames: ['event'],
       registers,
     }),
-    spans: spanCounter(registers),
-    ...replicaCounters(registers),
   };
 }
 

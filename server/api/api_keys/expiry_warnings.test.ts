@@ -52,7 +52,10 @@ test('14 days and 1 day before a key expires its owner is warned, once each', as
     sql`SELECT activity, user_id FROM activity WHERE item_id = ${id} AND chain_id = ${user.uuid}
       ORDER BY number`,
   );
-  assert.deepEqual(entries, Array(2).fill({ activity: 'warned', user_id: null }));
+  assert.deepEqual(
+    entries,
+    Array.from({ length: 2 }, () => ({ activity: 'warned', user_id: null })),
+  );
 });
 
 test('a step that lay behind at the creation is no news; another expiry begins anew', async () => {
@@ -77,7 +80,7 @@ test('a step that lay behind at the creation is no news; another expiry begins a
   assert.equal(await warn(), 1);
 });
 
-test('nobody is warned of a key that has a successor, is over, or whose owner is inactive', async () => {
+test('nobody is warned of a key that was rolled, is over, or whose owner is inactive', async () => {
   const { user } = await world.harness.newOrganization();
   const { db } = world.harness.deps;
   const end = Date.parse('2033-06-15T12:00:00Z');

@@ -6,7 +6,7 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import type { SessionRow } from '../sessions/schema.ts';
 import { columnsFor, live } from '../sessions/store.ts';
 
-/** A person's sessions as an owner of an organization sees them; `session_id` is the owner's own. */
+/** A person's sessions as an owner sees them; `session_id` is the owner's own. */
 export type SessionsIn = Pick<Caller, 'user_id' | 'session_id'> & { organization_id: string };
 
 /** Sessions `s` of the person that would still be taken and reach the organization. */

@@ -23,8 +23,8 @@ const within = 'organization';
 const reading = { scope: 'organization_member:read', within, level: 15 } as const;
 const ending = { scope: 'organization_member:write', within, level: 15 } as const;
 const description =
-  'Sessions that reach the organization. A session is one sign-in, so one that is ended signs the ' +
-  'person out of that browser everywhere on this server; their API keys stay. They get a mail.';
+  'Sessions that reach the organization. A session is one sign-in, so one that is ended signs ' +
+  'the person out of that browser everywhere on this server; their API keys stay. They get a mail.';
 
 /**
  * `.../members/:user__uuid/sessions/`: owners see in which browsers a member is signed in, and end

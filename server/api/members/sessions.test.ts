@@ -138,7 +138,7 @@ test('below level 15, without the scope, and elsewhere there is nothing', async 
   assert.ok(await works(cookie));
 });
 
-test('a session of a provider is seen and ended where the provider reaches, and nowhere else', async () => {
+test('a session of a provider is seen and ended only where the provider reaches', async () => {
   const { home, person } = await newHome();
   const second = await world.harness.newOrganization();
   await addMember(world.harness.deps, second.organization.id, person, 1);

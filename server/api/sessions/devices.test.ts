@@ -43,7 +43,7 @@ async function settle(): Promise<void> {
   await mailed(last, 1);
 }
 
-test('the first browser of an account is silent, a new one is mailed, a known one is not', async () => {
+test('the first browser is silent, a new one is mailed, a known one is not', async () => {
   const user = await newPerson(world.harness);
   const first = await signIn(user);
   assert.equal(await signIn(user, first), first);
@@ -61,7 +61,7 @@ test('the first browser of an account is silent, a new one is mailed, a known on
   assert.equal(mailsTo(user).length, 1);
 });
 
-test('the cookie is unreadable for scripts, lasts 400 days, and is kept as an HMAC alone', async () => {
+test('scripts cannot read the cookie; it lasts 400 days and is kept as an HMAC', async () => {
   const user = await newPerson(world.harness);
   const set = cookieOf(await trySignIn(world.harness, user.email));
   assert.match(

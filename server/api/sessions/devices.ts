@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 import { compose } from '../../platform/mail/compose.ts';
@@ -10,9 +11,9 @@ import {
   setDeviceCookie,
 } from '../../platform/http/caller/device.ts';
 import { noteSecurity } from '../../platform/http/security_log/security_log.ts';
+import type { Afterwards } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import type { SessionRow } from './schema.ts';
-import type { Browser } from './store.ts';
 
 const day_ms = 24 * 3_600_000;
 /** So many devices of a person are known at most; the one that was used longest ago goes first. */
@@ -29,10 +30,11 @@ type Seen = { known: number; of_a_day: number; is_new: boolean };
  */
 export async function rememberDevice(
   tx: Transaction,
-  { request, reply, afterwards }: Browser,
+  browser: { request: FastifyRequest; reply: FastifyReply; afterwards: Afterwards },
   user: { id: number },
   session: SessionRow,
 ): Promise<void> {
+  const { request, reply, afterwards } = browser;
   const { context } = request.server;
   const now = context.clock.now();
   const token = deviceTokenOf(request) ?? createDeviceToken();

@@ -6,8 +6,9 @@ import { device_kept_ms } from '../../platform/http/caller/device.ts';
 import { session_idle_ms } from '../../platform/http/caller/session.ts';
 
 /**
- * Removes what no longer counts: sessions and links that have ended, browsers that were not used for
- * 400 days, and series of attempts that are forgotten. Harmless at any time and on several processes at once.
+ * Removes what no longer counts: sessions and links that have ended, browsers that were not used
+ * for 400 days, and series of attempts that are forgotten. Harmless at any time and on several
+ * processes at once.
  */
 export async function sweepPeople(deps: Pick<Deps, 'db' | 'clock'>): Promise<void> {
   const now = deps.clock.now();

@@ -29,6 +29,16 @@ import { traceRequests } from './traced_requests.ts';
 const request_timeout_ms = 3_600_000;
 const header_size_bytes_max = 32 * 1024;
 
+/** What is known of a request as it goes through the server; see `context.ts`. */
+const request_parts = [
+  'caller',
+  'access',
+  'record',
+  'idempotency',
+  'read_aside',
+  'concerned',
+] as const;
+
 /**
  * Builds the HTTP server: the conduct of the whole API around the routes that `register` adds.
  * Guarantees: a route without `config.scope` stops the boot; every error has the one body; no
@@ -71,15 +81,7 @@ export function buildServer(
   app.decorate('findCaller', async (request: FastifyRequest) =>
     showsCredential(request) ? authenticate(context, findAccess, request, undefined) : undefined,
   );
-  for (const name of [
-    'caller',
-    'access',
-    'record',
-    'idempotency',
-    'read_aside',
-    'concerned',
-  ] as const)
-    app.decorateRequest(name);
+  for (const name of request_parts) app.decorateRequest(name);
   // Bytes are kept as they came: a handler reads them once it has found its object.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) =>

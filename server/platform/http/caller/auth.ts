@@ -2,12 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../clock.ts';
-import type { AccessFinder, Credential, Found, Target } from './access.ts';
+import type { AccessFinder, Found, Target } from './access.ts';
 import { isWellFormedApiKey } from './api_key.ts';
 import type { HttpContext } from '../context.ts';
 import { refuseCrossSite } from './cross_site.ts';
 import { notedAs, twoCredentials, unauthenticated } from '../errors.ts';
 import { judgeRefused } from './refused_credential.ts';
+import type { Shown } from './refused_credential.ts';
 import { isWriteKey } from './write_key.ts';
 import { isStale, isWellFormedSessionToken, sessionTokenOf } from './session.ts';
 
@@ -56,9 +57,6 @@ export async function authenticate(
   touch(context, found, request);
   return found;
 }
-
-/** What a request shows to say who it is. */
-export type Shown = { kind: Credential['kind']; text: string; isWellFormed: boolean };
 
 /**
  * The key in the `Authorization` header or the token in the session's cookie; throws 401 without

@@ -3,10 +3,12 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../clock.ts';
 import type { HttpContext } from '../context.ts';
 import type { SecurityWord } from '../security_log/words.ts';
-import type { Found } from './access.ts';
-import type { Shown } from './auth.ts';
+import type { Credential, Found } from './access.ts';
 import { maskApiKey } from './api_key.ts';
 import { isWriteKey } from './write_key.ts';
+
+/** What a request shows to say who it is. */
+export type Shown = { kind: Credential['kind']; text: string; isWellFormed: boolean };
 
 /**
  * What the security log says of a key or session that was refused: the event and its reason. Whose

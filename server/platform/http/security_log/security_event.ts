@@ -4,18 +4,7 @@ import type { Access, Found } from '../caller/access.ts';
 import { userAgentOf } from '../caller/auth.ts';
 import { declaredPath } from '../methods.ts';
 import { security_words } from './words.ts';
-import type { SecurityWord } from './words.ts';
-
-/**
- * What happened, and why, in a word each; `organization_id` is whom it concerns where the request
- * does not say so, `more` is for the line in the server's log alone.
- */
-export type Refusal = {
-  event: SecurityWord;
-  reason: string;
-  organization_id?: string | undefined;
-  more?: Record<string, string>;
-};
+import type { Refusal } from './words.ts';
 
 /**
  * What a request without a caller is about, as far as it is known: the account that a sign-in or a

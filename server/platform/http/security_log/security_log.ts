@@ -4,8 +4,9 @@ import type { HttpContext } from '../context.ts';
 import { innerCall } from '../inner/inner_call.ts';
 import { openBounds } from './bounds.ts';
 import { eventOf, lineOf, sentenceOf } from './security_event.ts';
-import type { Refusal, SecurityEvent } from './security_event.ts';
+import type { SecurityEvent } from './security_event.ts';
 import { insertSecurityEvents } from './store.ts';
+import type { Refusal } from './words.ts';
 
 /** So many events wait for the database at most, while it is away; then the oldest are let go. */
 const waiting_max = 5_000;

@@ -5,6 +5,8 @@ import type { Database, Transaction } from '../../postgres/database.ts';
 import type { SecurityEvent } from './security_event.ts';
 import { security_words } from './words.ts';
 
+/** The advisory lock under which one process writes at a time, so that numbers grow. */
+const writing_lock = 7_301_023;
 const kept_ms = 400 * 24 * 3_600_000;
 /** One of a person's events is kept for so many of their organizations. */
 const organizations_max = 100;
@@ -26,7 +28,7 @@ export async function insertSecurityEvents(
   await db.transaction(async (tx) => {
     const places = await findPlaces(tx, events);
     if (places.length === 0) return;
-    await tx.row(sql`SELECT pg_advisory_xact_lock(7301023)`);
+    await tx.row(sql`SELECT pg_advisory_xact_lock(${writing_lock})`);
     // In the order in which the events came, which is that of the ids too.
     places.sort((one, other) => one.index - other.index);
     const rows = places.map(({ index, organization_id, user_id }) => {

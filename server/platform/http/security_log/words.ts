@@ -49,6 +49,17 @@ export const security_words = {
 /** The word of an event. */
 export type SecurityWord = keyof typeof security_words;
 
+/**
+ * What happened, and why, in a word each; `organization_id` is whom it concerns where the request
+ * does not say so, `more` is for the line in the server's log alone.
+ */
+export type Refusal = {
+  event: SecurityWord;
+  reason: string;
+  organization_id?: string | undefined;
+  more?: Record<string, string>;
+};
+
 /** The words of what lists show. */
 export const kept_words = Object.entries(security_words).flatMap(([word, { concerns }]) =>
   concerns === 'nobody' ? [] : [word as SecurityWord],
