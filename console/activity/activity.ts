@@ -4,11 +4,9 @@ import type {
   ActivityRow,
   ActivityWanted,
 } from '../../server/api/activity/schema.ts';
+import type { Continued } from '../http/list.ts';
 import { reading } from '../http/reading.ts';
 import { organizationPath } from '../organizations/organization.ts';
-
-/** One page of a list that goes on from a cursor. */
-export type Continued<Row> = { next: string | null; previous: string | null; results: Row[] };
 
 /** What narrows the activity, with the place in it, as the address has it. */
 export type Filter = Omit<ActivityWanted, 'after_number'> & { cursor?: string };

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -7,28 +7,74 @@ import { pathOf } from '../http/reading.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
-import { activityOf, chainOf, cursorOf } from './activity.ts';
-import type { Continued, Filter } from './activity.ts';
+import { securityEventsOf } from '../security_events/security_events.ts';
+import { activityOf, chainOf } from './activity.ts';
+import type { Filter } from './activity.ts';
 import { missingBetween, shownValue } from './chain.ts';
 import { FilterForm } from './filter_form.tsx';
+import { Further } from './further.tsx';
 import { scopeWords } from './scope_words.ts';
+import { SecurityPanel } from './security_panel.tsx';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/activity');
 
-/** What was changed in the organization, by whom, and what it was before. */
+/** What was changed in the organization, and for owners what was refused. */
 export function ActivityPage() {
   const { organization_id } = route.useParams();
-  const filter = route.useSearch();
+  const { tab = 'changes', event, ...filter } = route.useSearch();
   const navigate = route.useNavigate();
-  const list = activityOf(organization_id, filter);
-  const query = useQuery(list);
+  const { scope: _scope, activity: _activity, item_id: _item, ...shared } = filter;
+  const events = { ...shared, ...(event === undefined ? {} : { event }) };
+  const list =
+    tab === 'security'
+      ? securityEventsOf(organization_id, events)
+      : activityOf(organization_id, filter);
   return (
     <Page title="Activity" request={pathOf(list)}>
-      <FilterForm
-        key={JSON.stringify(filter)}
-        filter={filter}
-        chosen={(search) => void navigate({ search })}
-      />
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(wanted) =>
+          void navigate({ search: wanted === 'security' ? { tab: wanted } : {} })
+        }
+      >
+        <Tabs.List>
+          <Tabs.Tab value="changes">Changes</Tabs.Tab>
+          <Tabs.Tab value="security">Security</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="changes">
+          <Changes
+            organization_id={organization_id}
+            filter={filter}
+            go={(search) => void navigate({ search })}
+          />
+        </Tabs.Panel>
+        <Tabs.Panel value="security">
+          <SecurityPanel
+            organization_id={organization_id}
+            filter={events}
+            go={(search) => void navigate({ search: { tab: 'security', ...search } })}
+          />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+}
+
+/** What was changed, by whom, and what it was before. */
+function Changes({
+  organization_id,
+  filter,
+  go,
+}: {
+  organization_id: string;
+  filter: Filter;
+  go: (filter: Filter) => void;
+}) {
+  const query = useQuery(activityOf(organization_id, filter));
+  return (
+    <>
+      <FilterForm key={JSON.stringify(filter)} filter={filter} chosen={go} />
       <Shown query={query}>
         {(page) => (
           <>
@@ -39,14 +85,11 @@ export function ActivityPage() {
                 <Entry key={entry.id} entry={entry} organization_id={organization_id} />
               ))}
             </ol>
-            <Further
-              page={page}
-              go={(cursor) => void navigate({ search: { ...filter, cursor } })}
-            />
+            <Further page={page} go={(cursor) => go({ ...filter, cursor })} />
           </>
         )}
       </Shown>
-    </Page>
+    </>
   );
 }
 
@@ -156,30 +199,5 @@ function Differences({ entry: { changes } }: { entry: ActivityRow }) {
       <summary>{changes.length} fields</summary>
       {list}
     </details>
-  );
-}
-
-function Further({
-  page: { next, previous },
-  go,
-}: {
-  page: Continued<ActivityRow>;
-  go: (cursor: string) => void;
-}) {
-  const ways = [
-    { label: 'Newer', link: previous },
-    { label: 'Older', link: next },
-  ];
-  return (
-    <div className="row_actions">
-      {ways.map(
-        ({ label, link }) =>
-          link !== null && (
-            <Button key={label} variant="default" onClick={() => go(cursorOf(link))}>
-              {label}
-            </Button>
-          ),
-      )}
-    </div>
   );
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { ErrorCode } from '../../server/platform/http/errors.ts';
+import type { ErrorCode } from './problem.ts';
 
 /** `ask` in a page, whose server answers each request with the error. */
 function answering(context: TestContext, status: number, code: ErrorCode, detail = 'As told.') {

@@ -5,3 +5,6 @@ export type Listed<Row> = {
   previous: string | null;
   results: Row[];
 };
+
+/** One page of a list that goes on from a cursor. */
+export type Continued<Row> = { next: string | null; previous: string | null; results: Row[] };

@@ -1,4 +1,7 @@
-import type { ErrorCode, Violation, errorBody } from '../../server/platform/http/errors.ts';
+import type { Violation, errorBody } from '../../server/platform/http/errors.ts';
+
+/** One code of the API's closed list. */
+export type ErrorCode = Violation['code'];
 
 /** Why there is no answer: the API's own reason, or one of the same form where none came. */
 export class Problem extends Error {

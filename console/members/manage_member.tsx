@@ -10,11 +10,12 @@ import { useDone } from '../page/section.tsx';
 import { useSignedOut } from '../shell/sign_out.ts';
 import { account } from '../users/account.ts';
 import { levelChoices } from './level_names.ts';
+import { MemberSessions } from './member_sessions.tsx';
 import { memberPath, members, nameOf } from './members.ts';
 
 type Given = { member: MemberRow; organization: OrganizationRow; page: number };
 
-/** What can be done with a member: another level, removal; with oneself: leaving. */
+/** What can be done with a member: level, sessions, removal; with oneself: leaving. */
 export function ManageMember({ is_oneself, ...given }: Given & { is_oneself: boolean }) {
   return (
     <Panel>
@@ -26,6 +27,9 @@ export function ManageMember({ is_oneself, ...given }: Given & { is_oneself: boo
       ) : (
         <>
           <ChangeLevel {...given} />
+          {given.organization.membership_level === 15 && (
+            <MemberSessions member={given.member} organization_id={given.organization.id} />
+          )}
           <Remove {...given} />
         </>
       )}

@@ -35,18 +35,12 @@ export function SessionSection() {
 }
 
 function Session({ session }: { session: SessionRow }) {
-  const { id, method, ip, user_agent, created_at, last_used_at, is_current } = session;
+  const { id, ip, user_agent, created_at, is_current } = session;
   const done = useDone();
   const browser = browserOf(user_agent);
   return (
     <li>
-      <div>
-        <p title={user_agent}>{browser}</p>
-        <p className="muted">
-          From {ip} by {method}, begun <Instant at={created_at} />, last used{' '}
-          <Instant at={last_used_at} />
-        </p>
-      </div>
+      <SessionWords session={session} />
       {is_current ? (
         <span className="good">this browser</span>
       ) : (
@@ -66,6 +60,20 @@ function Session({ session }: { session: SessionRow }) {
         />
       )}
     </li>
+  );
+}
+
+/** In which browser a session is, from where, since when. */
+export function SessionWords({ session }: { session: SessionRow }) {
+  const { method, ip, user_agent, created_at, last_used_at } = session;
+  return (
+    <div>
+      <p title={user_agent}>{browserOf(user_agent)}</p>
+      <p className="muted">
+        From {ip} by {method}, begun <Instant at={created_at} />, last used{' '}
+        <Instant at={last_used_at} />
+      </p>
+    </div>
   );
 }
 

@@ -15,6 +15,7 @@ import { checkChains } from '../platform/activity/check.ts';
 import { isoInstant } from '../platform/clock.ts';
 import type { Chore } from '../platform/pacing/chores.ts';
 import { sweepMails } from '../platform/mail/sweep_mails.ts';
+import { warnOfExpiringKeys } from './api_keys/expiry_warnings.ts';
 import { sweepBulkActions } from './batch_exports/bulk_actions/sweep.ts';
 import { workBulkActions } from './batch_exports/bulk_actions/work.ts';
 import { sweepVisitorSalts } from './capture/visitor_salts.ts';
@@ -35,11 +36,7 @@ export function choresOf(deps: Deps): Chore[] {
       interval_ms: 15_000,
       work: (signal) => recheckDomains(deps, { signal }),
     },
-    {
-      name: 'warnings before certificates expire',
-      interval_ms: 3_600_000,
-      work: (signal) => warnOfCertificates(deps, signal),
-    },
+    ...warningsOf(deps),
     {
       name: 'look for late exports',
       interval_ms: 30_000,
@@ -82,6 +79,22 @@ export function choresOf(deps: Deps): Chore[] {
     },
     ...erasuresOf(deps),
     ...removalsOf(deps),
+  ];
+}
+
+/** What people are warned of before it ends. */
+function warningsOf(deps: Deps): Chore[] {
+  return [
+    {
+      name: 'warnings before certificates expire',
+      interval_ms: 3_600_000,
+      work: (signal) => warnOfCertificates(deps, signal),
+    },
+    {
+      name: 'warnings before API keys expire',
+      interval_ms: 600_000,
+      work: (signal) => warnOfExpiringKeys(deps, signal),
+    },
   ];
 }
 

@@ -24,6 +24,7 @@ import { queryRoutes } from './query/routes.ts';
 import { retentionRoutes } from './retention/routes.ts';
 import { scimRoutes } from './scim/routes.ts';
 import { securityRoutes } from './security/routes.ts';
+import { securityEventRoutes } from './security_events/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { singleSignOnRoutes } from './single_sign_on/routes.ts';
 import { siteAppRoutes } from './site_apps/routes.ts';
@@ -55,6 +56,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   siteAppRoutes,
   apiKeyRoutes,
   activityRoutes,
+  securityEventRoutes,
   configurationRoutes,
   sessionRoutes,
   userRoutes,

@@ -12,6 +12,7 @@ export type Metrics = {
   events_taken: Counter<'outcome'>;
   ingestion_warnings: Counter<'protocol' | 'reason'>;
   single_sign_ons: Counter<'way' | 'outcome'>;
+  security_events: Counter<'event'>;
   spans: Counter<'outcome'>;
   replica_changes: Counter;
   insert_wait_seconds: Counter;
@@ -69,6 +70,14 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
     ...ingestionCounters(registers),
     ...diskGauges(registers),
     ...migrationGauges(registers),
+    ...signInCounters(registers),
+    spans: spanCounter(registers),
+    ...replicaCounters(registers),
+  };
+}
+
+function signInCounters(registers: Registry[]) {
+  return {
     single_sign_ons: new Counter({
       name: 'sluice_single_sign_ons_total',
       help:
@@ -77,8 +86,12 @@ export function openMetrics(options: { process_metrics: boolean }): Metrics {
       labelNames: ['way', 'outcome'],
       registers,
     }),
-    spans: spanCounter(registers),
-    ...replicaCounters(registers),
+    security_events: new Counter({
+      name: 'sluice_security_events_total',
+      help: 'Events of the security log, such as refused sign-ins and keys, by their word.',
+      labelNames: ['event'],
+      registers,
+    }),
   };
 }
 

@@ -56,6 +56,8 @@ const may_record_nothing: Record<string, string> = {
   'POST /api/organizations/:organization_id/pipeline_import_apps/:id/upgrade/':
     'The version is installed already.',
   'POST /api/organizations/:organization_id/configuration/apply/': 'The plan is empty.',
+  'DELETE /api/organizations/:organization_id/members/:user__uuid/sessions/':
+    'The member is signed in nowhere.',
   'POST /api/users/reset_password/':
     'The link is created, and recorded, beside the answer, and only when there is such an account.',
 };

@@ -2,23 +2,22 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { findChainState } from '../../platform/activity/check.ts';
 import { answerKeyset, cursorPageOf, keysetAsked } from '../../platform/http/lists/cursor.ts';
-import { invalid } from '../../platform/http/errors.ts';
-import { takesJson } from '../../platform/http/caller/guard.ts';
+import {
+  answerLines,
+  asksForLines,
+  lines_description,
+  lines_type,
+} from '../../platform/http/lists/lines_file.ts';
 import { query } from '../../platform/http/lists/query.ts';
-import { answerFile, lines_type } from './file.ts';
 import { ActivityChain, ActivityEntry, ActivityQuery, activity_orders } from './schema.ts';
-import { level_of_addresses, listedActivity } from './store.ts';
+import { level_of_addresses, listActivity, listedActivity } from './store.ts';
 import type { ActivityView } from './store.ts';
 
-const description =
-  `With \`format=ndjson\`, or an \`Accept\` that takes \`${lines_type}\` and no JSON, the ` +
-  `answer is a file with every entry that fits, one JSON object on each line; \`cursor\` and ` +
-  `\`limit\` have no place there.`;
 const listing = {
   querystring: ActivityQuery,
   response: { 200: cursorPageOf(ActivityEntry) },
   tags: ['activity'],
-  description,
+  description: lines_description,
 };
 
 /**
@@ -100,13 +99,11 @@ async function answerActivity(
 ) {
   const { format, cursor, limit, ordering: _order, ...wanted } = query(request, ActivityQuery);
   const keyset = keysetAsked(request, activity_orders, 'bigint');
-  if (format === undefined ? takesJson(request.headers.accept) : format === 'json')
+  if (!asksForLines(request, { format, cursor, limit }))
     return answerKeyset(request, ...(await listedActivity(deps.db, view, keyset, wanted)));
-  if (cursor !== undefined || limit !== undefined)
-    throw invalid(
-      cursor === undefined ? 'limit' : 'cursor',
-      'invalid_input',
-      'A file holds every entry that fits: leave this out, or ask for format=json.',
-    );
-  return answerFile(deps, request, reply, view, keyset, wanted);
+  return answerLines(request, reply, keyset, {
+    name: 'activity',
+    organization_id: view.chain_id === view.caller.user_uuid ? null : view.chain_id,
+    read: (portion) => listActivity(deps.db, view, portion, wanted),
+  });
 }

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { cursorQuery } from '../../platform/http/lists/cursor.ts';
+import { FormatQuery } from '../../platform/http/lists/lines_file.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
 import { uuid, instant } from '../../platform/http/schemas.ts';
@@ -130,10 +131,5 @@ export const activity_orders = ['number'] as const;
 export const ActivityQuery = Type.Object({
   ...cursorQuery(activity_orders).properties,
   ...ActivityFilter.properties,
-  format: Type.Optional(
-    Type.Enum(['json', 'ndjson'], {
-      description:
-        '`ndjson` answers every entry that fits as a file, one JSON object on each line.',
-    }),
-  ),
+  ...FormatQuery.properties,
 });

@@ -80,27 +80,3 @@ function conditions(wanted: ActivityWanted): Sql[] {
     ...(after_number === undefined ? [] : [sql`a.number > ${after_number}::bigint`]),
   ];
 }
-
-/**
- * False once the caller's key or session has ended, their account is closed, or they are no longer
- * a member of the organization (null: their own log). Asked while a long answer goes on.
- */
-export async function mayGoOn(
-  db: Queryable,
-  caller: Caller,
-  organization_id: string | null,
-  now: string,
-): Promise<boolean> {
-  const credential =
-    caller.key_id === null
-      ? sql`SELECT 1 FROM sessions s WHERE s.id = ${caller.session_id}::uuid
-        AND s.expires_at > ${now}::timestamptz`
-      : sql`SELECT 1 FROM personal_api_keys k WHERE k.id = ${caller.key_id}::uuid
-        AND (k.expires_at IS NULL OR k.expires_at > ${now}::timestamptz)`;
-  const member = sql`SELECT 1 FROM members m WHERE m.user_id = u.id
-    AND m.organization_id = ${organization_id}::uuid`;
-  const row = await db.row(sql`
-    SELECT 1 FROM users u WHERE u.id = ${caller.user_id} AND u.is_active AND EXISTS (${credential})
-      AND (${organization_id}::uuid IS NULL OR EXISTS (${member}))`);
-  return row !== undefined;
-}

@@ -148,6 +148,7 @@ export async function updateApiKey(
     ...(scoped_organizations === undefined
       ? {}
       : { scoped_organizations: limitOf(scoped_organizations) }),
+    ...('expires_at' in changes ? { expiry_warned_days: null } : {}),
     ...(scoped_teams === undefined ? {} : { scoped_teams: limitOf(scoped_teams) }),
   };
   await tx.run(sql`UPDATE personal_api_keys SET ${assignments(values)} WHERE id = ${id}::uuid`);
@@ -180,6 +181,37 @@ export async function markRolled(
     UPDATE personal_api_keys SET rolled_at = ${isoInstant(now_ms)}::timestamptz,
       expires_at = least(expires_at, ${isoInstant(now_ms + overlap_seconds * 1000)}::timestamptz)
     WHERE id = ${id}::uuid`);
+}
+
+/** A key that expires soon, with its owner. */
+export type ExpiringKey = Pick<ApiKeyRow, 'id' | 'label' | 'mask_value' | 'last_used_at'> & {
+  expires_at: string;
+  user_uuid: string;
+  email: string;
+};
+
+/**
+ * Takes the key that expires soonest and for which the warning of 14 days or 1 day is due at `now`
+ * (ms), and notes that warning as sent; undefined when none is due. A step that lay behind when the
+ * key was created is not made up for, and one with a successor is let go. Rows that another process
+ * is taking are passed over. Leans on personal_api_keys_by_expiry.
+ */
+export function takeExpiryWarning(tx: Transaction, now: number): Promise<ExpiringKey | undefined> {
+  const moment = isoInstant(now);
+  const step = sql`CASE WHEN k.expires_at <= ${moment}::timestamptz + interval '1 day'
+    THEN 1 ELSE 14 END`;
+  return tx.row<ExpiringKey>(sql`
+    UPDATE personal_api_keys warned SET expiry_warned_days = ${step}
+    FROM personal_api_keys k JOIN users u ON u.id = k.user_id
+    WHERE warned.id = k.id AND k.id = (
+      SELECT k.id FROM personal_api_keys k JOIN users u ON u.id = k.user_id AND u.is_active
+      WHERE k.expires_at > ${moment}::timestamptz
+        AND k.expires_at <= ${moment}::timestamptz + interval '14 days'
+        AND k.created_at < k.expires_at - ${step} * interval '1 day' AND k.rolled_at IS NULL
+        AND (k.expiry_warned_days IS NULL OR k.expiry_warned_days > ${step})
+      ORDER BY k.expires_at LIMIT 1 FOR UPDATE OF k SKIP LOCKED)
+    RETURNING k.id, k.label, k.mask_value, k.last_used_at, k.expires_at, u.uuid AS user_uuid,
+      u.email`);
 }
 
 /** Deletes the key: the next request with it is refused. */

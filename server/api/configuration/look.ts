@@ -72,6 +72,7 @@ export function refuseUnreadable(wanted: readonly Kind[], scopes: readonly strin
   if (lacking.length > 0)
     throw forbidden(
       `The API key lacks the scope${lacking.length === 1 ? '' : 's'} ${lacking.join(', ')}.`,
+      'scope',
     );
 }
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { domainToASCII, domainToUnicode } from 'node:url';
-import type { ErrorCode } from '../../platform/http/errors.ts';
+import type { ErrorCode } from '../../platform/http/error_codes.ts';
 import { name_length_max } from './proof/challenge.ts';
 import { findMailProvider, isPublicSuffix } from './mail_providers.ts';
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { error_codes } from '../../platform/http/errors.ts';
+import { error_codes } from '../../platform/http/error_codes.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { aroundTests } from '../../../test/around_tests.ts';
+import { setCookieOf } from '../../../test/factories/people/people.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Answer } from '../../../test/harness.ts';
 import type { InviteLink } from '../../../test/factories/people/invites.ts';
@@ -24,7 +25,7 @@ const harness = aroundTests(() =>
   }),
 );
 
-const cookieOf = (answer: Answer) => ({ cookie: answer.headers['set-cookie']!.split(';')[0]! });
+const cookieOf = (answer: Answer) => ({ cookie: setCookieOf(answer)!.split(';')[0]! });
 
 test(
   'who has no account signs up, joins with the level of the invite, is signed in, and the ' +
@@ -60,10 +61,7 @@ test(
     );
     // The inviter has the link as well, so it does not prove the address.
     assert.equal(member.user.is_email_verified, false);
-    assert.match(
-      joined.headers['set-cookie']!,
-      /^sluice_session=sls_\w{43}; .*HttpOnly; SameSite=Lax$/,
-    );
+    assert.match(setCookieOf(joined)!, /^sluice_session=sls_\w{43}; .*HttpOnly; SameSite=Lax$/);
     const mine = await harness.request('PATCH', `/api/organizations/@current/`, {
       headers: cookieOf(joined),
       body: { name: 'Renamed' },

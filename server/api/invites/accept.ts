@@ -99,7 +99,7 @@ function refuse(
   if (caller !== undefined) {
     const accepted = satisfying('organization_member:write');
     if (!caller.scopes.some((scope) => accepted.has(scope)))
-      throw forbidden('The API key lacks the scope organization_member:write.');
+      throw forbidden('The API key lacks the scope organization_member:write.', 'scope');
     if (caller.session_id !== null) {
       if (caller.scoped_organizations?.includes(organization.id) === false)
         throw ownFactorRequired();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setCookieOf } from '../../../test/factories/people/people.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
 import {
@@ -14,7 +15,7 @@ import { addMember } from '../../../test/factories/people/members.ts';
 const password = 'violet kettle harbour 92';
 const harness = shareHarness({ clickhouse: false });
 
-const cookieOf = (answer: Answer) => ({ cookie: answer.headers['set-cookie']!.split(';')[0]! });
+const cookieOf = (answer: Answer) => ({ cookie: setCookieOf(answer)!.split(';')[0]! });
 
 test('who has an account signs in first; with it they join, by session or key', async () => {
   const { home, own, link } = await invitedAccount(harness);

@@ -6,6 +6,7 @@ import sql from 'sql-template-tag';
 import { eventually } from '../../../test/eventually.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
+import { setCookieOf } from '../../../test/factories/people/people.ts';
 import { openMailServer } from '../../../test/servers/mail_server.ts';
 import type { MailServer } from '../../../test/servers/mail_server.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -111,7 +112,7 @@ test('a mail arrives, and its link works from sign-up to membership', async () =
     [joined.body.member.level, joined.body.member.user.email, joined.body.member.user.first_name],
     [8, target_email, 'Grace'],
   );
-  const cookie = joined.headers['set-cookie']!.split(';')[0]!;
+  const cookie = setCookieOf(joined)!.split(';')[0]!;
   const members = await harness.request(
     'GET',
     `/api/organizations/${home.organization.id}/members/`,

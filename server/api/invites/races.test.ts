@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { inDepth } from '../../../test/depth.ts';
 import { eventually } from '../../../test/eventually.ts';
+import { setCookieOf } from '../../../test/factories/people/people.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Answer, TestOrganization } from '../../../test/harness.ts';
 import { countWaiting } from '../../../test/watchers/waiting_statements.ts';
@@ -73,7 +74,7 @@ test('invites of one address, accepted at once in two places, create one account
     // The later one has to sign in with the account that the earlier one created.
     assert.deepEqual(statusesOf(answers), [201, 401]);
     const later = answers.findIndex(({ status }) => status === 401);
-    const cookie = answers[1 - later]!.headers['set-cookie']!.split(';')[0]!;
+    const cookie = setCookieOf(answers[1 - later]!)!.split(';')[0]!;
     const joined = await harness.request('POST', `/api/invites/${links[later]!.id}/accept/`, {
       headers: { cookie },
       body: { token: links[later]!.token },

@@ -1,21 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
-import { isUuid } from '../../platform/uuid.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { notFound } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
-import type { Transaction } from '../../platform/postgres/database.ts';
+import { getMember } from './named_member.ts';
 import { isOneself, refuseLevel, refuseRemoval } from './rules.ts';
+import { memberSessionRoutes } from './session_routes.ts';
 import { Member, MemberPatch, MemberPut } from './schema.ts';
 import type { MemberRow } from './schema.ts';
 import {
   deleteMember,
-  findMember,
   findMemberOfAnyState,
   hasOtherOwner,
   listMembers,
@@ -32,12 +30,14 @@ const within = 'organization';
 const writing = { scope: 'organization_member:write', within, locks_organization: true } as const;
 
 /**
- * `/api/organizations/:organization_id/members/`: list, change of the level, removal and leaving.
+ * `/api/organizations/:organization_id/members/`: list, change of the level, removal and leaving;
+ * the sessions of a member.
  */
 export function memberRoutes(app: FastifyInstance, deps: Deps): void {
   listRoute(app, deps);
   levelRoutes(app);
   removalRoute(app);
+  memberSessionRoutes(app, deps);
 }
 
 function listRoute(app: FastifyInstance, { db }: Deps): void {
@@ -127,19 +127,6 @@ function removeMember(request: FastifyRequest, reply: FastifyReply) {
 
 function askerOf(request: FastifyRequest) {
   return { user_uuid: request.caller.user_uuid, level: request.access.level };
-}
-
-/** The member that the path names, as `find` finds members; throws 404 otherwise. */
-async function getMember(
-  request: FastifyRequest,
-  tx: Transaction,
-  find = findMember,
-): Promise<MemberRow> {
-  const { user__uuid: name = '' } = request.params as { user__uuid?: string };
-  const uuid = name === '@me' ? request.caller.user_uuid : name;
-  const member = isUuid(uuid) ? await find(tx, request.access.organization_id, uuid) : undefined;
-  if (member === undefined) throw notFound();
-  return member;
 }
 
 function entryOf(activity: string, before: MemberRow, after: MemberRow | undefined): Entry {

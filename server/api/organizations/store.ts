@@ -86,6 +86,14 @@ export async function findStanding(
   return standing!;
 }
 
+/** What the organization is called; empty when it is gone. */
+export async function getOrganizationName(db: Queryable, id: string): Promise<string> {
+  const row = await db.row<{ name: string }>(
+    sql`SELECT name FROM organizations WHERE id = ${id}::uuid`,
+  );
+  return row?.name ?? '';
+}
+
 /**
  * Creates an organization with its first project and the user as its owner. Two of the same name
  * that race get different slugs. It may install plugins (6); to publish them to all organizations

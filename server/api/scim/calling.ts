@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { throttled, unauthenticated } from '../../platform/http/errors.ts';
+import { notedAs, throttled, unauthenticated } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import { inWriteTurn } from '../../platform/http/limits/owner_turns.ts';
 import { write } from '../../platform/http/write.ts';
@@ -8,7 +8,7 @@ import type { Afterwards, RecordActivity } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { ScimRefused } from './refusal.ts';
-import { findCalling, holdCalling, touchDirectory } from './store.ts';
+import { findCalling, findHome, holdCalling, touchDirectory } from './store.ts';
 import type { CallingDirectory } from './store.ts';
 import { isToken } from './token.ts';
 
@@ -51,8 +51,13 @@ export async function admitDirectory(
       : undefined;
   if (found === undefined) {
     const wait_seconds = limiter.takeRefused(request.ip);
-    throw wait_seconds === undefined ? wrongToken() : throttled(wait_seconds);
+    if (wait_seconds !== undefined)
+      throw notedAs(throttled(wait_seconds), 'locked_out', 'refused_keys');
+    const organization_id = isUuid(domain_id) ? await findHome(deps.db, domain_id) : undefined;
+    const reason = isToken(token) ? 'unknown' : token === '' ? 'missing' : 'malformed';
+    throw notedAs(wrongToken(), 'scim_token_refused', reason, organization_id);
   }
+  request.concerned = { organization_id: found.organization.id };
   const budget = limiter.take(`scim:${found.domain_id}`);
   if (budget !== undefined) {
     reply.header('ratelimit-policy', budget.policy).header('ratelimit', budget.remaining);

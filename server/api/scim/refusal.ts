@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { apiErrorOf } from '../../platform/http/error_handler.ts';
+import { apiErrorOf, noteError } from '../../platform/http/error_handler.ts';
+import { noteSecurity } from '../../platform/http/security_log/security_log.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 
 /** The media type of everything that a directory is answered (RFC 7644, 3.1). */
@@ -50,8 +51,13 @@ export function tellRefusal(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  if (error instanceof ScimRefused) return send(reply, error.status, error.message, error.type);
+  if (error instanceof ScimRefused) {
+    if (error.status === 403)
+      noteSecurity(request, { event: 'right_refused', reason: 'directory' });
+    return send(reply, error.status, error.message, error.type);
+  }
   const known = apiErrorOf(error, request.routeOptions.bodyLimit);
+  noteError(request, known);
   if (known !== error && (known.status >= 500 || isDatabaseError(error)))
     log.error({ err: error, request_id: request.id }, 'a request of a directory failed');
   const { status, headers, violations } = known;

@@ -39,6 +39,14 @@ export function findCalling(
     WHERE s.domain_id = ${domain_id}::uuid AND s.token_hash = ${token_hash}`);
 }
 
+/** The organization that a domain belongs to. */
+export async function findHome(db: Queryable, domain_id: string): Promise<string | undefined> {
+  const row = await db.row<{ organization_id: string }>(
+    sql`SELECT organization_id FROM domains WHERE id = ${domain_id}::uuid`,
+  );
+  return row?.organization_id;
+}
+
 /**
  * Holds the organization's members and the domain as they are until the transaction ends, and gives
  * the directory as it is then; undefined when its token was replaced meanwhile. Locks go from the

@@ -4,7 +4,13 @@ import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
-import { conflict, invalid, missing, unauthenticated } from '../../platform/http/errors.ts';
+import {
+  conflict,
+  invalid,
+  missing,
+  notedAs,
+  unauthenticated,
+} from '../../platform/http/errors.ts';
 import { openid_providers } from '../../platform/openid_providers.ts';
 import { write } from '../../platform/http/write.ts';
 import { isPassword } from '../../platform/passwords/password.ts';
@@ -106,7 +112,11 @@ function requireAll(user: Identity, given: Given, is_vouched: boolean): void {
 async function checkPassword(user: Identity, { password }: Given): Promise<void> {
   if (password === undefined || user.password_hash === null) return;
   if (!(await isPassword(password, user.password_hash)))
-    throw invalid('password', 'invalid_input', 'This is not the password of your account.');
+    throw notedAs(
+      invalid('password', 'invalid_input', 'This is not the password of your account.'),
+      'confirmation_failed',
+      'wrong_password',
+    );
 }
 
 /** Uses the code up; gives whether a second factor was shown. Throws 400 for a wrong one. */
@@ -118,11 +128,15 @@ async function checkCode(
 ): Promise<boolean> {
   if (!user.has_second_factor || code === undefined) return false;
   if ((await useCode(tx, secrets, clock.now(), user, code)) === undefined)
-    throw invalid(
-      'code',
-      'invalid_input',
-      'This code is wrong or was used before: send the one that your app shows now, or a ' +
-        'recovery code.',
+    throw notedAs(
+      invalid(
+        'code',
+        'invalid_input',
+        'This code is wrong or was used before: send the one that your app shows now, or a ' +
+          'recovery code.',
+      ),
+      'confirmation_failed',
+      'wrong_code',
     );
   return true;
 }

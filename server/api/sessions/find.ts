@@ -1,17 +1,10 @@
 import sql from 'sql-template-tag';
-import { isoInstant } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
-import { session_idle_ms } from '../../platform/http/caller/session.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import type { SessionRow } from './schema.ts';
-import { columnsFor } from './store.ts';
-
-/** Sessions `s` that would still be taken. */
-const live = (caller: Pick<Caller, 'user_id'>, now_ms: number) => sql`
-  s.user_id = ${caller.user_id} AND s.expires_at > ${isoInstant(now_ms)}::timestamptz
-    AND s.last_used_at >= ${isoInstant(now_ms - session_idle_ms)}::timestamptz`;
+import { columnsFor, live } from './store.ts';
 
 /**
  * The caller's sessions that have not ended, newest first (ties by id). Leans on sessions_by_user.

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
-import { unauthenticated } from '../../platform/http/errors.ts';
+import { notedAs, unauthenticated } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import { countTry } from '../../platform/http/caller/sign_in_throttle.ts';
 import { isNobodysPassword, isPassword } from '../../platform/passwords/password.ts';
@@ -23,13 +23,15 @@ export async function recognise(
   given: Static<typeof SignIn>,
 ): Promise<Identity> {
   const { address, user } = await findIdentity(db, given.email);
+  request.concerned = { person: user };
   return countTry(request, address, async (held) => {
     const hash = user?.password_hash ?? null;
     const isRight =
       hash === null
         ? await isNobodysPassword(given.password)
         : await isPassword(given.password, hash);
-    if (user === undefined || !isRight) throw wrongCredentials();
+    if (user === undefined || !isRight)
+      throw wrongCredentials(user === undefined ? 'no_account' : 'wrong_password');
     held();
     return user;
   });
@@ -49,7 +51,7 @@ export async function confirmSecondFactor(
 ): Promise<UsedFactor | 'none'> {
   const user = await findIdentityById(tx, recognised.id, 'lock');
   if (user === undefined || user.password_hash !== recognised.password_hash)
-    throw wrongCredentials();
+    throw wrongCredentials('account_changed');
   await refuseDeactivated(tx, user.id, 'sign in');
   if (!user.has_second_factor) return 'none';
   if (code === undefined)
@@ -59,17 +61,25 @@ export async function confirmSecondFactor(
     );
   const used = await useCode(tx, secrets, clock.now(), user, code);
   if (used === undefined)
-    throw unauthenticated(
-      'authentication_failed',
-      'The code is wrong or was used before: send the one that the app shows now, or a ' +
-        'recovery code.',
+    throw notedAs(
+      unauthenticated(
+        'authentication_failed',
+        'The code is wrong or was used before: send the one that the app shows now, or a ' +
+          'recovery code.',
+      ),
+      'sign_in_failed',
+      'wrong_code',
     );
   return used;
 }
 
-function wrongCredentials(): ApiError {
-  return unauthenticated(
-    'authentication_failed',
-    'There is no account with this e-mail address and password.',
+function wrongCredentials(reason: string): ApiError {
+  return notedAs(
+    unauthenticated(
+      'authentication_failed',
+      'There is no account with this e-mail address and password.',
+    ),
+    'sign_in_failed',
+    reason,
   );
 }

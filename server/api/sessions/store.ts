@@ -10,6 +10,7 @@ import type { Caller } from '../../platform/http/caller/access.ts';
 import { userAgentOf } from '../../platform/http/caller/auth.ts';
 import {
   createSessionToken,
+  session_idle_ms,
   session_lifetime_ms,
   sessionTokenOf,
   setSessionCookie,
@@ -20,6 +21,7 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { deleteKeysOf } from '../api_keys/store.ts';
 import { actorOf, removeSecondFactor, updateUser } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
+import { rememberDevice } from './devices.ts';
 import type { SessionRow } from './schema.ts';
 
 /** The columns of session `s` as the caller sees it. */
@@ -27,6 +29,12 @@ export const columnsFor = (caller: Pick<Caller, 'session_id' | 'is_partial'>) =>
   s.id, s.method, s.ip, s.user_agent, s.created_at, s.last_used_at, s.expires_at, s.own_factor_at,
     s.awaits_factor, coalesce(s.id = ${caller.session_id}::uuid, false) AS is_current,
     coalesce(s.id = ${caller.session_id}::uuid, false) AND ${caller.is_partial} AS is_partial`;
+
+/** Sessions `s` that would still be taken. */
+export const live = (caller: Pick<Caller, 'user_id'>, now_ms: number) => sql`
+  s.user_id = ${caller.user_id} AND s.expires_at > ${isoInstant(now_ms)}::timestamptz
+    AND s.last_used_at >= ${isoInstant(now_ms - session_idle_ms)}::timestamptz`;
+
 /**
  * How a session is opened. `shows_own_factor`: by what is the account's own, so it reaches all that
  * the account has; else by a provider, of the domain, with the settings that the hash stands for.
@@ -76,6 +84,7 @@ export async function startSession(
       CASE WHEN ${shows_second_factor} THEN ${began} END)
     RETURNING ${columnsFor({ session_id: id, is_partial: false })}`);
   afterwards(async () => setSessionCookie(context, reply, token, expires_at_ms));
+  await rememberDevice(tx, { request, reply, afterwards }, user, row!);
   return row!;
 }
 

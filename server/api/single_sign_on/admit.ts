@@ -50,8 +50,10 @@ export async function signIn(
     inWriteTurn(domainOf(vouched.email), () =>
       write(request, reply, 200, async (tx, record, afterwards) => {
         const home = await holdHome(tx, deps.config, vouched.email);
+        request.concerned = { organization_id: home?.organization.id };
         confirm(home);
         const admission = await look(tx, deps, vouched, home);
+        request.concerned = { ...request.concerned, person: admission.account };
         refuse(admission);
         record(await admit({ deps, tx, browser: { request, reply, afterwards } }, admission));
       }),

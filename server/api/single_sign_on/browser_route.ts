@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { rawBody } from '../../platform/http/bodies/body.ts';
-import { apiErrorOf } from '../../platform/http/error_handler.ts';
+import { apiErrorOf, noteError } from '../../platform/http/error_handler.ts';
 import { hiddenRoute } from '../../platform/http/hidden_route.ts';
 import { html } from '../../platform/http/pages/html.ts';
 import { sendPage } from '../../platform/http/pages/page.ts';
+import { noteSecurity } from '../../platform/http/security_log/security_log.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { limitAddress } from './limit.ts';
 import { SignInRefused } from './refusal.ts';
@@ -55,17 +56,15 @@ export function countSignIn(
   server.context.metrics.single_sign_ons.inc({ way, outcome });
 }
 
-/** Logs why a sign-in was refused. */
+/** Notes in metrics and security log why a sign-in was refused. */
 export function logRefusal(
   request: FastifyRequest,
   way: Way,
   { reason, message }: Pick<SignInRefused, 'reason' | 'message'>,
 ): void {
   countSignIn(request, way, reason);
-  request.server.context.log.warn(
-    { request_id: request.id, way, reason, detail: message, ip: request.ip },
-    'a single sign-on was refused',
-  );
+  const more = { way, detail: message };
+  noteSecurity(request, { event: 'single_sign_on_refused', reason, more });
 }
 
 function answerFault(
@@ -85,6 +84,7 @@ function answerFault(
     );
   }
   const fault = apiErrorOf(error);
+  noteError(request, fault);
   if (fault !== error && fault.status >= 500)
     request.server.context.log.error(
       { err: error, request_id: request.id },

@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
-import { forbidden, twoCredentials } from '../../platform/http/errors.ts';
+import { forbidden, notedAs, twoCredentials } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { beginningEntry, startSession } from '../sessions/store.ts';
 import { GivenToken, LinkedEmail } from '../users/schema.ts';
 import { limitAddress } from './limit.ts';
-import { countSignIn, logRefusal } from './browser_route.ts';
+import { countSignIn } from './browser_route.ts';
 import { useSignInLink } from './let_in.ts';
 
 const refusal = 'The link was used, has expired, or a newer one took its place.';
@@ -50,8 +50,8 @@ export function linkRoutes(app: FastifyInstance, deps: Deps): void {
       const answer = await write(request, reply, 200, async (tx, record, afterwards) => {
         const user = await useSignInLink(tx, deps, token);
         if (user === undefined) {
-          logRefusal(request, 'link', { reason: 'link_unknown', message: refusal });
-          throw forbidden(refusal);
+          countSignIn(request, 'link', 'link_unknown');
+          throw notedAs(forbidden(refusal), 'single_sign_on_refused', 'link_unknown');
         }
         // The operator of the server vouches for who has the link.
         const opening = { method: 'link', shows_own_factor: true };

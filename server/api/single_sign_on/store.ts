@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { invalid } from '../../platform/http/errors.ts';
+import { invalid, notedAs } from '../../platform/http/errors.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
@@ -50,6 +50,7 @@ export type SamlRequest = {
   id: string;
   domain_id: string;
   domain: string;
+  organization_id: string;
   settings_hash: Buffer;
   purpose: NewRequest['purpose'];
   is_answered: boolean;
@@ -63,7 +64,7 @@ export function findSamlRequest(
   request_id: string,
 ): Promise<SamlRequest | undefined> {
   return db.row<SamlRequest>(sql`
-    SELECT r.id, r.domain_id, d.domain, r.settings_hash, r.purpose,
+    SELECT r.id, r.domain_id, d.domain, d.organization_id, r.settings_hash, r.purpose,
       r.outcome IS NOT NULL AS is_answered FROM sso_requests r JOIN domains d ON d.id = r.domain_id
     WHERE r.token_hash = ${tokenHash(secrets, request_id)}
       AND r.expires_at > ${isoInstant(clock.now())}::timestamptz`);
@@ -276,15 +277,17 @@ export async function refuseEnforced(
   { db, config }: { db: Queryable; config: Deps['config'] },
   email: string,
 ): Promise<void> {
-  const enforced = (await findVerifiedDomain(db, config, email))?.sso_enforcement ?? '';
-  if (enforced === '') return;
+  const domain = await findVerifiedDomain(db, config, email);
+  if (domain === undefined || domain.sso_enforcement === '') return;
+  const { sso_enforcement: enforced, organization_id } = domain;
   const query = enforced === 'saml' ? `?email=${encodeURIComponent(email)}` : '';
-  throw invalid(
+  const refusal = invalid(
     null,
     'sso_enforced',
     'The domain of this address asks for single sign-on: open ' +
       `${config.public_url}/login/${enforced}/${query} in a browser.`,
   );
+  throw notedAs(refusal, 'sign_in_failed', 'sso_enforced', organization_id);
 }
 
 function tokenHash(secrets: Deps['secrets'], token: string): Buffer {

@@ -4,7 +4,13 @@ import type { Static, TObject } from 'typebox';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { body } from '../../platform/http/bodies/body.ts';
-import { conflict, forbidden, invalid, unauthenticated } from '../../platform/http/errors.ts';
+import {
+  conflict,
+  forbidden,
+  invalid,
+  notedAs,
+  unauthenticated,
+} from '../../platform/http/errors.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import type { Effect } from '../../platform/http/write.ts';
 import { isPassword } from '../../platform/passwords/password.ts';
@@ -51,7 +57,11 @@ export async function confirmPerson<
   const given = body(request, wanted.with_password);
   return countTry(request, user.address, async (held) => {
     if (!(await isPassword(given.current_password, password_hash)))
-      throw invalid('current_password', 'invalid_input', 'This is not the present password.');
+      throw notedAs(
+        invalid('current_password', 'invalid_input', 'This is not the present password.'),
+        'confirmation_failed',
+        'wrong_password',
+      );
     held();
     return { user, given, succeeded };
   });
@@ -71,6 +81,7 @@ async function refuseOldSession(
     throw forbidden(
       'This account has no password, so this needs a fresh sign-in: sign in again, then ' +
         'repeat it within ten minutes.',
+      'old_session',
     );
 }
 
@@ -100,10 +111,14 @@ export async function requireCode(
 ): Promise<void> {
   const used = await useCode(tx, secrets, clock.now(), user, code);
   if (used === undefined)
-    throw invalid(
-      'code',
-      'invalid_input',
-      'The code is wrong or was used before: send the one that the app shows now, or a ' +
-        'recovery code.',
+    throw notedAs(
+      invalid(
+        'code',
+        'invalid_input',
+        'The code is wrong or was used before: send the one that the app shows now, or a ' +
+          'recovery code.',
+      ),
+      'confirmation_failed',
+      'wrong_code',
     );
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
-import { error_codes } from './errors.ts';
+import { error_codes } from './error_codes.ts';
 import { buildServer } from './server.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 

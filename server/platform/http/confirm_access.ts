@@ -66,6 +66,23 @@ export async function confirmCaller(tx: Transaction, request: FastifyRequest): P
   if (found?.is_valid !== true) throw ended();
 }
 
+/**
+ * False once the caller's key or session has ended, their account is closed, or they are no longer
+ * a member of the organization with the level of the route (null: what is their own). Asked while a
+ * long answer goes on.
+ */
+export async function mayGoOn(
+  request: FastifyRequest,
+  organization_id: string | null,
+): Promise<boolean> {
+  const { level = 1 } = request.routeOptions.config;
+  const row = await request.server.context.db.row(sql`
+    SELECT 1 WHERE ${isCredentialValid(request)} AND (${organization_id}::uuid IS NULL
+      OR EXISTS (SELECT 1 FROM members m WHERE m.user_id = ${request.caller.user_id}
+        AND m.organization_id = ${organization_id}::uuid AND m.level >= ${level}))`);
+  return row !== undefined;
+}
+
 /** Whether the key or session of the request holds, and its user is active. */
 function isCredentialValid({ caller, server }: FastifyRequest): Sql {
   const now = isoInstant(server.context.clock.now());

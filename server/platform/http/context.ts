@@ -2,6 +2,7 @@ import type { ClickHouse } from '../clickhouse/client.ts';
 import type { Clock } from '../clock.ts';
 import type { DiskRoom } from '../disk/disk_room.ts';
 import type { Logger } from '../log.ts';
+import type { Outbox } from '../mail/outbox.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Secrets } from '../secrets/secrets.ts';
@@ -27,6 +28,8 @@ export type HttpContext = {
   clickhouse: ClickHouse;
   secrets: Secrets;
   metrics: Metrics;
+  /** Takes the mails of a change, in its transaction. */
+  outbox: Outbox;
   /** undefined: traces are off */
   tracer: Tracer | undefined;
   disk: DiskRoom;

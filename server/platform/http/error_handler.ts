@@ -17,6 +17,7 @@ import {
   unparsable,
   unsupportedMediaType,
 } from './errors.ts';
+import { noteSecurity } from './security_log/security_log.ts';
 
 const problem_type = 'application/problem+json; charset=utf-8';
 const network_codes = new Set([
@@ -53,9 +54,20 @@ export function handleErrors(app: FastifyInstance, context: HttpContext): void {
     const answer = request.is404 && found.status === 415 ? notFound() : found;
     if (answer !== error && (answer.status >= 500 || isDatabaseError(error)))
       context.log.error({ err: error, request_id: request.id }, 'a request failed');
+    noteError(request, answer);
     return sendError(request, reply, answer);
   });
   app.setNotFoundHandler((request, reply) => sendError(request, reply, notFound()));
+}
+
+/** Notes in the security log what was refused: what the error says, and every 403. */
+export function noteError(
+  request: FastifyRequest,
+  { refusal, status, violations }: ApiError,
+): void {
+  if (refusal !== undefined) noteSecurity(request, refusal);
+  else if (status === 403)
+    noteSecurity(request, { event: 'right_refused', reason: violations[0]!.code });
 }
 
 /**

@@ -1,60 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-
-/** Every `code` that an error body can carry. The list is closed: docs/api.md explains each. */
-export const error_codes = [
-  'already_verified',
-  'authentication_failed',
-  'blank',
-  'conflict',
-  'error',
-  'expired',
-  'feature_not_available',
-  'idempotency_mismatch',
-  'invalid_choice',
-  'invalid_input',
-  'max_items',
-  'max_length',
-  'max_value',
-  'method_not_allowed',
-  'min_items',
-  'min_length',
-  'min_value',
-  'not_a_list',
-  'not_acceptable',
-  'not_authenticated',
-  'not_found',
-  'null',
-  'null_characters_not_allowed',
-  'own_factor_required',
-  'parse_error',
-  'permission_denied',
-  'precondition_failed',
-  'precondition_required',
-  'request_too_large',
-  'required',
-  'second_factor_required',
-  'sso_enforced',
-  'throttled',
-  'unavailable',
-  'unique',
-  'unknown_field',
-  'unsupported_media_type',
-  'verification_required',
-] as const;
-
-/** One code of the closed list. */
-export type ErrorCode = (typeof error_codes)[number];
-
-/** The five families of errors. */
-export const error_types = [
-  'validation_error',
-  'invalid_request',
-  'authentication_error',
-  'throttled_error',
-  'server_error',
-] as const;
-/** One family of errors. */
-export type ErrorType = (typeof error_types)[number];
+import type { ErrorCode, ErrorType } from './error_codes.ts';
+import type { Refusal } from './security_log/words.ts';
 
 /**
  * One thing that is wrong with a request; `attr` names the field (nested names joined with `__`),
@@ -79,6 +25,8 @@ export class ApiError extends Error {
   readonly type: ErrorType;
   readonly violations: Violation[];
   readonly headers: Record<string, string>;
+  /** What the security log says of it; undefined: nothing, but for a 403. */
+  refusal: Refusal | undefined;
   constructor(
     status: number,
     type: ErrorType,
@@ -92,6 +40,20 @@ export class ApiError extends Error {
     this.violations = violations;
     this.headers = headers;
   }
+}
+
+/**
+ * The error, to be noted in the security log as this event with this reason; `organization_id` is
+ * whom it concerns where neither path nor caller say so.
+ */
+export function notedAs(
+  error: ApiError,
+  event: Refusal['event'],
+  reason: string,
+  organization_id?: string,
+): ApiError {
+  error.refusal = { event, reason, organization_id };
+  return error;
 }
 
 /** The body of every error: `code`, `detail` and `attr` repeat the first of `errors`. */
@@ -194,9 +156,13 @@ export function ssoRequired(): ApiError {
   return new ApiError(403, 'authentication_error', [{ attr: null, code: 'sso_enforced', detail }]);
 }
 
-/** 403: the caller may know that the thing exists, but not do this with it. */
-export function forbidden(detail: string): ApiError {
-  return forbiddenMany([{ attr: null, code: 'permission_denied', detail }]);
+/**
+ * 403: the caller may know that the thing exists, but not do this with it. `reason` is what the
+ * security log says of it.
+ */
+export function forbidden(detail: string, reason = 'rule'): ApiError {
+  const error = forbiddenMany([{ attr: null, code: 'permission_denied', detail }]);
+  return notedAs(error, 'right_refused', reason);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { FastifySchema, RouteOptions } from 'fastify';
 import { Type } from 'typebox';
 import type { TObject, TSchema } from 'typebox';
 import { body_size_bytes_max } from './bodies/body.ts';
-import { error_codes, error_types } from './errors.ts';
+import { error_codes, error_types } from './error_codes.ts';
 import { nullable } from '../nullable.ts';
 
 const violation_fields = {

@@ -21,12 +21,23 @@ import { openLimiter } from './limits/rate_limit.ts';
 import { answerInPieces } from './lists/in_pieces.ts';
 import { requestIdOf } from './request_id.ts';
 import { answersRecord, isTagged } from './responses.ts';
+import { openSecurityLog } from './security_log/security_log.ts';
 import { traceRequests } from './traced_requests.ts';
 
 // Long enough for a file of events over a slow line; what must come quickly are the headers, and
 // Node waits a minute for those.
 const request_timeout_ms = 3_600_000;
 const header_size_bytes_max = 32 * 1024;
+
+/** What is known of a request as it goes through the server; see `context.ts`. */
+const request_parts = [
+  'caller',
+  'access',
+  'record',
+  'idempotency',
+  'read_aside',
+  'concerned',
+] as const;
 
 /**
  * Builds the HTTP server: the conduct of the whole API around the routes that `register` adds.
@@ -65,12 +76,12 @@ export function buildServer(
       per_hour: context.config.rate_limit_per_hour,
     }),
   );
+  app.decorate('securityLog', openSecurityLog(context));
   const findAccess = openAccessFinder(context.db);
   app.decorate('findCaller', async (request: FastifyRequest) =>
     showsCredential(request) ? authenticate(context, findAccess, request, undefined) : undefined,
   );
-  for (const name of ['caller', 'access', 'record', 'idempotency', 'read_aside'] as const)
-    app.decorateRequest(name);
+  for (const name of request_parts) app.decorateRequest(name);
   // Bytes are kept as they came: a handler reads them once it has found its object.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) =>

@@ -56,9 +56,9 @@ export async function openSingleSignOn(
   options: HarnessOptions & { wall_clock?: boolean } = {},
 ): Promise<SingleSignOnWorld> {
   const clock = openTestClock();
-  const lines: { reason?: string }[] = [];
+  const lines: { security_event?: string; reason?: string }[] = [];
   const write = (chunk: Buffer, _encoding: string, done: () => void) => {
-    lines.push(JSON.parse(String(chunk)) as { reason?: string });
+    lines.push(JSON.parse(String(chunk)) as (typeof lines)[number]);
     done();
   };
   const deps = {
@@ -70,7 +70,12 @@ export async function openSingleSignOn(
   return {
     harness,
     clock,
-    reasons: () => lines.splice(0).flatMap(({ reason }) => reason ?? []),
+    reasons: () =>
+      lines
+        .splice(0)
+        .flatMap(({ security_event, reason }) =>
+          security_event === 'single_sign_on_refused' ? (reason ?? []) : [],
+        ),
     newHome: (fields, domain) => newHome(harness, fields, domain),
     close: () => harness.close(),
   };

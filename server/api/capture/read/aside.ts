@@ -5,7 +5,8 @@ import { aside_bytes_min, aside_memory_mb_max } from '../../../engine/ingest/par
 import { eachPiece, nextPiece } from '../../../engine/ingest/parse/pieces.ts';
 import type { Piece } from '../../../engine/ingest/parse/pieces.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
-import type { ErrorType, Violation } from '../../../platform/http/errors.ts';
+import type { ErrorType } from '../../../platform/http/error_codes.ts';
+import type { Violation } from '../../../platform/http/errors.ts';
 import { moduleBeside } from '../../../platform/processes/module_beside.ts';
 import { openThread, wholeBuffer } from '../../../platform/processes/thread.ts';
 import { isProtobuf } from '../opentelemetry/opentelemetry.ts';

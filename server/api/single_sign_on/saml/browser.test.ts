@@ -74,6 +74,7 @@ test(
         .map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite])
         .sort(),
       [
+        ['sluice_device', true, 'Lax'],
         ['sluice_session', true, 'Lax'],
         ['sluice_sign_in', true, 'Lax'],
       ],

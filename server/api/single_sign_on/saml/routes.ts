@@ -149,6 +149,7 @@ async function takeResponse(
       'request_unknown',
       'The response answers no sign-in that is under way.',
     );
+  request.concerned = { organization_id: begun.organization_id };
   if (begun.is_answered)
     throw new SignInRefused('request_used', 'A response to this sign-in was taken before.');
   const accepted = await countResponse(deps, request);

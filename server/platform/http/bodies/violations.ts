@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv';
-import type { ErrorCode, Violation } from '../errors.ts';
+import type { ErrorCode } from '../error_codes.ts';
+import type { Violation } from '../errors.ts';
 
 type Told = { code: ErrorCode; detail: string };
 

@@ -135,8 +135,8 @@ const named = (columns: Record<string, string>) =>
     .map(([name, from]) => `${from} AS ${found_prefix}${name}`)
     .join(', ');
 
-// What signs in by these is the account's own, or the operator's word.
-const is_own_method = "s.method IN ('password', 'passkey', 'link')";
+/** Whether session `s` was opened by what is the account's own, or by the operator's word. */
+export const is_own_method = "s.method IN ('password', 'passkey', 'link')";
 const session_columns = `s.id, s.user_id, s.expires_at, s.last_used_at, ARRAY['*'] AS scopes,
   CASE WHEN ${is_own_method} OR s.own_factor_at IS NOT NULL THEN NULL
     ELSE ARRAY(SELECT r.organization_id FROM provider_reach r

@@ -2,11 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../clock.ts';
-import type { AccessFinder, Credential, Found, Target } from './access.ts';
+import type { AccessFinder, Found, Target } from './access.ts';
 import { isWellFormedApiKey } from './api_key.ts';
 import type { HttpContext } from '../context.ts';
 import { refuseCrossSite } from './cross_site.ts';
-import { twoCredentials, unauthenticated } from '../errors.ts';
+import { notedAs, twoCredentials, unauthenticated } from '../errors.ts';
+import { judgeRefused } from './refused_credential.ts';
+import type { Shown } from './refused_credential.ts';
 import { isWriteKey } from './write_key.ts';
 import { isStale, isWellFormedSessionToken, sessionTokenOf } from './session.ts';
 
@@ -45,15 +47,16 @@ export async function authenticate(
       )
     : undefined;
   if (found === undefined || (await isStale(context, found)))
-    throw unauthenticated(
-      'authentication_failed',
-      refusals[isWriteKey(shown.text) ? 'write_key' : shown.kind],
+    throw notedAs(
+      unauthenticated(
+        'authentication_failed',
+        refusals[isWriteKey(shown.text) ? 'write_key' : shown.kind],
+      ),
+      ...(await judgeRefused(context, request, shown, found)),
     );
   touch(context, found, request);
   return found;
 }
-
-type Shown = { kind: Credential['kind']; text: string; isWellFormed: boolean };
 
 /**
  * The key in the `Authorization` header or the token in the session's cookie; throws 401 without

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { HttpContext } from '../context.ts';
-import { forbidden } from '../errors.ts';
+import { forbidden, notedAs } from '../errors.ts';
 
 const safe_methods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -20,7 +20,12 @@ export function refuseCrossSite(
     site === undefined
       ? origin === undefined || isOwn(context, request, origin)
       : site === 'same-origin' || site === 'none';
-  if (!own) throw forbidden('A page of another site may not change anything here.');
+  if (!own)
+    throw notedAs(
+      forbidden('A page of another site may not change anything here.'),
+      'cross_site_refused',
+      'cross_site',
+    );
 }
 
 function isOwn(

@@ -12,6 +12,7 @@ import {
   forbidden,
   notAcceptable,
   notFound,
+  notedAs,
   ownFactorRequired,
   throttled,
 } from '../errors.ts';
@@ -63,9 +64,12 @@ export function guard(
       if (budget.wait_seconds !== undefined) throw throttled(budget.wait_seconds);
     }
     if (accepted !== undefined && !found.scopes.some((one) => accepted.has(one)))
-      throw forbidden(`The API key lacks the scope ${scope}.`);
+      throw forbidden(`The API key lacks the scope ${scope}.`, 'scope');
     if (session && found.session_id === null)
-      throw forbidden('This cannot be done with an API key: sign in (POST /api/sessions/).');
+      throw forbidden(
+        'This cannot be done with an API key: sign in (POST /api/sessions/).',
+        'needs_session',
+      );
     if (own_account && found.is_partial) throw ownFactorRequired();
     if (within !== undefined) request.access = accessOf(found, level, request.ip);
     if (recent_factor && found.session_id !== null && !isFactorRecent(context, found))
@@ -89,7 +93,7 @@ async function admitInner(
 ): Promise<void> {
   request.caller = caller;
   if (scope !== 'any' && !caller.scopes.some((one) => satisfying(scope).has(one))) {
-    if (lacks === undefined) throw forbidden(`The API key lacks the scope ${scope}.`);
+    if (lacks === undefined) throw forbidden(`The API key lacks the scope ${scope}.`, 'scope');
     lacks.add(scope);
   }
   if (target === undefined) return;
@@ -125,6 +129,7 @@ export function requireLevel(own: 1 | 8 | 15, wanted: 1 | 8 | 15): void {
   throw forbidden(
     `This needs the level ${wanted} (${level_names[wanted]}) in the organization; yours is ` +
       `${own} (${level_names[own]}).`,
+    'level',
   );
 }
 
@@ -141,6 +146,7 @@ function accessOf(found: Found, level: 1 | 8 | 15, ip: string) {
   if (!isInRanges(ip, found.allowed_ip_ranges ?? []))
     throw forbidden(
       `This organization can be reached from some addresses only, and ${ip} is not one of them.`,
+      'ip_range',
     );
   requireLevel(found.level, level);
   if (found.team_id === null) return { organization_id, level: found.level };
@@ -168,7 +174,9 @@ async function authenticateCounted(
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
     const wait_seconds = limiter.takeRefused(request.ip);
-    throw wait_seconds === undefined ? error : throttled(wait_seconds);
+    throw wait_seconds === undefined
+      ? error
+      : notedAs(throttled(wait_seconds), 'locked_out', 'refused_keys');
   }
 }
 

@@ -37,7 +37,7 @@ export function isSecure(public_url: string): boolean {
  * The name of a cookie of ours. Over https its prefix makes browsers keep it to this host and to
  * https, so that no other host of the domain can set it.
  */
-export function cookieName(public_url: string, name: 'session' | 'sign_in'): string {
+export function cookieName(public_url: string, name: 'session' | 'sign_in' | 'device'): string {
   return `${isSecure(public_url) ? '__Host-' : ''}sluice_${name}`;
 }
 
@@ -99,7 +99,7 @@ const attributes = { path: '/', httpOnly: true, sameSite: 'lax' } as const;
  * means that two hold it, so the session ends for both.
  */
 export async function isStale(
-  context: Pick<HttpContext, 'db' | 'clock' | 'log'>,
+  context: Pick<HttpContext, 'db' | 'clock'>,
   found: Found,
 ): Promise<boolean> {
   if (found.session_id === null) return false;
@@ -111,10 +111,6 @@ export async function isStale(
   )
     return false;
   await context.db.run(sql`DELETE FROM sessions WHERE id = ${found.session_id}`);
-  context.log.warn(
-    { session_id: found.session_id, user_id: found.user_id },
-    'a session was shown with a token that had been replaced; it was ended',
-  );
   return true;
 }
 

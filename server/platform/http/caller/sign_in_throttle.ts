@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { forgetAttempts, takeAttempt, takeBackAttempt } from '../../pacing/throttle.ts';
 import type { AttemptPolicy } from '../../pacing/throttle.ts';
 import { PasswordsBusyError } from '../../passwords/password.ts';
-import { throttled } from '../errors.ts';
+import { ApiError, notedAs, throttled } from '../errors.ts';
 import { addressOf } from '../limits/address.ts';
 
 const tries_of_account: AttemptPolicy = { free: 5, pause_seconds_min: 2, pause_seconds_max: 900 };
@@ -39,9 +39,9 @@ export async function countTry<Result>(
     `try from ${addressOf(request.ip)}`,
   ];
   // The address comes first: one that has to wait must not be able to make an account wait.
-  await take(request, by_address, tries_of_address);
+  await takeTry(request, by_address, tries_of_address, 'tries_of_address');
   try {
-    await take(request, by_account, tries_of_account);
+    await takeTry(request, by_account, tries_of_account, 'tries_of_account');
   } catch (error) {
     // Nothing is tried, so it does not count.
     await takeBackAttempt(context, by_address);
@@ -85,6 +85,20 @@ function accountSubject(
   account: string,
 ): string {
   return `${kind} on ${server.context.secrets.hash(`account ${account}`).toString('base64url')}`;
+}
+
+/** As `take`; the security log notes who has to wait. */
+async function takeTry(
+  request: FastifyRequest,
+  subject: string,
+  policy: AttemptPolicy,
+  reason: string,
+): Promise<void> {
+  try {
+    await take(request, subject, policy);
+  } catch (error) {
+    throw error instanceof ApiError ? notedAs(error, 'locked_out', reason) : error;
+  }
 }
 
 /** Never throws: the work may be done and committed, so a fault goes to the server's log. */

@@ -1,0 +1,104 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { SyntheticEvent } from 'react';
+import type { SecurityEventRow } from '../../server/api/security_events/schema.ts';
+import { readValues } from '../form/values.ts';
+import { OnlyFor } from '../members/only_for.tsx';
+import { Shown } from '../page/shown.tsx';
+import { EventList } from '../security_events/event_list.tsx';
+import { event_words } from '../security_events/event_words.ts';
+import { securityEventsOf } from '../security_events/security_events.ts';
+import type { EventFilter } from '../security_events/security_events.ts';
+import { Further } from './further.tsx';
+
+type Given = {
+  organization_id: string;
+  filter: EventFilter;
+  go: (filter: EventFilter) => void;
+};
+
+/** What was refused that concerns the organization; for owners. */
+export function SecurityPanel(given: Given) {
+  return (
+    <OnlyFor organization_id={given.organization_id} level={15} what="Security events are read">
+      <EventFilterForm key={JSON.stringify(given.filter)} {...given} />
+      <Events {...given} />
+    </OnlyFor>
+  );
+}
+
+function Events({ organization_id, filter, go }: Given) {
+  const query = useQuery(securityEventsOf(organization_id, filter));
+  const about = ({ user }: SecurityEventRow) =>
+    user !== null && (
+      <Link
+        to="/organizations/$organization_id/activity"
+        params={{ organization_id }}
+        search={{ tab: 'security', user: user.uuid }}
+      >
+        <bdi>{user.email}</bdi>
+      </Link>
+    );
+  return (
+    <Shown query={query}>
+      {(page) => (
+        <>
+          {page.results.length === 0 && <p className="empty">Nothing fits these filters.</p>}
+          <EventList events={page.results} about={about} />
+          <Further page={page} go={(cursor) => go({ ...filter, cursor })} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function EventFilterForm({ filter, go }: Given) {
+  const submit = (event: SyntheticEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const values = readValues(event.currentTarget) as Record<string, string>;
+    const { after = '', before = '', event: word = '' } = values;
+    const instant = (day: string) => (day === '' ? '' : `${day}T00:00:00Z`);
+    const { user = '' } = filter;
+    const wanted = { user, event: word, after: instant(after), before: instant(before) };
+    go(Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== '')));
+  };
+  return (
+    <form className="filters" onSubmit={submit}>
+      <NativeSelect
+        name="event"
+        label="What happened"
+        data={[
+          { value: '', label: 'Anything' },
+          ...Object.entries(event_words).map(([value, label]) => ({ value, label })),
+        ]}
+        defaultValue={filter.event ?? ''}
+      />
+      <TextInput
+        name="after"
+        type="date"
+        label="From day (UTC)"
+        defaultValue={filter.after?.slice(0, 10)}
+      />
+      <TextInput
+        name="before"
+        type="date"
+        label="Before day (UTC)"
+        defaultValue={filter.before?.slice(0, 10)}
+      />
+      <Button type="submit" variant="default">
+        Filter
+      </Button>
+      {Object.keys(filter).length > 0 && (
+        <Button variant="subtle" onClick={() => go({})}>
+          Show all
+        </Button>
+      )}
+      {filter.user !== undefined && (
+        <p className="muted">
+          Only one person: <code>{filter.user}</code>
+        </p>
+      )}
+    </form>
+  );
+}

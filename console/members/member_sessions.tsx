@@ -1,0 +1,88 @@
+import { useQuery } from '@tanstack/react-query';
+import type { MemberRow } from '../../server/api/members/schema.ts';
+import type { SessionRow } from '../../server/api/sessions/schema.ts';
+import { Form } from '../form/form.tsx';
+import type { Listed } from '../http/list.ts';
+import { reading } from '../http/reading.ts';
+import { useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { browserOf } from '../sessions/browser_name.ts';
+import { SessionWords } from '../sessions/session_section.tsx';
+import { exactly } from '../time/words.ts';
+import { memberPath } from './members.ts';
+
+type Given = { member: MemberRow; organization_id: string };
+
+const pathOf = ({ member, organization_id }: Given) =>
+  `${memberPath(organization_id, member.user.uuid)}sessions/`;
+const sessionsOf = (given: Given) => reading<Listed<SessionRow>>(pathOf(given));
+const everywhere = 'They are signed out of that browser everywhere on this server, and get a mail.';
+
+/** In which browsers a member is signed in, with what ends that; for owners. */
+export function MemberSessions(given: Given) {
+  const query = useQuery(sessionsOf(given));
+  return (
+    <>
+      <h4>Sessions</h4>
+      <Shown query={query}>
+        {({ count, results }) =>
+          count === 0 ? (
+            <p className="empty">They are signed in nowhere.</p>
+          ) : (
+            <>
+              <ul className="records">
+                {results.map((session) => (
+                  <li key={session.id}>
+                    <SessionWords session={session} />
+                    <EndOne {...given} session={session} />
+                  </li>
+                ))}
+              </ul>
+              {count > 1 && <EndAll {...given} count={count} />}
+            </>
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+function EndOne({ session, ...given }: Given & { session: SessionRow }) {
+  const done = useDone();
+  const { id, ip, user_agent, created_at } = session;
+  return (
+    <Form
+      method="DELETE"
+      path={`${pathOf(given)}${id}/`}
+      done={() => done('The session was ended.', sessionsOf(given))}
+      button="End"
+      about={`the session from ${ip}, begun ${exactly(created_at, 'UTC')}`}
+      tone="danger"
+      asks={() => ({
+        title: `End the session in ${browserOf(user_agent)}?`,
+        text: everywhere,
+        button: 'End the session',
+        keep: 'Keep it',
+      })}
+    />
+  );
+}
+
+function EndAll({ count, ...given }: Given & { count: number }) {
+  const done = useDone();
+  return (
+    <Form
+      method="DELETE"
+      path={pathOf(given)}
+      done={() => done('All their sessions were ended.', sessionsOf(given))}
+      button="End all sessions"
+      tone="danger"
+      asks={() => ({
+        title: `End all ${count} sessions?`,
+        text: 'They are signed out everywhere on this server, and get a mail.',
+        button: 'End all sessions',
+        keep: 'Keep them',
+      })}
+    />
+  );
+}

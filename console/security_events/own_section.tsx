@@ -1,0 +1,26 @@
+import { useQuery } from '@tanstack/react-query';
+import { Section } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { EventList } from './event_list.tsx';
+import { own_security_events } from './security_events.ts';
+
+/** What was refused to the person lately, and where they signed in for the first time. */
+export function OwnSecuritySection() {
+  const query = useQuery(own_security_events);
+  return (
+    <Section title="Refusals and new devices">
+      <Shown query={query}>
+        {({ results }) =>
+          results.length === 0 ? (
+            <p className="empty">Nothing was refused.</p>
+          ) : (
+            <>
+              <p>If something here was not you, change your password and end your sessions.</p>
+              <EventList events={results} />
+            </>
+          )
+        }
+      </Shown>
+    </Section>
+  );
+}

@@ -1,0 +1,135 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { missing } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Afterwards, Entry } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { getOrganizationName } from '../organizations/store.ts';
+import { Session } from '../sessions/schema.ts';
+import type { SessionRow } from '../sessions/schema.ts';
+import { endSession } from '../sessions/store.ts';
+import { endSessionsIn, findSessionIn, listSessionsIn } from './member_sessions.ts';
+import { getMember } from './named_member.ts';
+import type { MemberRow } from './schema.ts';
+import { sessionsEndedMail } from './sessions_ended_mail.ts';
+
+const list = '/api/organizations/:organization_id/members/:user__uuid/sessions/';
+const url = `${list}:id/`;
+const within = 'organization';
+const reading = { scope: 'organization_member:read', within, level: 15 } as const;
+const ending = { scope: 'organization_member:write', within, level: 15 } as const;
+const description =
+  'Sessions that reach the organization. A session is one sign-in, so one that is ended signs ' +
+  'the person out of that browser everywhere on this server; their API keys stay. They get a mail.';
+
+/**
+ * `.../members/:user__uuid/sessions/`: owners see in which browsers a member is signed in, and end
+ * one session or all.
+ */
+export function memberSessionRoutes(app: FastifyInstance, deps: Deps): void {
+  const { db, clock } = deps;
+  app.get(
+    list,
+    {
+      config: reading,
+      schema: {
+        summary: "List a member's sessions that reach the organization, newest first; for owners",
+        querystring: PageQuery,
+        response: { 200: pageOf(Session) },
+      },
+    },
+    async (request) => {
+      const place = placeOf(request, await getMember(request, db));
+      return answerPage<SessionRow>(request, db, listSessionsIn(place, clock.now()));
+    },
+  );
+  app.delete(
+    list,
+    {
+      config: ending,
+      schema: {
+        summary: "End all of a member's sessions that reach the organization; for owners",
+        description,
+        operationId: 'organizations_members_sessions_destroy_all',
+        response: { 204: { type: 'null' } },
+      },
+    },
+    (request, reply) =>
+      end(deps, request, reply, (tx, member) =>
+        endSessionsIn(tx, placeOf(request, member), clock.now()),
+      ),
+  );
+  app.delete(
+    url,
+    {
+      config: ending,
+      schema: {
+        summary: "End one of a member's sessions at once; for owners",
+        description,
+        response: { 204: { type: 'null' } },
+      },
+    },
+    (request, reply) =>
+      end(deps, request, reply, async (tx, member) => {
+        const id = uuidParameter(request, 'id');
+        const session =
+          (await findSessionIn(tx, placeOf(request, member), id, clock.now())) ?? missing();
+        ifMatch(request, session);
+        await endSession(tx, session.id);
+        return 1;
+      }),
+  );
+}
+
+/** Whose sessions the owner looks at, and where. */
+function placeOf({ access, caller }: FastifyRequest, member: MemberRow) {
+  return {
+    user_id: member.user.id,
+    session_id: caller.session_id,
+    organization_id: access.organization_id,
+  };
+}
+
+/** Ends sessions of the member that the path names, and tells both logs and the person. */
+function end(
+  deps: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: (tx: Transaction, member: MemberRow) => Promise<number>,
+) {
+  return write(request, reply, 204, async (tx, record, afterwards) => {
+    const member = await getMember(request, tx);
+    const ended = await work(tx, member);
+    if (ended === 0) return record('nothing');
+    record(endedEntry(member, ended));
+    await tellPerson(deps, request, { tx, afterwards }, member, ended);
+  });
+}
+
+function endedEntry({ user: { uuid, email } }: MemberRow, ended: number): Entry {
+  return {
+    activity: 'ended_sessions',
+    scope: 'member',
+    item_id: uuid,
+    item_name: email,
+    changes: changesOf({}, { ended }),
+    also: [{ user_uuid: uuid }],
+  };
+}
+
+async function tellPerson(
+  { outbox, config }: Deps,
+  { caller, access }: FastifyRequest,
+  place: { tx: Transaction; afterwards: Afterwards },
+  { user }: MemberRow,
+  ended: number,
+): Promise<void> {
+  if (user.uuid === caller.user_uuid) return;
+  const organization_name = await getOrganizationName(place.tx, access.organization_id);
+  const told = { to: user.email, by: caller.email, organization_name, ended };
+  await outbox.post(place, [{ message: sessionsEndedMail(told, config.public_url) }]);
+}

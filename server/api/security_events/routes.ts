@@ -1,0 +1,71 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { answerKeyset, cursorPageOf, keysetAsked } from '../../platform/http/lists/cursor.ts';
+import {
+  answerLines,
+  asksForLines,
+  lines_description,
+  lines_type,
+} from '../../platform/http/lists/lines_file.ts';
+import { query } from '../../platform/http/lists/query.ts';
+import { SecurityEvent, SecurityEventQuery, security_event_orders } from './schema.ts';
+import { listSecurityEvents } from './store.ts';
+import type { ListOwner } from './store.ts';
+
+const listing = {
+  querystring: SecurityEventQuery,
+  response: { 200: cursorPageOf(SecurityEvent) },
+  tags: ['activity'],
+  description: lines_description,
+};
+
+/**
+ * What was refused, and who signed in from a new device: for owners what concerns their
+ * organization, for each person what is about them. Read only; events are kept for 400 days.
+ */
+export function securityEventRoutes(app: FastifyInstance, deps: Deps): void {
+  app.get(
+    '/api/organizations/:organization_id/security_events/',
+    {
+      config: {
+        scope: 'activity_log:read',
+        within: 'organization',
+        level: 15,
+        media_types: [lines_type],
+      },
+      schema: {
+        ...listing,
+        summary: 'List what was refused that concerns the organization, newest first; for owners',
+      },
+    },
+    (request, reply) =>
+      answerEvents(deps, request, reply, { organization_id: request.access.organization_id }),
+  );
+  app.get(
+    '/api/users/@me/security_events/',
+    {
+      config: { scope: 'user:read', media_types: [lines_type] },
+      schema: {
+        ...listing,
+        operationId: 'users_me_security_events_list',
+        summary: 'List what was refused that is about you, and your new devices, newest first',
+      },
+    },
+    (request, reply) => answerEvents(deps, request, reply, { user_id: request.caller.user_id }),
+  );
+}
+
+async function answerEvents(
+  { db }: Deps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  owner: ListOwner,
+) {
+  const { format, cursor, limit, ordering: _order, ...wanted } = query(request, SecurityEventQuery);
+  const keyset = keysetAsked(request, security_event_orders, 'bigint');
+  const read = (page: typeof keyset) => listSecurityEvents(db, owner, page, wanted);
+  if (!asksForLines(request, { format, cursor, limit }))
+    return answerKeyset(request, keyset, await read(keyset));
+  const organization_id = 'organization_id' in owner ? owner.organization_id : null;
+  return answerLines(request, reply, keyset, { name: 'security_events', organization_id, read });
+}

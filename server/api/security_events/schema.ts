@@ -1,0 +1,81 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { cursorQuery } from '../../platform/http/lists/cursor.ts';
+import { FormatQuery } from '../../platform/http/lists/lines_file.ts';
+import { queryInstant } from '../../platform/http/lists/query_instant.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
+import { kept_words } from '../../platform/http/security_log/words.ts';
+import { nullable } from '../../platform/nullable.ts';
+
+/** One event of the security log as lists and files show it. */
+export const SecurityEvent = Type.Object(
+  {
+    id: uuid('Id of the event.'),
+    number: Type.Integer({
+      description: 'Grows from event to event, in the order in which they were written.',
+    }),
+    event: Type.Enum(kept_words, { description: 'What happened.' }),
+    reason: Type.String({
+      description: 'Why, in a word: docs/security_log.md lists those of each event.',
+    }),
+    user: nullable(
+      Type.Object(
+        {
+          uuid: uuid('Whom it is about.'),
+          email: Type.String({ description: 'The address at that time.' }),
+        },
+        { description: 'Null: nobody knows.' },
+      ),
+    ),
+    key_mask: nullable(
+      Type.String({
+        description: 'The first and last four characters of the API key; null: none.',
+      }),
+    ),
+    session_id: nullable(uuid('The session of the request; null: none.')),
+    ip: Type.String({ description: 'The address that it came from.' }),
+    user_agent: Type.String({ description: 'What the client called itself.' }),
+    method: Type.String({ description: 'The method of the request.' }),
+    route: Type.String({ description: 'The path of the request, without its ids.' }),
+    item_id: nullable(Type.String({ description: 'The last id in the path; null: none.' })),
+    request_id: Type.String({ description: '`X-Request-Id` of the request.' }),
+    count: Type.Integer({
+      description:
+        'How many alike it stands for. The first ones in ten minutes stand for themselves, the ' +
+        'others are counted in one event; what it names is from the last of them.',
+    }),
+    created_at: instant(),
+  },
+  { title: 'SecurityEvent' },
+);
+/** An event's row as SELECT gives it. */
+export type SecurityEventRow = Static<typeof SecurityEvent>;
+
+/** What narrows the list; filters that are sent together must all fit. */
+export const SecurityEventFilter = Type.Object({
+  event: Type.Optional(Type.Enum(kept_words, { description: 'Only events of this word.' })),
+  reason: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'Only events with this reason.' }),
+  ),
+  user: Type.Optional(uuid('Only events about this person.')),
+  ip: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'Only events from this address.' }),
+  ),
+  after: Type.Optional(queryInstant('Only from this instant on.')),
+  before: Type.Optional(queryInstant('Only before this instant.')),
+  after_number: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Only events with a greater number than this one.' }),
+  ),
+});
+/** The filters that a request brought. */
+export type SecurityEventsWanted = Static<typeof SecurityEventFilter>;
+
+/** What the list is ordered by. */
+export const security_event_orders = ['number'] as const;
+
+/** The query parameters of the list. */
+export const SecurityEventQuery = Type.Object({
+  ...cursorQuery(security_event_orders).properties,
+  ...SecurityEventFilter.properties,
+  ...FormatQuery.properties,
+});

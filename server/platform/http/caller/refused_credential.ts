@@ -1,0 +1,64 @@
+import type { FastifyRequest } from 'fastify';
+import sql from 'sql-template-tag';
+import { isoInstant } from '../../clock.ts';
+import type { HttpContext } from '../context.ts';
+import type { SecurityWord } from '../security_log/words.ts';
+import type { Credential, Found } from './access.ts';
+import { maskApiKey } from './api_key.ts';
+import { isWriteKey } from './write_key.ts';
+
+/** What a request shows to say who it is. */
+export type Shown = { kind: Credential['kind']; text: string; isWellFormed: boolean };
+
+/**
+ * What the security log says of a key or session that was refused: the event and its reason. Whose
+ * it is stands in `request.concerned` afterwards, as far as it is known; the caller is never told.
+ * `found` is a session that was there and is no longer taken.
+ */
+export async function judgeRefused(
+  context: Pick<HttpContext, 'db' | 'secrets' | 'clock'>,
+  request: FastifyRequest,
+  { kind, text, isWellFormed }: Shown,
+  found: Found | undefined,
+): Promise<[SecurityWord, string]> {
+  if (found !== undefined) {
+    const { user_id: id, user_uuid: uuid, email } = found;
+    request.concerned = { person: { id, uuid, email } };
+    return found.is_previous_token
+      ? ['session_token_reused', 'replaced']
+      : ['session_refused', 'over'];
+  }
+  if (kind === 'session') return ['session_refused', isWellFormed ? 'ended' : 'malformed'];
+  if (!isWellFormed) return ['key_refused', isWriteKey(text) ? 'write_key' : 'malformed'];
+  return ['key_refused', await judgeKey(context, request, text)];
+}
+
+type RefusedKey = {
+  id: number;
+  uuid: string;
+  email: string;
+  is_expired: boolean;
+  organizations: string[] | null;
+};
+
+/** Why a well-formed key is not taken. One that was revoked is gone, hence unknown. */
+async function judgeKey(
+  { db, secrets, clock }: Pick<HttpContext, 'db' | 'secrets' | 'clock'>,
+  request: FastifyRequest,
+  key: string,
+): Promise<'unknown' | 'expired' | 'person_inactive'> {
+  const key_mask = maskApiKey(key);
+  request.concerned = { key_mask };
+  const known = await db.row<RefusedKey>(sql`
+    SELECT u.id, u.uuid, u.email,
+      coalesce(k.expires_at <= ${isoInstant(clock.now())}::timestamptz, false) AS is_expired,
+      CASE WHEN k.scoped_organizations IS NOT NULL OR k.scoped_teams IS NOT NULL THEN
+        coalesce(k.scoped_organizations, '{}') || ARRAY(SELECT p.organization_id FROM projects p
+          WHERE p.id = ANY (k.scoped_teams)) END AS organizations
+    FROM personal_api_keys k JOIN users u ON u.id = k.user_id
+    WHERE k.key_hash = ${secrets.hash(key)}`);
+  if (known === undefined) return 'unknown';
+  const { id, uuid, email, is_expired, organizations } = known;
+  request.concerned = { key_mask, person: { id, uuid, email }, organizations };
+  return is_expired ? 'expired' : 'person_inactive';
+}

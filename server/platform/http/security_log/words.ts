@@ -1,0 +1,66 @@
+/**
+ * What the security log tells of, by the word of each event: `said` is the sentence of its line,
+ * `concerns` whose lists keep it. `homes`: the person and every organization of theirs; `place`:
+ * the person and the one organization that was asked for; `nobody`: the server's log alone.
+ * docs/security_log.md explains each word, with its reasons.
+ */
+export const security_words = {
+  sign_in_failed: { said: 'a sign-in was refused', level: 'warn', concerns: 'homes' },
+  confirmation_failed: {
+    said: 'a password or code that confirms a change was wrong',
+    level: 'warn',
+    concerns: 'homes',
+  },
+  locked_out: { said: 'a try has to wait after too many', level: 'warn', concerns: 'homes' },
+  key_refused: { said: 'an API key was refused', level: 'warn', concerns: 'homes' },
+  session_refused: { said: 'a session was refused', level: 'warn', concerns: 'place' },
+  session_token_reused: {
+    said: 'a session was shown with a token that had been replaced; it was ended',
+    level: 'warn',
+    concerns: 'homes',
+  },
+  right_refused: {
+    said: 'a request was refused for want of a right',
+    level: 'warn',
+    concerns: 'place',
+  },
+  cross_site_refused: {
+    said: 'a change from a page of another site was refused',
+    level: 'warn',
+    concerns: 'nobody',
+  },
+  single_sign_on_refused: {
+    said: 'a single sign-on was refused',
+    level: 'warn',
+    concerns: 'place',
+  },
+  scim_token_refused: {
+    said: 'a token of a directory was refused',
+    level: 'warn',
+    concerns: 'place',
+  },
+  new_device: { said: 'a person signed in from a new device', level: 'warn', concerns: 'homes' },
+  signed_in: { said: 'a person signed in', level: 'info', concerns: 'nobody' },
+} as const satisfies Record<
+  string,
+  { said: string; level: 'warn' | 'info'; concerns: 'homes' | 'place' | 'nobody' }
+>;
+
+/** The word of an event. */
+export type SecurityWord = keyof typeof security_words;
+
+/**
+ * What happened, and why, in a word each; `organization_id` is whom it concerns where the request
+ * does not say so, `more` is for the line in the server's log alone.
+ */
+export type Refusal = {
+  event: SecurityWord;
+  reason: string;
+  organization_id?: string | undefined;
+  more?: Record<string, string>;
+};
+
+/** The words of what lists show. */
+export const kept_words = Object.entries(security_words).flatMap(([word, { concerns }]) =>
+  concerns === 'nobody' ? [] : [word as SecurityWord],
+);
