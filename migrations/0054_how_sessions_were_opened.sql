@@ -1,6 +1,6 @@
--- Whoever sets up a provider of one organization must not open others with it. A session says how it
--- was opened; an organization says which providers it accepts and what it asks of sessions; and what
--- somebody below an owner changes of a provider waits for an owner.
+-- Whoever sets up a provider of one organization must not open others with it. A session says how
+-- it was opened; an organization says which providers it accepts and what it asks of sessions; and
+-- what somebody below an owner changes of a provider waits for an owner.
 
 ALTER TABLE sessions
   -- whose provider opened it; null with a provider's method: it reaches no organization
@@ -18,7 +18,7 @@ UPDATE sessions s SET domain_id = d.id FROM users u, domains d
   WHERE u.id = s.user_id AND d.domain = split_part(comparable_address(u.email), '@', 2)
     AND s.method NOT IN ('password', 'link') AND d.state = 'verified'
     AND (s.method = 'saml' OR d.sso_enforcement = s.method);
--- The operator's providers are a first factor of the account, and its only one where it has no other.
+-- The operator's providers are a first factor of the account: its only one where it has no other.
 UPDATE sessions s SET own_factor_at = s.created_at FROM users u
   WHERE u.id = s.user_id AND s.method NOT IN ('password', 'link', 'saml')
     AND u.totp_confirmed_at IS NULL;

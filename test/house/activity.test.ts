@@ -27,6 +27,8 @@ const before_write: Record<string, string> = {
   'POST /api/organizations/:organization_id/batch_exports/': 'Asks the store about the query.',
   'POST /api/projects/:project_id/batch_exports/': 'Asks the store about the query.',
   'POST /api/single_sign_on/link/': 'Slows tries with wrong tokens.',
+  'POST /api/sessions/@current/confirm/': 'Counts the try and checks the password.',
+  'POST /api/users/@me/reset_password/': 'Counts the mails that are asked for.',
 };
 
 const harness = shareHarness({

@@ -29,7 +29,7 @@ const envelope_additions: Record<string, string[]> = { batch_export_run: ['detai
 
 /** Fields that a record has beyond the contract, by resource. */
 const additions: Record<string, string[]> = {
-  domain: ['managed_by', 'verification'],
+  domain: ['managed_by', 'pending_changes', 'pending_set_at', 'pending_set_by', 'verification'],
   organization: ['forbids_agent_writes', 'managed_by'],
   plugin: ['managed_by'],
   batch_export: ['freshness_seconds', 'managed_by', 'next_run', 'pause_reason'],

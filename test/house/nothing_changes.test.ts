@@ -92,6 +92,7 @@ async function records(): Promise<[route: string, path: string, ...more: object[
   return [
     ['/api/organizations/:id/', organization],
     ['/api/projects/:id/', project],
+    [`${within[0]}security/`, `${organization}security/`],
     [`${within[0]}members/:user__uuid/`, `${organization}members/@me/`],
     [
       `${within[0]}domains/:id/`,

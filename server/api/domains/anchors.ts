@@ -9,9 +9,9 @@ import type { AnchorChanges, DomainRow } from './schema.ts';
 export type Pending = { changes: AnchorChanges; set_by: string; set_at: string };
 
 /**
- * Takes effect at once what this caller changes of who signs in? So it does for an owner, with a key
- * of all scopes or in a session that showed the owner's own factor in the last ten minutes: a trust
- * anchor never carries more than the right of whoever set it.
+ * Takes effect at once what this caller changes of who signs in? So it does for an owner, with a
+ * key of all scopes or in a session that showed the owner's own factor in the last ten minutes: a
+ * trust anchor never carries more than the right of whoever set it.
  */
 export function isAtOnce({ caller, access, server }: FastifyRequest): boolean {
   if (access.level < 15) return false;

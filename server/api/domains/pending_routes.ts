@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { uuidParameter } from '../../platform/http/caller/access.ts';
-import { conflict, missing } from '../../platform/http/errors.ts';
+import { conflict, forbidden, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
@@ -26,7 +26,6 @@ export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
         within: 'organization',
         scope: 'organization_security:write',
         level: 15,
-        session: true,
         recent_factor: true,
         if_match: true,
       },
@@ -44,6 +43,7 @@ export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
     (request, reply) =>
       write(request, reply, 200, async (tx, record, afterwards) => {
         const before = await getWaiting(tx, request);
+        requireSession(request);
         body(request, NoFields);
         requirePendingSense(before);
         await updateDomain(tx, before.id, before.pending_changes ?? {});
@@ -81,6 +81,15 @@ async function getDomain(
 ): Promise<DomainRow> {
   const id = uuidParameter(request, 'id');
   return (await findDomain(tx, request.access.organization_id, id, lock)) ?? missing();
+}
+
+/** Throws 403 for a key: who confirms has just shown what is their own. */
+function requireSession({ caller }: FastifyRequest): void {
+  if (caller.session_id === null)
+    throw forbidden(
+      'A key cannot confirm changes: sign in as an owner and confirm them there.',
+      'needs_session',
+    );
 }
 
 /** The domain under its lock. Throws 409 where nothing waits, 412 where it is another by now. */

@@ -42,11 +42,11 @@ export async function tellOfDomain(
     ...(is_there_still && effective.length > 0 ? [`In effect now: ${named(effective)}.`] : []),
     ...(waiting.length > 0
       ? [
-          `Waiting for an owner: ${named(waiting)}. This has no effect until an owner confirms it ` +
-            'on the page of the domain.',
+          `Waiting for an owner: ${named(waiting)}. This has no effect until an owner confirms ` +
+            'it on the page of the domain.',
         ]
       : []),
-    'If you do not expect this change, look at the domain and at its entries in the activity log.',
+    'If you do not expect this change, look at the domain and at its activity log.',
   ];
   const heading =
     waiting.length > 0 ? `A change of ${domain} waits for you` : `The domain ${domain} was ${what}`;

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { beginBody } from '../../platform/http/bodies/body.ts';
@@ -42,49 +42,61 @@ export function securityRoutes(app: FastifyInstance, deps: Deps): void {
     (request) => readSecurity(deps.db, request.access.organization_id),
   );
 
+  const config = {
+    within: 'organization',
+    scope: 'organization_security:write',
+    level: 15,
+    recent_factor: true,
+    locks_organization: true,
+  } as const;
+  const schema = {
+    description:
+      'Counts from the next request on. A change that would shut yourself out is refused: ' +
+      'exempt yourself first, or name your own address. All owners get a mail.',
+    body: SecurityPatch,
+    response: { 200: OrganizationSecurity },
+  };
   app.patch(
     url,
     {
-      config: {
-        within: 'organization',
-        scope: 'organization_security:write',
-        level: 15,
-        recent_factor: true,
-        locks_organization: true,
-      },
+      config,
       schema: {
+        ...schema,
         summary: 'Change what the organization asks of those who sign in',
-        description:
-          'Counts from the next request on. A change that would shut yourself out is refused: ' +
-          'exempt yourself first, or name your own address. All owners get a mail.',
         operationId: 'organizations_security_partial_update',
-        body: SecurityPatch,
-        response: { 200: OrganizationSecurity },
       },
     },
-    (request, reply) =>
-      write(request, reply, 200, async (tx, record, afterwards) => {
-        const { organization_id } = request.access;
-        const before = await readSecurity(tx, organization_id);
-        ifMatch(request, before);
-        await apply(tx, request, await readChanges(tx, request), deps.clock.now());
-        await refuseOwnLockout(tx, request);
-        const after = await readSecurity(tx, organization_id);
-        const changes = changesOf(before, after, ['outside_members']);
-        record(
-          {
-            activity: 'updated',
-            scope: 'organization_security',
-            item_id: organization_id,
-            item_name: null,
-            changes,
-          },
-          before,
-        );
-        await tellOfSecurity(deps, { tx, afterwards }, request, changes);
-        return after;
-      }),
+    change(deps),
   );
+  app.put(
+    url,
+    {
+      config,
+      schema: {
+        ...schema,
+        summary: 'Change it; what is left out keeps its value',
+        operationId: 'organizations_security_update',
+      },
+    },
+    change(deps),
+  );
+}
+
+function change(deps: Deps) {
+  return (request: FastifyRequest, reply: FastifyReply) =>
+    write(request, reply, 200, async (tx, record, afterwards) => {
+      const { organization_id: item_id } = request.access;
+      const before = await readSecurity(tx, item_id);
+      ifMatch(request, before);
+      await apply(tx, request, await readChanges(tx, request), deps.clock.now());
+      await refuseOwnLockout(tx, request);
+      const after = await readSecurity(tx, item_id);
+      const changes = changesOf(before, after, ['outside_members']);
+      const entry = { activity: 'updated', scope: 'organization_security', item_id };
+      record({ ...entry, item_name: null, changes }, before);
+      await tellOfSecurity(deps, { tx, afterwards }, request, changes);
+      return after;
+    });
 }
 
 /** The checked changes. Throws one 400 that lists every violation. */
@@ -101,7 +113,9 @@ async function readChanges(tx: Transaction, request: FastifyRequest): Promise<Se
     violations.push({
       attr: 'allowed_ip_ranges',
       code: 'invalid_input',
-      detail: `Your own address, ${request.ip}, is in none of the ranges: you would shut yourself out.`,
+      detail:
+        `Your own address, ${request.ip}, is in none of the ranges: you would shut yourself ` +
+        'out.',
     });
   return endWith([...violations, ...(await strangers(tx, request, passed))]);
 }

@@ -99,7 +99,7 @@ test('what cannot be is refused, each at its field', async () => {
   assert.match(shut.body.detail, /127\.0\.0\.1/);
 });
 
-test('an organization that asks for single sign-on opens to its provider, and to the exempt', async () => {
+test('an organization that asks for single sign-on opens to its provider', async () => {
   const { home, owner, url, domain } = await newHome();
   const outsider = await world.harness.newMember(home.organization.id, 8);
   const insider = await newPerson(world.harness, { email: `ada@${domain.domain}` });
@@ -130,7 +130,7 @@ test('an organization that asks for single sign-on opens to its provider, and to
   assert.equal((await outsider.ask('GET', members)).status, 200);
 });
 
-test("the provider's sign-in counts as a second factor where the organization says so", async () => {
+test("the provider's sign-in counts as a second factor where that is said", async () => {
   const { home, owner, url, domain } = await newHome();
   await world.harness.giveSecondFactor(home.user);
   await owner.ask('PATCH', `/api/organizations/${home.organization.id}/`, { enforce_2fa: true });
@@ -147,7 +147,7 @@ test("the provider's sign-in counts as a second factor where the organization sa
   assert.equal((await browser.ask('GET', one)).status, 200);
 });
 
-test("an accepted provider's sessions reach the organization, as far as they are members", async () => {
+test("an accepted provider's sessions reach the organization of a member", async () => {
   const agency = await newHome();
   const client = await newHome();
   const consultant = await newPerson(world.harness, { email: `eve@${agency.domain.domain}` });

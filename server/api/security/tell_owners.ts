@@ -28,8 +28,8 @@ export async function tellOfSecurity(
     heading: 'The security settings of your organization were changed',
     paragraphs: [
       `${caller.email} changed (from ${ip}): ${[...fields].join(', ')}.`,
-      'If you do not expect this change, look at the security page of the organization and at its ' +
-        'activity log.',
+      'If you do not expect this change, look at the security page of the organization and at ' +
+        'its activity log.',
     ],
   });
 }

@@ -24,9 +24,9 @@ import { noteOwnFactor, replaceToken, sessionEntry } from './store.ts';
 type Given = Static<typeof SessionConfirm>;
 
 /**
- * `/api/sessions/@current/confirm/`: the person of a session shows what is their own. A session that
- * a provider opened reaches all that the account has from then on, and for ten minutes it may do
- * what only its person may.
+ * `/api/sessions/@current/confirm/`: the person of a session shows what is their own. A session
+ * that a provider opened reaches all that the account has from then on, and for ten minutes it may
+ * do what only its person may.
  */
 export function confirmRoute(app: FastifyInstance, deps: Deps): void {
   app.post(

@@ -2,9 +2,9 @@ import sql from 'sql-template-tag';
 import type { Transaction } from '../../platform/postgres/database.ts';
 
 /**
- * Locks all organizations that the user belongs to, in the order of their ids, until the transaction
- * ends. One that is busy for long (an apply) is waited for two seconds, then it throws what is
- * answered 503: the others would be locked as long.
+ * Locks all organizations that the user belongs to, in the order of their ids, until the
+ * transaction ends. One that is busy for long (an apply) is waited for two seconds, then it throws
+ * what is answered 503: the others would be locked as long.
  */
 export async function lockHomes(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(sql`SET LOCAL lock_timeout = '2s'`);

@@ -35,8 +35,8 @@ function endingOf(leaving: Leaving | undefined): string[] {
   if (leaving === undefined) return [];
   const { domain, name } = leaving;
   return [
-    `The address is outside of ${domain}, which enforces single sign-on: with it the account is no ` +
-      `longer a member of ${oneLine(name)}. An owner there can exempt the account first.`,
+    `The address is outside of ${domain}, which enforces single sign-on: with it the account ` +
+      `is no longer a member of ${oneLine(name)}. An owner there can exempt the account first.`,
   ];
 }
 
