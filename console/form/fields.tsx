@@ -109,13 +109,26 @@ export function PasswordField({
 }
 
 /** A code of the second factor, to be typed or filled in by a password manager. */
-export function CodeField({ label, fault }: { label: string; fault?: string | undefined }) {
+export function CodeField({
+  label,
+  fault,
+  is_of_recovery = false,
+}: {
+  label: string;
+  fault?: string | undefined;
+  /** Whether no other code than one of these would do. */
+  is_of_recovery?: boolean;
+}) {
   return (
     <TextField
       name="code"
       label={label}
       fault={fault}
-      hint="Six digits of your authenticator app, or a recovery code."
+      hint={
+        is_of_recovery
+          ? 'One of those that you got with your first passkey.'
+          : 'Six digits of your authenticator app, or a recovery code.'
+      }
       autoComplete="one-time-code"
       is_optional
     />

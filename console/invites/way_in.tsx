@@ -99,6 +99,7 @@ function SignIn({ invite, token }: Visit) {
           if (!outcome.ok) throw outcome.problem;
           await enter(outcome.body);
         }}
+        body={step.shown.body}
         refused={step.refused}
         button="Sign in and join"
       >

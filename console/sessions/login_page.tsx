@@ -2,13 +2,14 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { PasswordField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { PlainPage } from '../page/page.tsx';
+import { PasskeySignIn } from '../passkeys/passkey_sign_in.tsx';
 import { AnyProvider } from '../single_sign_on/any_provider.tsx';
 import { SecondStep, useSecondStep } from './second_step.tsx';
 import { useEnter } from './enter.ts';
 
 const route = getRouteApi('/login');
 
-/** Sign in: with a password and the second factor, or through a provider. */
+/** Sign in: with a password and the second factor, with a passkey, or through a provider. */
 export function LoginPage() {
   const { next } = route.useSearch();
   const step = useSecondStep();
@@ -16,14 +17,26 @@ export function LoginPage() {
   return (
     <PlainPage title="Sign in">
       {next !== undefined && next !== '/' && <p>Sign in again to go on.</p>}
-      <Form path="/api/sessions/" done={() => enter(next)} refused={step.refused} button="Sign in">
-        <TextField name="email" label="E-mail address" type="email" autoComplete="username" />
+      <Form
+        path="/api/sessions/"
+        body={step.shown.body}
+        done={() => enter(next)}
+        refused={step.refused}
+        button="Sign in"
+      >
+        <TextField
+          name="email"
+          label="E-mail address"
+          type="email"
+          autoComplete="username webauthn"
+        />
         <PasswordField name="password" label="Password" />
         <SecondStep step={step} />
       </Form>
       <p className="after_form">
         <Link to="/forgot-password">Forgot your password?</Link>
       </p>
+      <PasskeySignIn done={() => enter(next)} />
       <AnyProvider next={next} />
     </PlainPage>
   );

@@ -1,15 +1,23 @@
 import { useEffect, useRef, useState } from 'react';
 import { CodeField } from '../form/fields.tsx';
 import type { Problem } from '../http/problem.ts';
+import { UsePasskey, useShownPasskey } from '../passkeys/use_passkey.tsx';
+import type { ShownPasskey } from '../passkeys/use_passkey.tsx';
 
-/** Whether the API has asked for a code, and how often it was sent none. */
-export type Step = { asked: number; refused: (problem: Problem) => boolean };
+/** Whether the API has asked for a second factor, and how often it was sent none. */
+export type Step = {
+  asked: number;
+  refused: (problem: Problem) => boolean;
+  shown: ShownPasskey;
+};
 
-/** The second step of a sign-in: once the API says that it lacks a code. */
+/** The second step of a sign-in: once the API says that it lacks a second factor. */
 export function useSecondStep(): Step {
   const [asked, setAsked] = useState(0);
+  const shown = useShownPasskey();
   return {
     asked,
+    shown,
     refused: ({ code }) => {
       const is_asking = code === 'second_factor_required';
       if (is_asking) setAsked((before) => before + 1);
@@ -18,8 +26,8 @@ export function useSecondStep(): Step {
   };
 }
 
-/** The field for the code, which gets the focus when it is asked for. */
-export function SecondStep({ step: { asked } }: { step: Step }) {
+/** The field for the code, which gets the focus when it is asked for, or a passkey in its place. */
+export function SecondStep({ step: { asked, shown } }: { step: Step }) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (asked > 0) place.current?.querySelector('input')?.focus();
@@ -31,6 +39,7 @@ export function SecondStep({ step: { asked } }: { step: Step }) {
         label="Code of your second factor"
         fault={asked > 1 ? 'Fill in the code.' : undefined}
       />
+      <UsePasskey shown={shown} />
     </div>
   );
 }

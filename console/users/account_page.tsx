@@ -3,6 +3,7 @@ import { KeySection } from '../api_keys/key_section.tsx';
 import { pathOf } from '../http/reading.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
+import { PasskeySection } from '../passkeys/passkey_section.tsx';
 import { OwnSecuritySection } from '../security_events/own_section.tsx';
 import { SessionSection } from '../sessions/session_section.tsx';
 import { account } from './account.ts';
@@ -28,6 +29,7 @@ export function AccountPage() {
             <EmailSection own={own} />
             <PasswordSection own={own} />
             <SecondFactorSection own={own} />
+            <PasskeySection own={own} />
             <SessionSection />
             <OwnSecuritySection />
             <KeySection />

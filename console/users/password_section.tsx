@@ -13,7 +13,7 @@ export function PasswordSection({ own }: { own: AccountRow }) {
       <p>
         {own.has_password
           ? 'You can sign in with your address and a password.'
-          : 'You have no password: you sign in through a provider.'}
+          : 'You have no password: you sign in another way.'}
       </p>
       <Seldom summary={own.has_password ? 'Change your password' : 'Choose a password'}>
         <p>This ends all your other sessions.</p>

@@ -1,13 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { AccountRow } from '../../server/api/users/schema.ts';
-import { CodeField, TextField } from '../form/fields.tsx';
+import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
-import { CopyButton } from '../page/copy_button.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
+import { useShownPasskey } from '../passkeys/use_passkey.tsx';
 import { account } from './account.ts';
+import { FactorField } from './factor_field.tsx';
 import { PresentPassword } from './present_password.tsx';
+import { RecoveryCodes } from './recovery_codes.tsx';
 
 const path = '/api/users/@me/totp/';
 
@@ -15,18 +17,27 @@ type Own = { own: AccountRow };
 type Codes = { recovery_codes: string[] };
 
 /**
- * The second factor: set it up, or have new recovery codes and remove it. Seed and codes are shown
- * once: the API never gives them again.
+ * The second factor: set an app up, or have new recovery codes and remove it. Seed and codes are
+ * shown once: the API never gives them again.
  */
 export function SecondFactorSection({ own }: Own) {
   const [codes, showCodes] = useState<string[]>();
+  const both = { own, showCodes };
   return (
     <Section title="Second factor">
       {codes !== undefined && <RecoveryCodes codes={codes} />}
-      {own.is_2fa_enabled ? (
-        <SetUp own={own} showCodes={showCodes} />
+      {own.is_totp_enabled ? (
+        <SetUp {...both} />
+      ) : own.is_2fa_enabled ? (
+        <ByPasskey {...both} />
       ) : (
-        <NotSetUp own={own} showCodes={showCodes} />
+        <>
+          <p>
+            Off. With one, signing in with your password also takes a code of an authenticator app,
+            or a passkey, so the password alone opens nothing.
+          </p>
+          <SetUpForm {...both} />
+        </>
       )}
     </Section>
   );
@@ -34,21 +45,31 @@ export function SecondFactorSection({ own }: Own) {
 
 type WithCodes = Own & { showCodes: (codes: string[] | undefined) => void };
 
-function NotSetUp({ own, showCodes }: WithCodes) {
+function ByPasskey({ own, showCodes }: WithCodes) {
+  return (
+    <>
+      <p>
+        On: your passkeys count as one. <CodesLeft own={own} />
+      </p>
+      <NewCodes own={own} showCodes={showCodes} />
+      <Seldom summary="Set up an authenticator app as well">
+        <SetUpForm own={own} showCodes={showCodes} />
+      </Seldom>
+    </>
+  );
+}
+
+function SetUpForm({ own, showCodes }: WithCodes) {
   const done = useDone();
   const queries = useQueryClient();
+  const shown = useShownPasskey();
   const [seed, setSeed] = useState<{ secret: string; otpauth_url: string }>();
   if (seed === undefined)
     return (
-      <>
-        <p>
-          Off. With one, signing in with your password also takes a code of an authenticator app, so
-          the password alone opens nothing.
-        </p>
-        <Form path={path} done={setSeed} button="Set up a second factor">
-          <PresentPassword own={own} />
-        </Form>
-      </>
+      <Form path={path} body={shown.body} done={setSeed} button="Set up a second factor">
+        <PresentPassword own={own} />
+        <FactorField own={own} shown={shown} />
+      </Form>
     );
   return (
     <Panel>
@@ -63,7 +84,7 @@ function NotSetUp({ own, showCodes }: WithCodes) {
       <Form<Codes>
         path={`${path}confirm/`}
         done={async ({ recovery_codes }) => {
-          showCodes(recovery_codes);
+          showCodes(recovery_codes.length === 0 ? undefined : recovery_codes);
           await done('Your second factor is set up.', account);
           // Organizations that ask for one are open from now on.
           await queries.invalidateQueries();
@@ -87,34 +108,22 @@ function AppLink({ address }: { address: string }) {
 
 function SetUp({ own, showCodes }: WithCodes) {
   const done = useDone();
-  const { recovery_codes_left: left } = own;
+  const shown = useShownPasskey();
   return (
     <>
       <p>
-        On. You have {left} recovery {left === 1 ? 'code' : 'codes'} left.
+        On. <CodesLeft own={own} />
       </p>
-      <Seldom summary="Create new recovery codes">
-        <p>The codes that you have no longer work then.</p>
-        <Form<Codes>
-          path="/api/users/@me/recovery_codes/"
-          done={async ({ recovery_codes }) => {
-            showCodes(recovery_codes);
-            await done(
-              'You have new recovery codes; the ones before them no longer work.',
-              account,
-            );
-          }}
-          button="Create new codes"
-        >
-          <PresentPassword own={own} />
-          <CodeField label="Code" />
-        </Form>
-      </Seldom>
+      <NewCodes own={own} showCodes={showCodes} />
       <Seldom summary="Remove the second factor">
-        <p>Organizations that ask for one are closed to you then.</p>
+        <p>
+          Your app no longer signs you in then. While an organization asks for a second factor, your
+          last one stays.
+        </p>
         <Form
           method="DELETE"
           path={path}
+          body={shown.body}
           done={async () => {
             showCodes(undefined);
             await done('Your second factor was removed.', account);
@@ -123,29 +132,35 @@ function SetUp({ own, showCodes }: WithCodes) {
           tone="danger"
         >
           <PresentPassword own={own} />
-          <CodeField label="Code" />
+          <FactorField own={own} shown={shown} />
         </Form>
       </Seldom>
     </>
   );
 }
 
-function RecoveryCodes({ codes }: { codes: string[] }) {
+function CodesLeft({ own: { recovery_codes_left: left } }: Own) {
+  return `You have ${left} recovery ${left === 1 ? 'code' : 'codes'} left.`;
+}
+
+function NewCodes({ own, showCodes }: WithCodes) {
+  const done = useDone();
+  const shown = useShownPasskey();
   return (
-    <Panel>
-      <h3>Your recovery codes</h3>
-      <p>
-        Each signs in once in place of a code of your app. They are not shown again: keep them where
-        you keep passwords.
-      </p>
-      <ol className="codes">
-        {codes.map((code) => (
-          <li key={code}>
-            <code>{code}</code>
-          </li>
-        ))}
-      </ol>
-      <CopyButton text={codes.join('\n')} what="the codes" />
-    </Panel>
+    <Seldom summary="Create new recovery codes">
+      <p>The codes that you have no longer work then.</p>
+      <Form<Codes>
+        path="/api/users/@me/recovery_codes/"
+        body={shown.body}
+        done={async ({ recovery_codes }) => {
+          showCodes(recovery_codes);
+          await done('You have new recovery codes; the ones before them no longer work.', account);
+        }}
+        button="Create new codes"
+      >
+        <PresentPassword own={own} />
+        <FactorField own={own} shown={shown} />
+      </Form>
+    </Seldom>
   );
 }

@@ -1,4 +1,4 @@
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import { deleteLinks, createLink } from '../api/users/links.ts';
 import { findUserByEmail, insertUser, removeSecondFactor, updateUser } from '../api/users/store.ts';
@@ -9,6 +9,7 @@ import type { Deps } from '../deps.ts';
 import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf, secretChange } from '../platform/activity/changes.ts';
 import type { Change } from '../platform/activity/changes.ts';
+import { user_has_second_factor } from '../platform/http/caller/second_factor.ts';
 import { isAddress } from '../platform/mail/mailbox.ts';
 import { isDatabaseError } from '../platform/postgres/database.ts';
 import type { Transaction } from '../platform/postgres/database.ts';
@@ -25,7 +26,7 @@ export async function listUsers({ db }: Pick<Deps, 'db'>): Promise<string> {
       array_remove(ARRAY[
         CASE WHEN u.is_active THEN 'active' ELSE 'not active' END,
         CASE WHEN u.password_hash IS NULL THEN 'no password' END,
-        CASE WHEN u.totp_confirmed_at IS NOT NULL THEN 'second factor' END], NULL) AS states,
+        CASE WHEN ${raw(user_has_second_factor)} THEN 'second factor' END], NULL) AS states,
       ARRAY(SELECT o.slug || ' (level ' || m.level || ')'
         FROM members m JOIN organizations o ON o.id = m.organization_id
         WHERE m.user_id = u.id ORDER BY o.slug) AS memberships
@@ -71,9 +72,9 @@ export async function createUser(
 
 /**
  * Gives a link under which the user chooses a new password, good for an hour and once; with
- * `secondFactor` their second factor is taken away at once. For somebody who has lost both, or on
- * a server that sends no mail. Throws `UserError` when nobody has the address or they are not
- * active.
+ * `secondFactor` their second factor is taken away at once, passkeys too. For somebody who has lost
+ * both, or on a server that sends no mail. Throws `UserError` when nobody has the address or they
+ * are not active.
  */
 export async function resetUser(
   deps: Deps,

@@ -23,11 +23,15 @@ export type PageServer = {
 /**
  * Starts the server with the console as it is built, on a port of its own: where it is free, that
  * of the latest one, so that a browser knows the scripts of this address. `base_path` is the path
- * under which it is reached (`/sluice`).
+ * under which it is reached (`/sluice`), `host` what browsers call it by.
  */
 export async function openPageServer(
   clock: TestClock,
-  { base_path = '', ...options }: HarnessOptions & { base_path?: string } = {},
+  {
+    base_path = '',
+    host = '127.0.0.1',
+    ...options
+  }: HarnessOptions & { base_path?: string; host?: '127.0.0.1' | 'localhost' } = {},
 ): Promise<PageServer> {
   const relay = await openMailServer();
   const mail = openMail({
@@ -44,7 +48,7 @@ export async function openPageServer(
   const listen = (port: number) => harness.app.listen({ host: '127.0.0.1', port });
   const origin = await listen(latest_port).catch(() => listen(0));
   latest_port = Number(new URL(origin).port);
-  const address = `${origin}${base_path}`;
+  const address = `${origin.replace('127.0.0.1', host)}${base_path}`;
   // Known only now; links in mails and what counts as the own site follow it.
   harness.deps.config.public_url = address;
   return {

@@ -16,7 +16,11 @@ const before_write: Record<string, string> = {
   'POST /api/users/@me/email/': 'Counts the try and checks the password.',
   'POST /api/users/@me/password/':
     'Counts the try, checks the old password and hashes the new one.',
+  'POST /api/sessions/passkey/': 'Counts the try and looks whose passkey it is.',
+  'POST /api/users/@me/totp/': 'Counts the try and checks the password.',
   'DELETE /api/users/@me/totp/': 'Counts the try and checks the password.',
+  'POST /api/users/@me/passkeys/begin/': 'Counts the try and checks the password.',
+  'DELETE /api/users/@me/passkeys/:id/': 'Counts the try and checks the password.',
   'POST /api/users/@me/recovery_codes/': 'Counts the try and checks the password.',
   'POST /api/users/@me/verify_email/': 'Counts the mails that are asked for.',
   'POST /api/users/reset_password/': 'Counts the mails that are asked for.',

@@ -4,6 +4,7 @@ import sql from 'sql-template-tag';
 import { targetParameter } from '../../server/platform/http/caller/guard.ts';
 import { insertRunRow, newExport } from '../factories/batch_exports/batch_exports.ts';
 import { webhook_secret } from '../factories/notices.ts';
+import { insertPasskey } from '../factories/people/passkeys.ts';
 import { collection_names, collectionUrl, writtenPlugin } from '../factories/plugins/plugins.ts';
 import { shareHarness } from '../harness.ts';
 import type { TestOrganization } from '../harness.ts';
@@ -77,6 +78,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     plugin_configs: String((await post(`${project}plugin_configs/`, { plugin: written.id })).id),
     personal_api_keys: (await post('/api/personal_api_keys/', { label: 'One', scopes: ['*'] })).id,
     sessions: current.id,
+    passkeys: await insertPasskey(harness, home.user),
     plan: (await post(`${organization}configuration/plan/`, { configuration: {} })).hash,
   };
 }

@@ -4,6 +4,7 @@ import sql from 'sql-template-tag';
 import { etagOf } from '../../server/platform/http/etag.ts';
 import { newExport } from '../factories/batch_exports/batch_exports.ts';
 import { newDirectory } from '../factories/people/directories.ts';
+import { insertPasskey } from '../factories/people/passkeys.ts';
 import { shareHarness } from '../harness.ts';
 import type { Answer, TestOrganization } from '../harness.ts';
 import { webhook_secret } from '../factories/notices.ts';
@@ -104,6 +105,10 @@ async function records(): Promise<[route: string, path: string, ...more: object[
       { level: null },
     ],
     ['/api/users/@me/', '/api/users/@me/', { first_name: '' }],
+    [
+      '/api/users/@me/passkeys/:id/',
+      `/api/users/@me/passkeys/${await insertPasskey(harness, home.user)}/`,
+    ],
     [
       '/api/personal_api_keys/:id/',
       await created('/api/personal_api_keys/', { label: 'One', scopes: ['*'] }),

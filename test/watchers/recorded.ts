@@ -33,6 +33,7 @@ export const not_recorded: Record<string, string> = {
   'POST /api/organizations/:organization_id/notice_targets/:id/test/':
     'Sends one notice and stores nothing.',
   'POST /api/projects/:project_id/query/validate/': 'Looks at a text and stores nothing.',
+  'POST /api/sessions/passkey/begin/': 'Gives a challenge and stores nothing.',
   'POST /mcp': 'Hands on what a tool asks to the routes, which record it.',
   'POST /api/organizations/:organization_id/batch_exports/test/': tries,
   'POST /api/organizations/:organization_id/batch_exports/:id/test/': tries,

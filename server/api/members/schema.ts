@@ -18,7 +18,9 @@ export const Member = Type.Object(
     level: Level,
     joined_at: instant(),
     updated_at: instant('When the level was last changed.'),
-    is_2fa_enabled: Type.Boolean({ description: 'Whether the person has set up a second factor.' }),
+    is_2fa_enabled: Type.Boolean({
+      description: 'Whether the person has set up a second factor: codes of an app, or a passkey.',
+    }),
     has_social_auth: Type.Boolean({
       description: 'Whether the person signs in through another provider.',
     }),

@@ -1,6 +1,7 @@
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
+import { user_has_second_factor } from '../../platform/http/caller/second_factor.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import { compose } from '../../platform/mail/compose.ts';
@@ -17,7 +18,7 @@ import type { Level, MemberRow } from './schema.ts';
 
 const columns = sql`
   m.id, ${user_json} AS user, m.level, m.joined_at, m.updated_at,
-    u.totp_confirmed_at IS NOT NULL AS is_2fa_enabled,
+    ${raw(user_has_second_factor)} AS is_2fa_enabled,
   EXISTS (SELECT 1 FROM social_identities s WHERE s.user_id = u.id) AS has_social_auth,
   m.last_seen_at, ${managedBy('member', sql`u.uuid`, sql`m.organization_id`)} AS managed_by`;
 const all = (organization_id: string) =>

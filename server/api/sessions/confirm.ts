@@ -15,6 +15,7 @@ import { openid_providers } from '../../platform/openid_providers.ts';
 import { write } from '../../platform/http/write.ts';
 import { isPassword } from '../../platform/passwords/password.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { provePasskey, wrongPasskey } from '../passkeys/store.ts';
 import { findIdentityById, useCode } from '../users/store.ts';
 import type { Identity } from '../users/store.ts';
 import { Session, SessionConfirm } from './schema.ts';
@@ -34,9 +35,10 @@ export function confirmRoute(app: FastifyInstance, deps: Deps): void {
     {
       config: { scope: 'user:write', session: true },
       schema: {
-        summary: 'Confirm that it is you, with your password and second factor',
+        summary: 'Confirm that it is you, with password and second factor or a passkey',
         description:
-          'Send `password` if the account has one, and `code` if it has a second factor. A ' +
+          'Send `password` if the account has one, and `code` if it has a second factor; or ' +
+          'send `passkey` alone (ask for its options at `/api/sessions/passkey/begin/`). A ' +
           'session that a provider opened reaches all your organizations from then on; for ten ' +
           'minutes you can do what asks for a recent confirmation (403 `own_factor_required`). ' +
           'The session gets a new cookie. 409: the account has neither; have a link mailed ' +
@@ -61,7 +63,7 @@ async function confirmSession(deps: Deps, request: FastifyRequest, reply: Fastif
       const present = await findIdentityById(tx, user.id, 'lock');
       if (present === undefined || present.password_hash !== user.password_hash)
         throw conflict('Your account was changed at the same time: try again.');
-      const shows_second_factor = await checkCode(tx, deps, present, given);
+      const shows_second_factor = await checkFactor(tx, deps, request, present, given);
       held();
       const before = await getCurrent(tx, deps, request);
       await noteOwnFactor(tx, before.id, shows_second_factor, deps.clock.now());
@@ -103,8 +105,14 @@ function requireAll(user: Identity, given: Given, is_vouched: boolean): void {
       'Your account has nothing of its own to confirm with: have a link mailed to you (POST ' +
         '/api/users/@me/reset_password/) and choose a password.',
     );
+  // The authenticator has made sure of the person, so a passkey stands for both.
+  if (given.passkey !== undefined) return;
   if (user.has_second_factor && given.code === undefined)
-    throw invalid('code', 'required', 'Send the code of your second factor, or a recovery code.');
+    throw invalid(
+      'code',
+      'required',
+      'Send a code of your second factor, a recovery code, or a passkey as `passkey`.',
+    );
   if (has_password && !(is_vouched && user.has_second_factor) && given.password === undefined)
     throw invalid('password', 'required', 'Send the password of your account.');
 }
@@ -119,15 +127,24 @@ async function checkPassword(user: Identity, { password }: Given): Promise<void>
     );
 }
 
-/** Uses the code up; gives whether a second factor was shown. Throws 400 for a wrong one. */
-async function checkCode(
+/**
+ * Uses the passkey up, or else the code; gives whether a second factor was shown. Throws 400 for a
+ * wrong one.
+ */
+async function checkFactor(
   tx: Transaction,
-  { secrets, clock }: Deps,
+  deps: Deps,
+  request: FastifyRequest,
   user: Identity,
-  { code }: Given,
+  { code, passkey }: Given,
 ): Promise<boolean> {
+  if (passkey !== undefined) {
+    const fault = await provePasskey(tx, deps, request, user, passkey);
+    if (fault !== undefined) throw wrongPasskey(fault);
+    return true;
+  }
   if (!user.has_second_factor || code === undefined) return false;
-  if ((await useCode(tx, secrets, clock.now(), user, code)) === undefined)
+  if ((await useCode(tx, deps.secrets, deps.clock.now(), user, code)) === undefined)
     throw notedAs(
       invalid(
         'code',

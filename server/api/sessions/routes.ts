@@ -15,6 +15,7 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { refuseEnforced } from '../single_sign_on/store.ts';
 import { getUser } from '../users/store.ts';
 import { findSession, listSessions } from './find.ts';
+import { passkeySignInRoutes } from './passkey_routes.ts';
 import { Session, SignIn, SignedIn } from './schema.ts';
 import type { SessionRow } from './schema.ts';
 import { confirmRoute } from './confirm.ts';
@@ -27,6 +28,7 @@ const url = '/api/sessions/:id/';
 /** `/api/sessions/`: sign in, confirm, list, retrieve, end one, end all others. */
 export function sessionRoutes(app: FastifyInstance, deps: Deps): void {
   signInRoute(app, deps);
+  passkeySignInRoutes(app, deps);
   confirmRoute(app, deps);
   listRoutes(app, deps);
   recordRoutes(app, deps);
@@ -41,8 +43,9 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Sign in with e-mail address and password',
         description:
           'Sets the session cookie. 401 `second_factor_required`: the password is right, send ' +
-          'the same again with `code`. After 5 failures of an account, or 20 from an address, ' +
-          'each further try has to wait (429), also with the right password. 400 ' +
+          'the same again with `code`, or with `passkey` (ask for its options at ' +
+          '`/api/sessions/passkey/begin/`). After 5 failures of an account, or 20 from an ' +
+          'address, each further try has to wait (429), also with the right password. 400 ' +
           '`sso_enforced`: the domain of the address asks for single sign-on.',
         body: SignIn,
         response: {
@@ -65,7 +68,7 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
       const user = await recognise(deps, request, given);
       const signIn = (held?: () => void) =>
         write(request, reply, 201, async (tx, record, afterwards) => {
-          const second_factor = await confirmSecondFactor(tx, deps, user, given.code);
+          const second_factor = await confirmSecondFactor(tx, deps, request, user, given);
           held?.();
           const session = await startSession(tx, { request, reply, afterwards }, user, {
             method: 'password',
@@ -76,8 +79,9 @@ function signInRoute(app: FastifyInstance, deps: Deps): void {
           record(beginningEntry(user, session, { second_factor }));
           return { ...session, user: await getUser(tx, user.id) };
         });
-      // A code is a try of its own: who knows the password alone must not be able to guess on.
-      return given.code === undefined ? signIn() : countTry(request, user.address, signIn);
+      // A factor is a try of its own: who knows the password alone must not be able to guess on.
+      const isTry = given.code !== undefined || given.passkey !== undefined;
+      return isTry ? countTry(request, user.address, signIn) : signIn();
     },
   );
 }

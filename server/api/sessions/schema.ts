@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
+import { ShownPasskey } from '../passkeys/schema.ts';
 import { GivenAddress, GivenPassword, SecondFactorCode, User } from '../users/schema.ts';
 
 const session = {
@@ -48,10 +49,11 @@ export type SessionRow = Static<typeof Session>;
 /** The answer to a sign-in. */
 export const SignedIn = Type.Object({ ...session, user: User }, { title: 'SignedIn' });
 
-/** Body of a confirmation: what the account has of these, all of it. */
+/** Body of a confirmation: password and code as far as the account has them, or a passkey alone. */
 export const SessionConfirm = Type.Object({
   password: Type.Optional(GivenPassword),
   code: Type.Optional(SecondFactorCode),
+  passkey: Type.Optional(ShownPasskey),
 });
 
 /** Body of a sign-in. */
@@ -59,4 +61,5 @@ export const SignIn = Type.Object({
   email: GivenAddress,
   password: GivenPassword,
   code: Type.Optional(SecondFactorCode),
+  passkey: Type.Optional(ShownPasskey),
 });

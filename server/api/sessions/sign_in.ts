@@ -6,6 +6,8 @@ import type { ApiError } from '../../platform/http/errors.ts';
 import { countTry } from '../../platform/http/caller/sign_in_throttle.ts';
 import { isNobodysPassword, isPassword } from '../../platform/passwords/password.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
+import { notedPasskey, provePasskey } from '../passkeys/store.ts';
+import type { PasskeyFault } from '../passkeys/store.ts';
 import { refuseDeactivated } from '../scim/store.ts';
 import { findIdentity, findIdentityById, useCode } from '../users/store.ts';
 import type { Identity, UsedFactor } from '../users/store.ts';
@@ -40,26 +42,34 @@ export async function recognise(
 /**
  * Holds the user as they were recognised until the transaction ends, and uses their second factor
  * up where they have one; gives which. Throws 401 when their password was changed or they were
- * deactivated meanwhile, so that no session begins with what ended all others, and when the code is
- * missing or wrong; throws 403 for whom the directory of their company has deactivated.
+ * deactivated meanwhile, so that no session begins with what ended all others, and when the code,
+ * or the passkey in its place, is missing or wrong; throws 403 for whom the directory of their
+ * company has deactivated.
  */
 export async function confirmSecondFactor(
   tx: Transaction,
-  { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>,
+  deps: Pick<Deps, 'secrets' | 'clock' | 'config'>,
+  request: FastifyRequest,
   recognised: Identity,
-  code: string | undefined,
-): Promise<UsedFactor | 'none'> {
+  { code, passkey }: Pick<Static<typeof SignIn>, 'code' | 'passkey'>,
+): Promise<UsedFactor | 'passkey' | 'none'> {
   const user = await findIdentityById(tx, recognised.id, 'lock');
   if (user === undefined || user.password_hash !== recognised.password_hash)
     throw wrongCredentials('account_changed');
   await refuseDeactivated(tx, user.id, 'sign in');
   if (!user.has_second_factor) return 'none';
-  if (code === undefined)
+  if (code === undefined && passkey === undefined)
     throw unauthenticated(
       'second_factor_required',
-      'Send the code of your second factor, or a recovery code, as `code`.',
+      'Send a code of your second factor, or a recovery code, as `code`, or a passkey of yours ' +
+        'as `passkey`.',
     );
-  const used = await useCode(tx, secrets, clock.now(), user, code);
+  if (code === undefined) {
+    const fault = await provePasskey(tx, deps, request, user, passkey!);
+    if (fault !== undefined) throw refusedPasskey(fault);
+    return 'passkey';
+  }
+  const used = await useCode(tx, deps.secrets, deps.clock.now(), user, code);
   if (used === undefined)
     throw notedAs(
       unauthenticated(
@@ -71,6 +81,14 @@ export async function confirmSecondFactor(
       'wrong_code',
     );
   return used;
+}
+
+/** 401 for a passkey that opens no session, in the same words whatever the reason is. */
+export function refusedPasskey(fault: PasskeyFault): ApiError {
+  const detail =
+    'This passkey does not open an account here, or it took longer than five minutes: try again, ' +
+    'or sign in another way.';
+  return notedPasskey(unauthenticated('authentication_failed', detail), 'sign_in_failed', fault);
 }
 
 function wrongCredentials(reason: string): ApiError {

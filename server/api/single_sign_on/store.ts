@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import { sign_in_lifetime_ms } from '../../platform/http/caller/browser_mark.ts';
 import { invalid, notedAs } from '../../platform/http/errors.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -11,9 +12,6 @@ import { isExpired } from '../invites/store.ts';
 import type { Level } from '../members/schema.ts';
 import { isBarred, isLeft } from '../scim/store.ts';
 import type { Outcome, Received } from './outcome.ts';
-
-/** A sign-in has to come to its end within this time: 10 minutes. */
-export const request_lifetime_ms = 600_000;
 
 /**
  * A sign-in that a browser begins. `token` is what the provider gives back. The last two are there
@@ -42,7 +40,7 @@ export async function insertRequest(
       purpose, next, expires_at)
     VALUES (${uuidv7()}, ${tokenHash(secrets, token)}, ${browser_hash}, ${provider},
       ${domain_id}::uuid, ${settings_hash}, ${purpose}, ${next},
-      ${isoInstant(clock.now() + request_lifetime_ms)}::timestamptz)`);
+      ${isoInstant(clock.now() + sign_in_lifetime_ms)}::timestamptz)`);
 }
 
 /** A SAML sign-in under way. `domain` is the name of the domain whose provider was asked. */

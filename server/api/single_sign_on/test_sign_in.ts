@@ -1,13 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import { sign_in_lifetime_ms } from '../../platform/http/caller/browser_mark.ts';
 import { html } from '../../platform/http/pages/html.ts';
 import type { Html } from '../../platform/http/pages/html.ts';
 import type { Page } from '../../platform/http/pages/page.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import type { VerifiedDomain } from '../domains/store.ts';
 import type { Outcome, Received } from './outcome.ts';
-import { request_lifetime_ms } from './store.ts';
 
 const warning_ms = 30 * 24 * 3_600_000;
 const names_shown_max = 100;
@@ -22,7 +22,7 @@ export function createTestUrl(
   { secrets, clock, config }: Maker,
   domain: { id: string; domain: string },
 ): { url: string; expires_at: string } {
-  const expires_ms = clock.now() + request_lifetime_ms;
+  const expires_ms = clock.now() + sign_in_lifetime_ms;
   const token = `${domain.domain}~${expires_ms}~${sealOf(secrets, domain.id, expires_ms)}`;
   return {
     url: `${config.public_url}/login/saml/?test=${encodeURIComponent(token)}`,

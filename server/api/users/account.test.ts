@@ -31,6 +31,8 @@ test('the account says who it is and tells the truth about its ways in', async (
     pending_email: null,
     has_password: true,
     is_2fa_enabled: false,
+    is_totp_enabled: false,
+    passkey_count: 0,
     recovery_codes_left: 0,
     has_social_auth: false,
     organizations: [],

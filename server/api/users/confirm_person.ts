@@ -1,25 +1,26 @@
 import type { FastifyRequest } from 'fastify';
-import sql from 'sql-template-tag';
 import type { Static, TObject } from 'typebox';
 import type { Deps } from '../../deps.ts';
-import { isoInstant } from '../../platform/clock.ts';
-import { body } from '../../platform/http/bodies/body.ts';
+import { beginBody } from '../../platform/http/bodies/body.ts';
 import {
   conflict,
   forbidden,
   invalid,
+  invalidMany,
   notedAs,
   unauthenticated,
 } from '../../platform/http/errors.ts';
+import type { ApiError, Violation } from '../../platform/http/errors.ts';
+import { isFactorRecent } from '../../platform/http/caller/session.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import type { Effect } from '../../platform/http/write.ts';
 import { isPassword } from '../../platform/passwords/password.ts';
-import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import type { GivenPasskey } from '../passkeys/schema.ts';
+import { provePasskey, wrongPasskey } from '../passkeys/store.ts';
 import type { Confirmation } from './schema.ts';
 import { findIdentityById, useCode } from './store.ts';
 import type { Identity } from './store.ts';
-
-const fresh_ms = 10 * 60_000;
 
 /**
  * Who proved anew that it is them, the checked body by which they did, and what is to be done once
@@ -29,9 +30,10 @@ type Confirmed<Given> = { user: Identity; given: Given; succeeded: Effect };
 
 /**
  * Lets pass whom a stolen session alone would not let pass: the person shows their password, or,
- * when their account has none, has signed in less than ten minutes ago. Throws 400 that lists every
- * violation of the body, a missing password among them, 400 for a wrong one, 403 for a session that
- * is too old, 429 after too many tries. A right password is no failure; it ends the series of
+ * when their account has none, has shown what is their own less than ten minutes ago. Throws 400
+ * that lists every violation of the body, a missing password among them, and a missing second
+ * factor of those who need one, 400 for a wrong one, 403 for a session in which nothing was shown
+ * lately, 429 after too many tries. A right password is no failure; it ends the series of
  * failures of an account without a second factor only, because for the others it is not all that it
  * takes.
  */
@@ -39,22 +41,24 @@ export async function confirmPerson<
   Body extends TObject,
   BodyWithPassword extends typeof Confirmation.with_password,
 >(
-  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { db }: Pick<Deps, 'db'>,
   request: FastifyRequest,
   wanted: { any: Body; with_password: BodyWithPassword },
+  needsFactor: (user: Identity) => boolean = () => false,
 ): Promise<Confirmed<Static<Body> | Static<BodyWithPassword>>> {
   const user = await findIdentityById(db, request.caller.user_id);
   if (user === undefined)
     throw unauthenticated('authentication_failed', 'The account has been closed.');
   const { password_hash } = user;
+  const needs_factor = needsFactor(user);
   const succeeded = async () =>
     user.has_second_factor ? undefined : forgiveTries(request, user.address);
   if (password_hash === null) {
-    const given = body(request, wanted.any);
-    await refuseOldSession(db, request, clock.now());
+    const given = readBody(request, wanted.any, needs_factor);
+    refuseOldSession(request);
     return { user, given, succeeded };
   }
-  const given = body(request, wanted.with_password);
+  const given = readBody(request, wanted.with_password, needs_factor);
   return countTry(request, user.address, async (held) => {
     if (!(await isPassword(given.current_password, password_hash)))
       throw notedAs(
@@ -67,20 +71,30 @@ export async function confirmPerson<
   });
 }
 
-async function refuseOldSession(
-  db: Queryable,
-  { caller }: FastifyRequest,
-  now_ms: number,
-): Promise<void> {
-  const began_after = isoInstant(now_ms - fresh_ms);
-  const fresh = await db.row(
-    sql`SELECT 1 FROM sessions WHERE id = ${caller.session_id}::uuid
-      AND created_at > ${began_after}::timestamptz`,
-  );
-  if (fresh === undefined)
+/** The checked body. Throws a 400 that lists every violation, also a missing second factor. */
+function readBody<Body extends TObject>(
+  request: FastifyRequest,
+  schema: Body,
+  needs_factor: boolean,
+): Static<Body> {
+  const { sent, endWith } = beginBody(request, schema);
+  const isMissing = sent['code'] === undefined && sent['passkey'] === undefined;
+  return endWith(needs_factor && isMissing ? [factor_missing] : []);
+}
+
+const factor_missing: Violation = {
+  attr: 'code',
+  code: 'required',
+  detail: 'Send a code of your second factor as `code`, or a passkey of yours as `passkey`.',
+};
+
+/** The word of an organization's provider is no proof: whoever set it up would keep the account. */
+function refuseOldSession({ server, caller }: FastifyRequest): void {
+  if (!isFactorRecent(server.context, caller))
     throw forbidden(
-      'This account has no password, so this needs a fresh sign-in: sign in again, then ' +
-        'repeat it within ten minutes.',
+      'Your account has no password, so this needs a fresh sign-in with what is your own: sign ' +
+        'in again, or confirm that it is you, then repeat it within ten minutes. If only your ' +
+        "organization's provider signs you in, have a link mailed to you and choose a password.",
       'old_session',
     );
 }
@@ -100,25 +114,36 @@ export async function holdConfirmed(tx: Transaction, confirmed: Identity): Promi
 }
 
 /**
- * Uses a code of the user's second factor up. Throws 400 for a wrong one and for one that was used
- * before.
+ * Uses up the second factor that was shown, a code or else a passkey; asks for none where the user,
+ * whom the caller holds, has none. Throws 400 for a wrong one and for one that was used before.
  */
-export async function requireCode(
+export async function requireFactor(
   tx: Transaction,
-  { secrets, clock }: Pick<Deps, 'secrets' | 'clock'>,
+  deps: Pick<Deps, 'secrets' | 'clock' | 'config'>,
+  request: FastifyRequest,
   user: Identity,
-  code: string,
+  { code, passkey }: { code?: string; passkey?: GivenPasskey },
 ): Promise<void> {
-  const used = await useCode(tx, secrets, clock.now(), user, code);
-  if (used === undefined)
-    throw notedAs(
-      invalid(
-        'code',
-        'invalid_input',
-        'The code is wrong or was used before: send the one that the app shows now, or a ' +
-          'recovery code.',
-      ),
-      'confirmation_failed',
-      'wrong_code',
-    );
+  if (!user.has_second_factor) return;
+  if (code !== undefined) {
+    const used = await useCode(tx, deps.secrets, deps.clock.now(), user, code);
+    if (used === undefined) throw wrongCode();
+    return;
+  }
+  if (passkey === undefined) throw invalidMany([factor_missing]);
+  const fault = await provePasskey(tx, deps, request, user, passkey);
+  if (fault !== undefined) throw wrongPasskey(fault);
+}
+
+function wrongCode(): ApiError {
+  return notedAs(
+    invalid(
+      'code',
+      'invalid_input',
+      'The code is wrong or was used before: send the one that the app shows now, or a ' +
+        'recovery code.',
+    ),
+    'confirmation_failed',
+    'wrong_code',
+  );
 }

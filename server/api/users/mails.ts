@@ -64,11 +64,29 @@ const notices = {
   ],
   second_factor_set_up: [
     'A second factor was set up',
-    'From now on, signing in to your account with the password also takes a code.',
+    'From now on, signing in to your account with the password also takes a code of your app, or ' +
+      'another second factor of yours.',
   ],
   second_factor_removed: [
     'Your second factor was removed',
     'From now on, the password alone is enough to sign in to your account.',
+  ],
+  totp_removed: [
+    'The codes of your app were removed',
+    'Codes of your authenticator app no longer sign you in. Your passkeys keep working.',
+  ],
+  passkey_created: [
+    'A passkey was added to your account',
+    'From now on it signs you in to your account. Signing in with the password takes a passkey, ' +
+      'or another second factor of yours.',
+  ],
+  passkey_deleted: [
+    'A passkey was removed from your account',
+    'It no longer signs you in to your account. Another second factor of yours keeps working.',
+  ],
+  last_passkey_deleted: [
+    'The last passkey was removed from your account',
+    'From now on, the password or your provider alone is enough to sign in to your account.',
   ],
   recovery_codes: [
     'You have new recovery codes',

@@ -3,6 +3,7 @@ import type { Static, TProperties } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { single_line } from '../../platform/http/bodies/validator.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
+import { ShownPasskey } from '../passkeys/schema.ts';
 
 const person = {
   id: Type.Integer(),
@@ -49,7 +50,11 @@ export const Account = Type.Object(
       }),
     ),
     has_password: Type.Boolean({ description: 'Whether the account can sign in with a password.' }),
-    is_2fa_enabled: Type.Boolean({ description: 'Whether a second factor is set up.' }),
+    is_2fa_enabled: Type.Boolean({
+      description: 'Whether a second factor is set up: codes of an app, or a passkey.',
+    }),
+    is_totp_enabled: Type.Boolean({ description: 'Whether codes of an app are set up.' }),
+    passkey_count: Type.Integer({ description: 'How many passkeys the account has.' }),
     recovery_codes_left: Type.Integer({ description: 'Recovery codes that are not used yet.' }),
     has_social_auth: Type.Boolean({
       description: 'Whether the person has signed in through another provider.',
@@ -109,8 +114,16 @@ const current_password = Type.String({
   minLength: 1,
   maxLength: 1000,
   description:
-    'The present password. Left out by an account without one, whose session must then have ' +
-    'begun within the last ten minutes.',
+    'The present password. Left out by an account without one, whose person must then have ' +
+    'shown what is their own within the last ten minutes.',
+});
+
+/** A code of the second factor: six digits of the app, or a recovery code. */
+export const SecondFactorCode = Type.String({
+  trim: true,
+  minLength: 1,
+  maxLength: 40,
+  description: 'Six digits of the app, or a recovery code.',
 });
 
 /**
@@ -124,18 +137,13 @@ function confirmed<Fields extends TProperties>(fields: Fields) {
   };
 }
 
-/** A code of the second factor: six digits of the app, or a recovery code. */
-export const SecondFactorCode = Type.String({
-  trim: true,
-  minLength: 1,
-  maxLength: 40,
-  description: 'Six digits of the app, or a recovery code.',
-});
-
 /** Body of what the person has to prove anew that it is them for. */
 export const Confirmation = confirmed({});
-/** As `Confirmation`, with a code of the second factor. */
-export const ConfirmationWithCode = confirmed({ code: SecondFactorCode });
+/** As `Confirmation`, with a second factor: a code, or a passkey. */
+export const ConfirmationWithFactor = confirmed({
+  code: Type.Optional(SecondFactorCode),
+  passkey: Type.Optional(ShownPasskey),
+});
 /** Body of the change of the password. */
 export const PasswordChange = confirmed({ new_password: NewPassword });
 /** Body of the change of the e-mail address. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { secretChange } from '../../platform/activity/changes.ts';
+import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { body } from '../../platform/http/bodies/body.ts';
 import { conflict, invalid, notFound } from '../../platform/http/errors.ts';
@@ -11,30 +11,20 @@ import { write } from '../../platform/http/write.ts';
 import { createTotpSecret, stepOfCode, totpUrl } from '../../platform/passwords/totp.ts';
 import { noteSecondFactor } from '../sessions/store.ts';
 import { accountEntry } from './activity.ts';
-import { confirmPerson, holdConfirmed, requireCode } from './confirm_person.ts';
+import { confirmPerson, holdConfirmed, requireFactor } from './confirm_person.ts';
+import { refuseLastFactor } from './last_factor.ts';
 import { noticeMail } from './mails.ts';
 import { replaceRecoveryCodes } from './recovery_codes.ts';
-import {
-  Confirmation,
-  ConfirmationWithCode,
-  RecoveryCodes,
-  TotpCode,
-  TotpSecret,
-} from './schema.ts';
-import {
-  confirmTotp,
-  findIdentityById,
-  removeSecondFactor,
-  setTotpSecret,
-  totpSealContext,
-} from './store.ts';
+import { ConfirmationWithFactor, RecoveryCodes, TotpCode, TotpSecret } from './schema.ts';
+import { findIdentityById, removeIdleCodes, removeTotp, totpSealContext } from './store.ts';
+import { confirmTotp, setTotpSecret } from './totp_seed.ts';
 
 const url = '/api/users/@me/totp/';
 const config = { scope: 'user:write', session: true, own_account: true } as const;
 
 /**
- * Routes about the second factor of an account: begin and finish setting it up, remove it, new
- * recovery codes.
+ * Routes about codes of an app as the second factor of an account: begin and finish setting them
+ * up, remove them, new recovery codes.
  */
 export function secondFactorRoutes(app: FastifyInstance, deps: Deps): void {
   beginRoute(app, deps);
@@ -52,24 +42,39 @@ function beginRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Begin to set up a second factor: a seed for an authenticator app',
         description:
           'It counts once a code of it was sent to `totp/confirm/`; until then another call ' +
-          'replaces the seed. 409 when one is set up: remove that first.',
+          'replaces the seed. Takes the password and, where you have a passkey, that or a ' +
+          'recovery code. 409 when an app is set up: remove that first.',
         operationId: 'users_me_totp_create',
-        body: Confirmation.any,
+        body: ConfirmationWithFactor.any,
         response: { 200: TotpSecret },
       },
     },
     async (request, reply) => {
-      const confirmed = await confirmPerson(deps, request, Confirmation);
-      return write(request, reply, 200, async (tx, record, afterwards) => {
-        const user = await holdConfirmed(tx, confirmed.user);
-        if (user.has_second_factor)
-          throw conflict('A second factor is set up already: remove it first.');
-        const secret = createTotpSecret();
-        await setTotpSecret(tx, user.id, deps.secrets.seal(secret, totpSealContext(user.id)));
-        afterwards(confirmed.succeeded);
-        record(accountEntry('began_second_factor', user, [secretChange('totp_secret', 'created')]));
-        return isValidateOnly(request) ? {} : { secret, otpauth_url: totpUrl(secret, user.email) };
-      });
+      const confirmed = await confirmPerson(
+        deps,
+        request,
+        ConfirmationWithFactor,
+        (user) => user.has_second_factor && !user.has_totp,
+      );
+      return countTry(request, confirmed.user.address, (held) =>
+        write(request, reply, 200, async (tx, record, afterwards) => {
+          const user = await holdConfirmed(tx, confirmed.user);
+          if (user.has_totp) {
+            held();
+            throw conflict('A second factor is set up already: remove it first.');
+          }
+          await requireFactor(tx, deps, request, user, confirmed.given);
+          held();
+          const secret = createTotpSecret();
+          await setTotpSecret(tx, user.id, deps.secrets.seal(secret, totpSealContext(user.id)));
+          afterwards(confirmed.succeeded);
+          record(
+            accountEntry('began_second_factor', user, [secretChange('totp_secret', 'created')]),
+          );
+          if (isValidateOnly(request)) return {};
+          return { secret, otpauth_url: totpUrl(secret, user.email) };
+        }),
+      );
     },
   );
 }
@@ -83,7 +88,7 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary:
           'Finish setting up the second factor with a code of the app; gives the recovery ' +
-          'codes, once',
+          'codes, once, unless you have some for a passkey',
         operationId: 'users_me_totp_confirm_create',
         body: TotpCode,
         response: { 200: RecoveryCodes },
@@ -95,7 +100,7 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
         const { code } = body(request, TotpCode);
         if (user === undefined || user.totp_secret === null)
           throw conflict('No second factor is being set up: begin with its secret.');
-        if (user.has_second_factor) throw conflict('The second factor is set up already.');
+        if (user.has_totp) throw conflict('The second factor is set up already.');
         const now = clock.now();
         const step = stepOfCode(
           secrets.open(user.totp_secret, totpSealContext(user.id)),
@@ -114,10 +119,16 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
           { message: noticeMail(user.email, 'second_factor_set_up') },
         ]);
         record(
-          accountEntry('set_up_second_factor', user, [
-            { field: 'is_2fa_enabled', action: 'changed', before: false, after: true },
-          ]),
+          accountEntry(
+            'set_up_second_factor',
+            user,
+            changesOf(
+              { is_2fa_enabled: user.has_second_factor, is_totp_enabled: false },
+              { is_2fa_enabled: true, is_totp_enabled: true },
+            ),
+          ),
         );
+        if (user.has_second_factor) return { recovery_codes: [] };
         const recovery_codes = await replaceRecoveryCodes(tx, secrets, user.id);
         return { recovery_codes: isValidateOnly(request) ? [] : recovery_codes };
       }),
@@ -130,36 +141,42 @@ function removeRoute(app: FastifyInstance, deps: Deps): void {
     {
       config,
       schema: {
-        summary: 'Remove the second factor and its recovery codes',
+        summary: 'Remove the app as a second factor; recovery codes go with the last one',
         description:
-          'Takes the password and a code. Organizations that enforce a second factor are ' +
-          'closed to you from then on.',
+          'Takes the password and a code or passkey. 409 when it is your last second factor and ' +
+          'an organization of yours enforces one; the answer names it.',
         operationId: 'users_me_totp_destroy',
-        body: ConfirmationWithCode.any,
+        body: ConfirmationWithFactor.any,
         response: { 204: { type: 'null' }, 404: Problem, 409: Problem, 415: Problem },
       },
     },
     async (request, reply) => {
-      const confirmed = await confirmPerson(deps, request, ConfirmationWithCode);
+      const confirmed = await confirmPerson(deps, request, ConfirmationWithFactor, () => true);
       return countTry(request, confirmed.user.address, (held) =>
         write(request, reply, 204, async (tx, record, afterwards) => {
           const user = await holdConfirmed(tx, confirmed.user);
-          if (!user.has_second_factor) {
+          if (!user.has_totp) {
             // There is no code to try.
             held();
             throw notFound();
           }
-          await requireCode(tx, deps, user, confirmed.given.code);
+          await requireFactor(tx, deps, request, user, confirmed.given);
           held();
-          await removeSecondFactor(tx, user.id);
+          const is_2fa_enabled = (await refuseLastFactor(tx, user, 'totp')) === 'others left';
+          await removeTotp(tx, user.id);
+          await removeIdleCodes(tx, user.id);
           afterwards(() => forgiveTries(request, user.address));
-          await deps.outbox.post({ tx, afterwards }, [
-            { message: noticeMail(user.email, 'second_factor_removed') },
-          ]);
+          const notice = is_2fa_enabled ? 'totp_removed' : 'second_factor_removed';
+          await deps.outbox.post({ tx, afterwards }, [{ message: noticeMail(user.email, notice) }]);
           record(
-            accountEntry('removed_second_factor', user, [
-              { field: 'is_2fa_enabled', action: 'changed', before: true, after: false },
-            ]),
+            accountEntry(
+              'removed_second_factor',
+              user,
+              changesOf(
+                { is_2fa_enabled: true, is_totp_enabled: true },
+                { is_2fa_enabled, is_totp_enabled: false },
+              ),
+            ),
           );
         }),
       );
@@ -174,14 +191,14 @@ function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
       config,
       schema: {
         summary: 'Create new recovery codes in place of those before; they are shown once',
-        description: 'Takes the password and a code. 409 without a second factor.',
+        description: 'Takes the password and a code or passkey. 409 without a second factor.',
         operationId: 'users_me_recovery_codes_create',
-        body: ConfirmationWithCode.any,
+        body: ConfirmationWithFactor.any,
         response: { 200: RecoveryCodes },
       },
     },
     async (request, reply) => {
-      const confirmed = await confirmPerson(deps, request, ConfirmationWithCode);
+      const confirmed = await confirmPerson(deps, request, ConfirmationWithFactor, () => true);
       return countTry(request, confirmed.user.address, (held) =>
         write(request, reply, 200, async (tx, record, afterwards) => {
           const user = await holdConfirmed(tx, confirmed.user);
@@ -190,7 +207,7 @@ function recoveryCodesRoute(app: FastifyInstance, deps: Deps): void {
             held();
             throw conflict('Recovery codes go with a second factor: set one up first.');
           }
-          await requireCode(tx, deps, user, confirmed.given.code);
+          await requireFactor(tx, deps, request, user, confirmed.given);
           held();
           const recovery_codes = await replaceRecoveryCodes(tx, deps.secrets, user.id);
           afterwards(() => forgiveTries(request, user.address));

@@ -1,7 +1,8 @@
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Caller } from '../../platform/http/caller/access.ts';
+import { user_has_second_factor } from '../../platform/http/caller/second_factor.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
@@ -30,13 +31,17 @@ export type Identity = UserRow & {
   is_email_verified: boolean;
   address: string;
   totp_secret: Buffer | null;
+  /** Whether codes of an app count. */
+  has_totp: boolean;
+  /** Whether anything beside the password does: codes of an app, or a passkey. */
   has_second_factor: boolean;
 };
 
 const identity = sql`
   u.id, u.uuid, u.email, u.is_active, u.password_hash, u.first_name, u.last_name,
     u.is_email_verified, comparable_address(u.email) AS address, u.totp_secret,
-  u.totp_confirmed_at IS NOT NULL AS has_second_factor`;
+    u.totp_confirmed_at IS NOT NULL AS has_totp,
+    ${raw(user_has_second_factor)} AS has_second_factor`;
 
 /** The user `u` as the JSON of the schema `User`, for nesting in other records. */
 export const user_json = sql`
@@ -134,8 +139,9 @@ export function findAccount(
       u.mascot_config,
       (SELECT l.email FROM user_links l WHERE l.user_id = u.id AND l.purpose = 'verify_email'
         AND l.email <> u.email AND l.expires_at > ${now}::timestamptz) AS pending_email,
-      u.password_hash IS NOT NULL AS has_password,
-        u.totp_confirmed_at IS NOT NULL AS is_2fa_enabled,
+      u.password_hash IS NOT NULL AS has_password, ${raw(user_has_second_factor)} AS is_2fa_enabled,
+      u.totp_confirmed_at IS NOT NULL AS is_totp_enabled,
+      (SELECT count(*)::integer FROM passkeys p WHERE p.user_id = u.id) AS passkey_count,
       (SELECT count(*)::integer FROM recovery_codes c WHERE c.user_id = u.id
         AND c.used_at IS NULL) AS recovery_codes_left,
       EXISTS (SELECT 1 FROM social_identities s WHERE s.user_id = u.id) AS has_social_auth,
@@ -167,40 +173,26 @@ export async function updateUser(tx: Transaction, id: number, changes: UserChang
   await tx.run(sql`UPDATE users SET ${assignments(changes)}, updated_at = now() WHERE id = ${id}`);
 }
 
-/** Keeps a sealed seed that does not count yet. */
-export async function setTotpSecret(
-  tx: Transaction,
-  user_id: number,
-  sealed: Buffer,
-): Promise<void> {
-  await tx.run(
-    sql`UPDATE users SET totp_secret = ${sealed}, totp_last_step = NULL, updated_at = now()
-      WHERE id = ${user_id}`,
-  );
-}
-
-/**
- * Makes the kept seed count from now on; the step whose code showed that the app has it is used.
- */
-export async function confirmTotp(
-  tx: Transaction,
-  user_id: number,
-  step: number,
-  now: string,
-): Promise<void> {
-  await tx.run(
-    sql`UPDATE users SET totp_confirmed_at = ${now}::timestamptz, totp_last_step = ${step},
-      updated_at = now() WHERE id = ${user_id}`,
-  );
-}
-
-/** Takes the user's second factor away, with its recovery codes. */
+/** Takes the user's second factor away: codes of an app, passkeys, recovery codes. */
 export async function removeSecondFactor(tx: Transaction, user_id: number): Promise<void> {
+  await tx.run(sql`DELETE FROM passkeys WHERE user_id = ${user_id}`);
+  await removeTotp(tx, user_id);
+  await removeIdleCodes(tx, user_id);
+}
+
+/** Codes of the user's app count no more. */
+export async function removeTotp(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(
     sql`UPDATE users SET totp_secret = NULL, totp_confirmed_at = NULL, totp_last_step = NULL,
       updated_at = now() WHERE id = ${user_id}`,
   );
-  await tx.run(sql`DELETE FROM recovery_codes WHERE user_id = ${user_id}`);
+}
+
+/** Deletes the recovery codes of a user who has no second factor left that they could stand for. */
+export async function removeIdleCodes(tx: Transaction, user_id: number): Promise<void> {
+  await tx.run(sql`
+    DELETE FROM recovery_codes c USING users u WHERE c.user_id = ${user_id} AND u.id = c.user_id
+      AND NOT ${raw(user_has_second_factor)}`);
 }
 
 /** What of a second factor was used. */

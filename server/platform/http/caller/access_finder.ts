@@ -4,6 +4,7 @@ import { isDatabaseError } from '../../postgres/database.ts';
 import type { Database, Statement } from '../../postgres/database.ts';
 import type { AccessFinder, Credential, Found, RecordPlace, Target } from './access.ts';
 import { closedBecause } from './entrance.ts';
+import { user_has_second_factor } from './second_factor.ts';
 
 type Asked = {
   credential: Credential;
@@ -88,7 +89,7 @@ function kindOf(target: Target): Kind {
   return target.id === '@current' ? `${target.within} @current` : target.within;
 }
 
-const has_second_factor = 'u.totp_confirmed_at IS NOT NULL AND k.shows_second_factor';
+const has_second_factor = `${user_has_second_factor} AND k.shows_second_factor`;
 const closed = closedBecause({
   is_session: raw('k.is_session'),
   session_domain_id: raw('k.session_domain_id'),

@@ -7,7 +7,7 @@
 export const security_words = {
   sign_in_failed: { said: 'a sign-in was refused', level: 'warn', concerns: 'homes' },
   confirmation_failed: {
-    said: 'a password or code that confirms a change was wrong',
+    said: 'a password, code or passkey that confirms a change was wrong',
     level: 'warn',
     concerns: 'homes',
   },

@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { randomBase62 } from '../../platform/http/caller/api_key.ts';
-import { cookieName, isSecure } from '../../platform/http/caller/session.ts';
-import { request_lifetime_ms } from './store.ts';
+import { randomBase62 } from './api_key.ts';
+import { cookieName, isSecure } from './session.ts';
+
+/** A sign-in has to come to its end within this time: 10 minutes. */
+export const sign_in_lifetime_ms = 600_000;
 
 const well_formed = /^[0-9A-Za-z]{43}$/;
 
@@ -19,7 +21,7 @@ export function markBrowser(request: FastifyRequest, reply: FastifyReply): Buffe
     httpOnly: true,
     sameSite: 'lax',
     secure: isSecure(public_url),
-    maxAge: request_lifetime_ms / 1000,
+    maxAge: sign_in_lifetime_ms / 1000,
   });
   return hashOf(request, mark);
 }

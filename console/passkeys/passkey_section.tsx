@@ -1,0 +1,153 @@
+import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/browser';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { PasskeyRow } from '../../server/api/passkeys/schema.ts';
+import type { AccountRow } from '../../server/api/users/schema.ts';
+import { TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { ask } from '../http/ask.ts';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { browserOf } from '../sessions/browser_name.ts';
+import { Instant } from '../time/instant.tsx';
+import { account } from '../users/account.ts';
+import { FactorField } from '../users/factor_field.tsx';
+import { PresentPassword } from '../users/present_password.tsx';
+import { RecoveryCodes } from '../users/recovery_codes.tsx';
+import { createPasskey } from './ceremony.ts';
+import { passkeys, passkeys_path } from './passkeys.ts';
+import { useShownPasskey } from './use_passkey.tsx';
+
+type Own = { own: AccountRow };
+
+/** The passkeys of the account: add one, give it another name, remove it. */
+export function PasskeySection({ own }: Own) {
+  const query = useQuery(passkeys);
+  const [codes, showCodes] = useState<string[]>([]);
+  return (
+    <Section title="Passkeys">
+      {codes.length > 0 && <RecoveryCodes codes={codes} />}
+      <Shown query={query}>
+        {({ count, results }) => (
+          <>
+            {count === 0 && (
+              <p>
+                You have none. A passkey signs you in with the lock of your device (fingerprint,
+                face or PIN) or a security key, without a password. It counts as a second factor
+                too.
+              </p>
+            )}
+            <ul className="records">
+              {results.map((passkey) => (
+                <Passkey key={passkey.id} own={own} passkey={passkey} />
+              ))}
+            </ul>
+            <Seldom summary="Add a passkey">
+              <Add own={own} showCodes={showCodes} />
+            </Seldom>
+          </>
+        )}
+      </Shown>
+    </Section>
+  );
+}
+
+function Add({ own, showCodes }: Own & { showCodes: (codes: string[]) => void }) {
+  const done = useDone();
+  const queries = useQueryClient();
+  const shown = useShownPasskey();
+  return (
+    <Form<PublicKeyCredentialCreationOptionsJSON>
+      path={`${passkeys_path}begin/`}
+      body={({ name: _later, ...values }) => shown.body(values)}
+      done={async (options, { name }) => {
+        const body = { name, passkey: await createPasskey(options) };
+        const outcome = await ask<{ recovery_codes: string[] }>('POST', passkeys_path, { body });
+        if (!outcome.ok) throw outcome.problem;
+        showCodes(outcome.body.recovery_codes);
+        await done('The passkey was added.', account, passkeys);
+        // Organizations that ask for a second factor are open from now on.
+        await queries.invalidateQueries();
+      }}
+      button="Add passkey"
+      clears
+    >
+      <TextField
+        name="name"
+        label="Name"
+        hint="Where the passkey is, so that you know it again."
+        value={browserOf(navigator.userAgent)}
+        autoComplete="off"
+      />
+      <PresentPassword own={own} />
+      <FactorField own={own} shown={shown} />
+    </Form>
+  );
+}
+
+function Passkey({ own, passkey }: Own & { passkey: PasskeyRow }) {
+  const { id, name, is_backed_up, created_at, last_used_at } = passkey;
+  return (
+    <li>
+      <div>
+        <p>
+          <bdi>{name}</bdi>
+        </p>
+        <p className="muted">
+          Added <Instant at={created_at} />,{' '}
+          {last_used_at === null ? (
+            'never used'
+          ) : (
+            <>
+              last used <Instant at={last_used_at} />
+            </>
+          )}
+          {is_backed_up && ', copied to your other devices'}
+        </p>
+        <Seldom summary="Rename">
+          <Rename passkey={passkey} />
+        </Seldom>
+        <Seldom summary="Remove">
+          <Remove own={own} id={id} name={name} />
+        </Seldom>
+      </div>
+    </li>
+  );
+}
+
+function Rename({ passkey: { id, name } }: { passkey: PasskeyRow }) {
+  const done = useDone();
+  return (
+    <Form
+      method="PATCH"
+      path={`${passkeys_path}${id}/`}
+      done={() => done('The passkey was renamed.', passkeys)}
+      button="Rename passkey"
+      about={name}
+    >
+      <TextField name="name" label="Name" value={name} autoComplete="off" />
+    </Form>
+  );
+}
+
+function Remove({ own, id, name }: Own & { id: string; name: string }) {
+  const done = useDone();
+  const shown = useShownPasskey();
+  return (
+    <>
+      <p>It no longer signs you in then. Remove it from your device as well.</p>
+      <Form
+        method="DELETE"
+        path={`${passkeys_path}${id}/`}
+        body={shown.body}
+        done={() => done('The passkey was removed.', account, passkeys)}
+        button="Remove passkey"
+        about={name}
+        tone="danger"
+      >
+        <PresentPassword own={own} />
+        <FactorField own={own} shown={shown} />
+      </Form>
+    </>
+  );
+}

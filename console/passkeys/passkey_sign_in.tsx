@@ -1,0 +1,62 @@
+import { WebAuthnAbortService } from '@simplewebauthn/browser';
+import { useMutation } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import type { GivenPasskey } from '../../server/api/passkeys/schema.ts';
+import { ask } from '../http/ask.ts';
+import type { Problem } from '../http/problem.ts';
+import { BusyButton } from '../page/busy_button.tsx';
+import { Sentence } from '../page/sentence.tsx';
+import { areFilledIn, arePasskeysOffered, showPasskey } from './ceremony.ts';
+
+/** Shorter than a challenge is good for, so that the field never offers an old one. */
+const renewal_ms = 240_000;
+
+/**
+ * Signs in with a passkey alone: by a button, and from the field for the address where the browser
+ * offers passkeys there.
+ */
+export function PasskeySignIn({ done }: { done: () => Promise<void> }) {
+  const { mutate, isPending, error } = useMutation<void, Problem, GivenPasskey | void>({
+    mutationFn: async (shown) => {
+      const body = { passkey: shown ?? (await showPasskey()) };
+      const outcome = await ask('POST', '/api/sessions/passkey/', { body });
+      if (!outcome.ok) throw outcome.problem;
+      await done();
+    },
+  });
+  useFilledIn(mutate, isPending);
+  if (!arePasskeysOffered()) return undefined;
+  return (
+    <div className="ways">
+      <BusyButton is_busy={isPending} press={() => mutate()}>
+        Sign in with a passkey
+      </BusyButton>
+      {error !== null && (
+        <p className="fault" role="alert">
+          <Sentence text={error.message} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Has the browser offer passkeys in the field, but while it is asking for one in a window. */
+function useFilledIn(shown: (passkey: GivenPasskey) => void, is_busy: boolean): void {
+  useEffect(() => {
+    if (is_busy) return;
+    let is_over = false;
+    const offer = async () => {
+      if (!(await areFilledIn()) || is_over) return;
+      // The person may take none: then the button says what is wrong.
+      const passkey = await showPasskey('filled_in').catch(() => undefined);
+      if (passkey !== undefined && !is_over) shown(passkey);
+    };
+    void offer();
+    const timer = setInterval(() => void offer(), renewal_ms);
+    return () => {
+      is_over = true;
+      clearInterval(timer);
+      WebAuthnAbortService.cancelCeremony();
+    };
+  }, [is_busy, shown]);
+}

@@ -1,0 +1,56 @@
+import { useMutation } from '@tanstack/react-query';
+import { useRef, useState } from 'react';
+import type { GivenPasskey } from '../../server/api/passkeys/schema.ts';
+import type { Values } from '../form/values.ts';
+import { BusyButton } from '../page/busy_button.tsx';
+import { arePasskeysOffered, showPasskey } from './ceremony.ts';
+
+/** A passkey that was shown for a form, and is sent once. */
+export type ShownPasskey = {
+  /** What the form sends: with the passkey in place of a code, where one was shown. */
+  body: (values: Values) => Record<string, unknown>;
+  keep: (passkey: GivenPasskey) => void;
+};
+
+/** The place of a form for a passkey in place of a code. */
+export function useShownPasskey(): ShownPasskey {
+  const kept = useRef<GivenPasskey>(undefined);
+  const [shown] = useState(() => ({
+    keep: (passkey: GivenPasskey) => void (kept.current = passkey),
+    body: ({ code, ...values }: Values) => {
+      const passkey = kept.current;
+      kept.current = undefined;
+      if (passkey !== undefined) return { ...values, passkey };
+      return code === undefined ? values : { ...values, code };
+    },
+  }));
+  return shown;
+}
+
+/**
+ * A button that lets the person show a passkey in place of a code, and sends the form around it
+ * with that. Nothing where the browser has none.
+ */
+export function UsePasskey({ shown }: { shown: ShownPasskey }) {
+  const place = useRef<HTMLDivElement>(null);
+  const { mutate, isPending, error } = useMutation<GivenPasskey>({
+    mutationFn: () => showPasskey(),
+    onSuccess: (passkey) => {
+      shown.keep(passkey);
+      place.current?.closest('form')?.requestSubmit();
+    },
+  });
+  if (!arePasskeysOffered()) return undefined;
+  return (
+    <div ref={place}>
+      <BusyButton is_busy={isPending} press={() => mutate()}>
+        Use a passkey instead
+      </BusyButton>
+      {error !== null && (
+        <p className="fault" role="alert">
+          {error.message}
+        </p>
+      )}
+    </div>
+  );
+}

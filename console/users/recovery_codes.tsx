@@ -1,0 +1,23 @@
+import { CopyButton } from '../page/copy_button.tsx';
+import { Panel } from '../page/panel.tsx';
+
+/** Recovery codes, which the API shows once. */
+export function RecoveryCodes({ codes }: { codes: string[] }) {
+  return (
+    <Panel>
+      <h3>Your recovery codes</h3>
+      <p>
+        Each stands in once for a code of your app or a passkey. They are not shown again: keep them
+        where you keep passwords.
+      </p>
+      <ol className="codes">
+        {codes.map((code) => (
+          <li key={code}>
+            <code>{code}</code>
+          </li>
+        ))}
+      </ol>
+      <CopyButton text={codes.join('\n')} what="the codes" />
+    </Panel>
+  );
+}

@@ -1,0 +1,173 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../platform/nullable.ts';
+import { single_line } from '../../platform/http/bodies/validator.ts';
+import { instant, uuid } from '../../platform/http/schemas.ts';
+
+const passkey = {
+  id: uuid(),
+  name: Type.String(),
+  aaguid: uuid('The model of the authenticator; zeros when it does not tell.'),
+  transports: Type.Array(Type.String(), {
+    description: 'How browsers reach it, such as `internal`, `hybrid` or `usb`.',
+  }),
+  is_backup_eligible: Type.Boolean({
+    description: 'Whether it may be copied to other devices, as those of password managers are.',
+  }),
+  is_backed_up: Type.Boolean({ description: 'Whether it was copied, at its last use.' }),
+  created_at: instant(),
+  last_used_at: nullable(instant('Null until it is used for the first time.')),
+};
+
+/** What somebody signs in with in place of a password, or beside it. */
+export const Passkey = Type.Object(passkey, { title: 'Passkey' });
+/** A passkey as SELECT gives it. */
+export type PasskeyRow = Static<typeof Passkey>;
+
+/** A passkey that was just created, with what is shown once. */
+export const NewPasskey = Type.Object(
+  {
+    ...passkey,
+    recovery_codes: Type.Array(Type.String(), {
+      description:
+        'Ten codes when it is your first second factor, shown this one time; each stands in for ' +
+        'a passkey once. Otherwise none: those that you have keep working.',
+    }),
+  },
+  { title: 'NewPasskey' },
+);
+
+const name = Type.String({
+  trim: true,
+  minLength: 1,
+  maxLength: 64,
+  ...single_line,
+  description: 'What you call it: 1 to 64 characters, one line.',
+});
+
+/** Bytes as browsers write them for a server. */
+const bytes = (length_max: number, description: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: length_max,
+    pattern: '^[A-Za-z0-9_-]+$',
+    wrong_detail: 'Must be base64url without padding, as browsers give it.',
+    description,
+  });
+
+const credential_id = (description: string) => bytes(1_400, description);
+
+/** What browsers say of every credential. */
+const credential = {
+  id: credential_id('The id that the authenticator gave to the passkey.'),
+  rawId: credential_id('The same as `id`.'),
+  type: Type.Enum(['public-key']),
+  authenticatorAttachment: Type.Optional(nullable(Type.String({ maxLength: 100 }))),
+  clientExtensionResults: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+};
+const clientDataJSON = bytes(4_000, 'What the browser says that it asked for, and where.');
+
+/** What a browser gives when somebody shows a passkey: a PublicKeyCredential as JSON. */
+export const ShownPasskey = Type.Object(
+  {
+    ...credential,
+    response: Type.Object({
+      clientDataJSON,
+      authenticatorData: bytes(4_000, 'What the authenticator says of itself.'),
+      signature: bytes(8_000, 'Its signature of both.'),
+      userHandle: Type.Optional(
+        nullable(bytes(100, 'The `user.id` with which the passkey was created.')),
+      ),
+    }),
+  },
+  {
+    title: 'ShownPasskey',
+    description:
+      'What `navigator.credentials.get()` gave for the options of ' +
+      '`/api/sessions/passkey/begin/`, as its `toJSON()` writes it. It is taken once.',
+  },
+);
+/** A passkey that is being shown. */
+export type GivenPasskey = Static<typeof ShownPasskey>;
+
+/** Body that finishes the creation of a passkey. */
+export const PasskeyCreate = Type.Object({
+  name,
+  passkey: Type.Object(
+    {
+      ...credential,
+      response: Type.Object({
+        clientDataJSON,
+        attestationObject: bytes(20_000, 'The new key, and what the authenticator says of it.'),
+        transports: Type.Optional(Type.Array(Type.String({ maxLength: 50 }), { maxItems: 20 })),
+        publicKeyAlgorithm: Type.Optional(Type.Integer()),
+        publicKey: Type.Optional(nullable(Type.String({ maxLength: 10_000 }))),
+        authenticatorData: Type.Optional(nullable(Type.String({ maxLength: 20_000 }))),
+      }),
+    },
+    {
+      description:
+        'What `navigator.credentials.create()` gave for the options of `begin/`, as its ' +
+        '`toJSON()` writes it.',
+    },
+  ),
+});
+/** A passkey that is being created. */
+export type CreatedPasskey = Static<typeof PasskeyCreate>['passkey'];
+
+/** Body of PATCH of a passkey. */
+export const PasskeyPatch = Type.Object({ name: Type.Optional(name) });
+
+/** Body of PUT of a passkey. */
+export const PasskeyPut = Type.Object({ name });
+
+/** Body of a sign-in by passkey alone. */
+export const PasskeySignIn = Type.Object({ passkey: ShownPasskey });
+
+const challenge = Type.String({ description: 'Good for 5 minutes, in this browser, once.' });
+const timeout = Type.Integer({ description: 'Milliseconds that the browser waits.' });
+const must = Type.Enum(['required']);
+
+/** What the browser is asked to let somebody show a passkey with. */
+export const ShowOptions = Type.Object(
+  { challenge, rpId: Type.String(), timeout, userVerification: must },
+  {
+    title: 'ShowOptions',
+    description: '`publicKey` of `navigator.credentials.get()`, as JSON.',
+  },
+);
+
+/** What the browser is asked to create a passkey with. */
+export const CreateOptions = Type.Object(
+  {
+    challenge: Type.Optional(
+      Type.String({
+        description: 'Good for 5 minutes, in this browser, once; `validate_only` gives none.',
+      }),
+    ),
+    rp: Type.Object({ id: Type.String(), name: Type.String() }),
+    user: Type.Object({ id: Type.String(), name: Type.String(), displayName: Type.String() }),
+    pubKeyCredParams: Type.Array(
+      Type.Object({ type: Type.Enum(['public-key']), alg: Type.Integer() }),
+    ),
+    timeout,
+    excludeCredentials: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        type: Type.Enum(['public-key']),
+        transports: Type.Array(Type.String()),
+      }),
+      { description: 'The passkeys that you have: an authenticator creates no second one.' },
+    ),
+    authenticatorSelection: Type.Object({
+      residentKey: must,
+      requireResidentKey: Type.Boolean(),
+      userVerification: must,
+    }),
+    attestation: Type.Enum(['none']),
+  },
+  {
+    title: 'CreateOptions',
+    description: '`publicKey` of `navigator.credentials.create()`, as JSON.',
+  },
+);

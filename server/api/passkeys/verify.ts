@@ -1,0 +1,141 @@
+import type { RelyingParty } from './relying_party.ts';
+import type { CreatedPasskey, GivenPasskey } from './schema.ts';
+
+/** Why a passkey was not taken, for the log: the person is told no more than that. */
+export type Refused = { refused: string };
+
+/** The key that an authenticator created. */
+export type NewCredential = {
+  id: string;
+  public_key: Buffer;
+  sign_count: number;
+  transports: string[];
+  aaguid: string;
+  is_backup_eligible: boolean;
+  is_backed_up: boolean;
+};
+
+/** What is kept of a passkey to recognise it by. */
+export type KnownCredential = { credential_id: string; public_key: Buffer };
+
+/** What an authenticator said when it showed a passkey. */
+export type ShownCredential = { sign_count: number; is_backed_up: boolean };
+
+/** ES256, EdDSA and RS256, which Windows Hello has; in the order in which we want them. */
+export const algorithms = [-7, -8, -257];
+
+/** The challenge that the browser answered, unverified; undefined where it names none. */
+export function challengeIn({ clientDataJSON }: { clientDataJSON: string }): string | undefined {
+  return clientDataOf(clientDataJSON)?.challenge;
+}
+
+/**
+ * Verifies the answer of a browser that was asked to create a passkey: ours, for this challenge,
+ * and the authenticator knew the person by more than their presence.
+ */
+export async function verifyCreated(
+  party: RelyingParty,
+  challenge: string,
+  given: CreatedPasskey,
+): Promise<NewCredential | Refused> {
+  if (isFramed(given.response.clientDataJSON)) return { refused: 'asked for inside a frame' };
+  const library = await loadLibrary();
+  return refusedOnFault(async () => {
+    const object = library.decodeAttestationObject(bytesOf(given.response.attestationObject));
+    // Nobody asked for a certificate, and to look one up the library would ask the address in it.
+    if (object.get('fmt') !== 'none' && object.get('attStmt').get('x5c') !== undefined)
+      return { refused: 'it comes with a certificate' };
+    const { verified, registrationInfo } = await library.verifyRegistrationResponse({
+      response: { ...given, clientExtensionResults: {} } as never,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: algorithms,
+    });
+    if (!verified) return { refused: 'wrong signature' };
+    const { credential, aaguid, credentialDeviceType, credentialBackedUp } = registrationInfo;
+    return {
+      id: credential.id,
+      public_key: Buffer.from(credential.publicKey),
+      sign_count: credential.counter,
+      transports: given.response.transports ?? [],
+      aaguid,
+      is_backup_eligible: credentialDeviceType === 'multiDevice',
+      is_backed_up: credentialBackedUp,
+    };
+  });
+}
+
+/**
+ * Verifies the answer of a browser in which somebody showed the passkey: by its key, for this
+ * challenge, on our pages, and the authenticator knew them by more than their presence. What the
+ * sign count means is for the caller to say.
+ */
+export async function verifyShown(
+  party: RelyingParty,
+  challenge: string,
+  given: GivenPasskey,
+  known: KnownCredential,
+): Promise<ShownCredential | Refused> {
+  if (isFramed(given.response.clientDataJSON)) return { refused: 'asked for inside a frame' };
+  const library = await loadLibrary();
+  return refusedOnFault(async () => {
+    const { verified, authenticationInfo } = await library.verifyAuthenticationResponse({
+      response: { ...given, clientExtensionResults: {} } as never,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+      credential: {
+        id: known.credential_id,
+        publicKey: new Uint8Array(known.public_key),
+        // Looked at by the caller, once the signature is known to be right.
+        counter: 0,
+      },
+    });
+    if (!verified) return { refused: 'wrong signature' };
+    const { newCounter, credentialBackedUp } = authenticationInfo;
+    return { sign_count: newCounter, is_backed_up: credentialBackedUp };
+  });
+}
+
+/** Loaded with the first passkey: it takes 26 MB and a tenth of a second. */
+async function loadLibrary() {
+  const [server, { decodeAttestationObject }] = await Promise.all([
+    import('@simplewebauthn/server'),
+    import('@simplewebauthn/server/helpers'),
+  ]);
+  return { ...server, decodeAttestationObject };
+}
+
+/** The library throws for what it refuses; bytes that are no such message make it throw too. */
+async function refusedOnFault<Verified>(
+  verify: () => Promise<Verified | Refused>,
+): Promise<Verified | Refused> {
+  try {
+    return await verify();
+  } catch (error) {
+    return { refused: error instanceof Error ? error.message.slice(0, 300) : 'no such message' };
+  }
+}
+
+type ClientData = { challenge?: string; crossOrigin?: unknown };
+
+function clientDataOf(text: string): ClientData | undefined {
+  try {
+    const data = JSON.parse(bytesOf(text).toString()) as ClientData | null;
+    return typeof data?.challenge === 'string' ? data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Our pages are in no frame of another site, and one that shows them so is not ours. */
+function isFramed(text: string): boolean {
+  return clientDataOf(text)?.crossOrigin === true;
+}
+
+function bytesOf(base64url: string): Buffer<ArrayBuffer> {
+  return Buffer.from(base64url, 'base64url');
+}

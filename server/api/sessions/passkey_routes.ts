@@ -1,0 +1,116 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { NoFields, body } from '../../platform/http/bodies/body.ts';
+import { refuseCrossSite } from '../../platform/http/caller/cross_site.ts';
+import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
+import { twoCredentials } from '../../platform/http/errors.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { PasskeySignIn, ShowOptions } from '../passkeys/schema.ts';
+import type { GivenPasskey } from '../passkeys/schema.ts';
+import { findPasskeyOwner, provePasskey, showOptions } from '../passkeys/store.ts';
+import { refuseDeactivated } from '../scim/store.ts';
+import { refuseEnforced } from '../single_sign_on/store.ts';
+import { findIdentityById, getUser } from '../users/store.ts';
+import type { Identity } from '../users/store.ts';
+import { SignedIn } from './schema.ts';
+import { refusedPasskey } from './sign_in.ts';
+import { beginningEntry, startSession } from './store.ts';
+
+const url = '/api/sessions/passkey/';
+const refusals = { 400: Problem, 403: Problem, 413: Problem, 415: Problem, 503: Problem };
+
+/** `/api/sessions/passkey/`: what to ask a browser with for a passkey, and signing in with it. */
+export function passkeySignInRoutes(app: FastifyInstance, deps: Deps): void {
+  beginRoute(app, deps);
+  signInRoute(app, deps);
+}
+
+function beginRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    `${url}begin/`,
+    {
+      config: { scope: 'public' },
+      schema: {
+        summary: 'Ask for a passkey: what to ask the browser with',
+        description:
+          'The answer is the same for everybody and says nothing of any account. What the ' +
+          'browser gives for it signs in, is a second factor beside the password, or confirms ' +
+          'that it is you, once and in this browser. 400 `feature_not_available`: browsers offer ' +
+          'no passkeys under the address of the server.',
+        operationId: 'sessions_passkey_begin_create',
+        body: NoFields,
+        response: { 200: ShowOptions, ...refusals },
+      },
+    },
+    async (request, reply) => {
+      refuseCrossSite(app.context, request);
+      body(request, NoFields);
+      return showOptions(deps, request, reply);
+    },
+  );
+}
+
+function signInRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    url,
+    {
+      config: { scope: 'public' },
+      schema: {
+        summary: 'Sign in with a passkey alone',
+        description:
+          'Sets the session cookie. A passkey stands for password and second factor, because the ' +
+          'authenticator has made sure of the person. Failures are slowed as those of passwords ' +
+          'are. 400 `sso_enforced`: the domain of the address asks for single sign-on. 403: the ' +
+          'directory of your company has deactivated you.',
+        operationId: 'sessions_passkey_create',
+        body: PasskeySignIn,
+        response: { 201: SignedIn, 401: Problem, 429: Problem, ...refusals },
+      },
+    },
+    async (request, reply) => {
+      refuseCrossSite(app.context, request);
+      if (request.headers.authorization !== undefined) throw twoCredentials();
+      const { passkey } = body(request, PasskeySignIn);
+      const owner = await findPasskeyOwner(deps.db, passkey);
+      request.concerned = { person: owner };
+      return countTry(request, owner?.address ?? `passkey ${passkey.id}`, (held) =>
+        write(request, reply, 201, async (tx, record, afterwards) => {
+          const user = await recogniseByPasskey(tx, deps, request, owner?.id, passkey);
+          held();
+          await refuseDeactivated(tx, user.id, 'sign in');
+          await refuseEnforced({ db: tx, config: deps.config }, user.email);
+          const session = await startSession(tx, { request, reply, afterwards }, user, {
+            method: 'passkey',
+            shows_own_factor: true,
+            shows_second_factor: true,
+          });
+          afterwards(() => forgiveTries(request, user.address));
+          record(beginningEntry(user, session));
+          return { ...session, user: await getUser(tx, user.id) };
+        }),
+      );
+    },
+  );
+}
+
+/**
+ * Holds the active user whom the passkey proves. Throws 401 in the same words where there is none
+ * and for a passkey that is not taken.
+ */
+async function recogniseByPasskey(
+  tx: Transaction,
+  deps: Deps,
+  request: FastifyRequest,
+  owner: number | undefined,
+  passkey: GivenPasskey,
+): Promise<Identity> {
+  const user = owner === undefined ? undefined : await findIdentityById(tx, owner, 'lock');
+  const fault =
+    user === undefined
+      ? ({ reason: 'wrong_passkey', detail: 'not one of any account' } as const)
+      : await provePasskey(tx, deps, request, user, passkey);
+  if (user === undefined || fault !== undefined) throw refusedPasskey(fault!);
+  return user;
+}

@@ -1,0 +1,260 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import type { Change } from '../../platform/activity/changes.ts';
+import { body } from '../../platform/http/bodies/body.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
+import { notFound, unauthenticated } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { isValidateOnly } from '../../platform/http/lists/query.ts';
+import { Problem } from '../../platform/http/responses.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import {
+  CreateOptions,
+  NewPasskey,
+  Passkey,
+  PasskeyCreate,
+  PasskeyPatch,
+  PasskeyPut,
+} from '../passkeys/schema.ts';
+import type { PasskeyRow } from '../passkeys/schema.ts';
+import {
+  createOptions,
+  createPasskey,
+  deletePasskey,
+  findPasskey,
+  listPasskeys,
+  renamePasskey,
+} from '../passkeys/store.ts';
+import { noteSecondFactor } from '../sessions/store.ts';
+import { accountEntry } from './activity.ts';
+import { confirmPerson, holdConfirmed, requireFactor } from './confirm_person.ts';
+import { refuseLastFactor } from './last_factor.ts';
+import { noticeMail } from './mails.ts';
+import { replaceRecoveryCodes } from './recovery_codes.ts';
+import { ConfirmationWithFactor } from './schema.ts';
+import { findIdentityById, removeIdleCodes } from './store.ts';
+
+const list = '/api/users/@me/passkeys/';
+const one = `${list}:id/`;
+const reading = { scope: 'user:read', session: true, own_account: true } as const;
+const config = { scope: 'user:write', session: true, own_account: true } as const;
+
+/** `/api/users/@me/passkeys/`: list, retrieve, begin and finish to create, rename, remove. */
+export function passkeyRoutes(app: FastifyInstance, deps: Deps): void {
+  listRoute(app, deps);
+  retrieveRoute(app, deps);
+  beginRoute(app, deps);
+  finishRoute(app, deps);
+  renameRoutes(app);
+  removeRoute(app, deps);
+}
+
+function listRoute(app: FastifyInstance, { db }: Deps): void {
+  app.get(
+    list,
+    {
+      config: reading,
+      schema: {
+        summary: 'List your passkeys, newest first',
+        operationId: 'users_me_passkeys_list',
+        querystring: PageQuery,
+        response: { 200: pageOf(Passkey) },
+      },
+    },
+    (request) => answerPage<PasskeyRow>(request, db, listPasskeys(request.caller.user_id)),
+  );
+}
+
+function retrieveRoute(app: FastifyInstance, { db }: Deps): void {
+  app.get(
+    one,
+    {
+      config: reading,
+      schema: {
+        summary: 'Retrieve one of your passkeys',
+        operationId: 'users_me_passkeys_retrieve',
+        response: { 200: Passkey },
+      },
+    },
+    (request) => getPasskey(db, request),
+  );
+}
+
+function beginRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    `${list}begin/`,
+    {
+      config,
+      schema: {
+        summary: 'Begin to create a passkey: what to ask the browser with',
+        description:
+          'Takes the password and, where you have a second factor, a code or passkey. 400 ' +
+          '`feature_not_available` where browsers offer no passkeys under the address of the ' +
+          'server. 409 when you have 20.',
+        operationId: 'users_me_passkeys_begin_create',
+        body: ConfirmationWithFactor.any,
+        response: { 200: CreateOptions },
+      },
+    },
+    async (request, reply) => {
+      const confirmed = await confirmPerson(
+        deps,
+        request,
+        ConfirmationWithFactor,
+        (user) => user.has_second_factor,
+      );
+      return countTry(request, confirmed.user.address, (held) =>
+        write(request, reply, 200, async (tx, record, afterwards) => {
+          const user = await holdConfirmed(tx, confirmed.user);
+          await requireFactor(tx, deps, request, user, confirmed.given);
+          held();
+          const { challenge, ...options } = await createOptions(tx, deps, { request, reply }, user);
+          afterwards(confirmed.succeeded);
+          record(accountEntry('began_passkey', user, []));
+          return isValidateOnly(request) ? options : { challenge, ...options };
+        }),
+      );
+    },
+  );
+}
+
+function finishRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    list,
+    {
+      config,
+      schema: {
+        summary: 'Finish creating a passkey with what the browser gave',
+        description:
+          'From now on it signs you in without a password, and counts as a second factor beside ' +
+          'it. The first second factor brings the recovery codes, once.',
+        operationId: 'users_me_passkeys_create',
+        body: PasskeyCreate,
+        response: { 201: NewPasskey },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 201, async (tx, record, afterwards) => {
+        const user = await findIdentityById(tx, request.caller.user_id, 'lock');
+        if (user === undefined)
+          throw unauthenticated('authentication_failed', 'The account has been closed.');
+        const created = await createPasskey(tx, deps, request, user, body(request, PasskeyCreate));
+        // Whoever creates one shows it.
+        await noteSecondFactor(tx, request.caller.session_id, deps.clock.now());
+        await deps.outbox.post({ tx, afterwards }, [
+          { message: noticeMail(user.email, 'passkey_created') },
+        ]);
+        const is_first = !user.has_second_factor;
+        record(
+          passkeyEntry(request, 'created', created, [
+            ...changesOf(undefined, created),
+            ...(is_first ? changesOf({ is_2fa_enabled: false }, { is_2fa_enabled: true }) : []),
+          ]),
+        );
+        const codes = is_first ? await replaceRecoveryCodes(tx, deps.secrets, user.id) : [];
+        return { ...created, recovery_codes: isValidateOnly(request) ? [] : codes };
+      }),
+  );
+}
+
+function renameRoutes(app: FastifyInstance): void {
+  const rename =
+    (body_schema: typeof PasskeyPatch | typeof PasskeyPut) =>
+    (request: FastifyRequest, reply: FastifyReply) =>
+      write(request, reply, 200, async (tx, record) => {
+        const before = await getPasskey(tx, request, 'lock');
+        ifMatch(request, before);
+        const { name = before.name } = body(request, body_schema);
+        if (name !== before.name) await renamePasskey(tx, before.id, name);
+        const after = { ...before, name };
+        record(passkeyEntry(request, 'updated', after, changesOf(before, after)), before);
+        return after;
+      });
+  const schema = { summary: 'Give one of your passkeys another name', response: { 200: Passkey } };
+  app.patch(
+    one,
+    {
+      config,
+      schema: { ...schema, operationId: 'users_me_passkeys_partial_update', body: PasskeyPatch },
+    },
+    rename(PasskeyPatch),
+  );
+  app.put(
+    one,
+    { config, schema: { ...schema, operationId: 'users_me_passkeys_update', body: PasskeyPut } },
+    rename(PasskeyPut),
+  );
+}
+
+function removeRoute(app: FastifyInstance, deps: Deps): void {
+  app.delete(
+    one,
+    {
+      config,
+      schema: {
+        summary: 'Remove one of your passkeys; recovery codes go with the last second factor',
+        description:
+          'Takes the password and a code or passkey. 409 when it is the only way into your ' +
+          'account, or your last second factor while an organization of yours enforces one; the ' +
+          'answer names it.',
+        operationId: 'users_me_passkeys_destroy',
+        body: ConfirmationWithFactor.any,
+        response: { 204: { type: 'null' }, 409: Problem, 415: Problem },
+      },
+    },
+    async (request, reply) => {
+      await getPasskey(deps.db, request);
+      const confirmed = await confirmPerson(deps, request, ConfirmationWithFactor, () => true);
+      return countTry(request, confirmed.user.address, (held) =>
+        write(request, reply, 204, async (tx, record, afterwards) => {
+          const user = await holdConfirmed(tx, confirmed.user);
+          // Before it may be the one that is shown, and so changes.
+          const before = await getPasskey(tx, request, 'lock');
+          await requireFactor(tx, deps, request, user, confirmed.given);
+          held();
+          ifMatch(request, before);
+          const is_last = (await refuseLastFactor(tx, user, 'passkey')) === 'none left';
+          await deletePasskey(tx, before.id);
+          await removeIdleCodes(tx, user.id);
+          afterwards(() => forgiveTries(request, user.address));
+          const notice = is_last ? 'last_passkey_deleted' : 'passkey_deleted';
+          await deps.outbox.post({ tx, afterwards }, [{ message: noticeMail(user.email, notice) }]);
+          record(
+            passkeyEntry(request, 'deleted', before, [
+              ...changesOf(before, undefined),
+              ...(is_last ? changesOf({ is_2fa_enabled: true }, { is_2fa_enabled: false }) : []),
+            ]),
+          );
+        }),
+      );
+    },
+  );
+}
+
+/** The caller's passkey that the path names. Throws 404 for another's. */
+async function getPasskey(
+  db: Queryable,
+  request: FastifyRequest,
+  lock?: 'lock',
+): Promise<PasskeyRow> {
+  const id = uuidParameter(request, 'id');
+  const passkey = await findPasskey(db, request.caller.user_id, id, lock);
+  if (passkey === undefined) throw notFound();
+  return passkey;
+}
+
+/** The entry of the person's own log. */
+function passkeyEntry(
+  { caller: { user_uuid } }: FastifyRequest,
+  activity: string,
+  { id, name }: PasskeyRow,
+  changes: Change[],
+): Entry {
+  const chain = { user_uuid };
+  return { activity, scope: 'passkey', item_id: id, item_name: name, changes, chain };
+}
