@@ -11,6 +11,7 @@ export type RegisteredRoute = {
   path: string;
   scope: Scope | 'any' | 'public';
   session: boolean;
+  no_store: boolean;
   within: 'organization' | 'project' | undefined;
   level: number;
   responses: Record<
@@ -42,6 +43,7 @@ export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
         path: route.url,
         scope: route.config!.scope!,
         session: route.config!.session ?? false,
+        no_store: route.config!.no_store ?? false,
         within: route.config!.within,
         level: route.config!.level ?? 1,
         responses: (schema?.response ?? {}) as RegisteredRoute['responses'],

@@ -29,7 +29,7 @@ import {
 } from './store.ts';
 
 const url = '/api/users/@me/totp/';
-const config = { scope: 'user:write', session: true } as const;
+const config = { scope: 'user:write', session: true, no_store: true } as const;
 
 /**
  * Routes about the second factor of an account: begin and finish setting it up, remove it, new
