@@ -92,8 +92,8 @@ export const GivenAddress = Type.String({
 });
 
 /**
- * A password that is being chosen. Beside its length, `passwordFault` of the platform says whether
- * it will do.
+ * A password that is being chosen. Beside its length, `newPasswordFault` of the platform says
+ * whether it will do.
  */
 export const NewPassword = Type.String({
   minLength: 12,
