@@ -20,6 +20,7 @@ export type HttpContext = {
     trusted_proxies: string[];
     rate_limit_per_minute: number;
     rate_limit_per_hour: number;
+    rate_limit_person_factor: number;
   };
   clock: Clock;
   log: Logger;

@@ -11,7 +11,7 @@ import { apiErrorOf, handleErrors, sendError } from './error_handler.ts';
 import { tagAnswer } from './etag.ts';
 import { errorBody, unparsable } from './errors.ts';
 import { authenticate, showsCredential } from './caller/auth.ts';
-import { guard, limitedSubject } from './caller/guard.ts';
+import { guard, limitedSubjects } from './caller/guard.ts';
 import { serveHealth } from './health.ts';
 import { hostFault } from './host_header.ts';
 import { startHousekeeping } from './housekeeping.ts';
@@ -49,6 +49,7 @@ export function buildServer(
     openLimiter(context.db, context.clock, {
       per_minute: context.config.rate_limit_per_minute,
       per_hour: context.config.rate_limit_per_hour,
+      person_factor: context.config.rate_limit_person_factor,
     }),
   );
   const findAccess = openAccessFinder(context.db);
@@ -158,7 +159,7 @@ function observe(app: FastifyInstance, context: HttpContext): void {
   app.addHook('onResponse', (request, reply, done) => {
     // Only a request that was counted can be given back.
     if (reply.statusCode === 304 && request.caller !== undefined)
-      app.limiter.refund(limitedSubject(request.caller));
+      app.limiter.refund(...limitedSubjects(request.caller));
     const route = declaredPath(request);
     context.metrics.request_seconds.observe(
       { method: request.method, route, status: String(reply.statusCode) },
