@@ -5,6 +5,7 @@ import { Form } from '../form/form.tsx';
 import { ask } from '../http/ask.ts';
 import { Waiting } from '../page/shown.tsx';
 import { SecondStep, useSecondStep } from '../sessions/second_step.tsx';
+import { useKeptTheme } from '../shell/sign_out.ts';
 import { ProviderLink } from '../single_sign_on/provider_link.tsx';
 import { providersFor } from '../single_sign_on/providers.ts';
 import { useEnterJoined } from './enter_joined.ts';
@@ -41,6 +42,7 @@ function Join({ invite, token }: Visit) {
 
 function SignOut({ invite: { target_email }, email }: Visit) {
   const queries = useQueryClient();
+  const keepTheme = useKeptTheme();
   return (
     <>
       <p>
@@ -50,7 +52,10 @@ function SignOut({ invite: { target_email }, email }: Visit) {
         method="DELETE"
         path="/api/sessions/@current/"
         body={() => undefined}
-        done={() => queries.resetQueries()}
+        done={() => {
+          keepTheme();
+          return queries.resetQueries();
+        }}
         button="Sign out"
       />
     </>

@@ -1,13 +1,22 @@
+import { useMantineColorScheme } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { forgetAllKept } from '../form/kept.ts';
 import { ask } from '../http/ask.ts';
 
+/** Stores the theme again: signing out lets the browser forget what is stored. */
+export function useKeptTheme(): () => void {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return () => setColorScheme(colorScheme);
+}
+
 /** Leads to the sign-in, where the session has ended; nothing that was read or typed is kept. */
 export function useSignedOut(): () => Promise<void> {
   const queries = useQueryClient();
   const navigate = useNavigate();
+  const keepTheme = useKeptTheme();
   return async () => {
+    keepTheme();
     forgetAllKept();
     queries.clear();
     await navigate({ to: '/login' });

@@ -138,8 +138,15 @@ test('sessions are ended, and the address is confirmed', { skip }, async () => {
   await press('Mail me a link to confirm it');
   const link = await world.server.linkIn(user.email, 'Confirm your e-mail address');
   await press(user.email);
+  await page.getByRole('menuitem', { name: 'Dark' }).click();
+  await page.evaluate(() => localStorage.setItem('planted', 'of this browser'));
+  await press(user.email);
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await page.waitForURL('**/login');
+  // The browser forgets what was stored, and the theme goes on.
+  assert.equal(await page.evaluate(() => localStorage.getItem('planted')), null);
+  await page.reload();
+  assert.equal(await page.locator('html').getAttribute('data-mantine-color-scheme'), 'dark');
   // It takes the account as well as the mail.
   await page.goto(link);
   await page.getByLabel('E-mail address').fill(user.email);

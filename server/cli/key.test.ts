@@ -36,7 +36,7 @@ test('a key that is revoked is refused at once, and the log of its owner says so
 
 test('a label that no key can have is told in a sentence', async () => {
   const { email } = await newPerson(harness);
-  for (const label of ['', '  ', 'x'.repeat(101)])
+  for (const label of ['', '  ', 'x'.repeat(101), 'two\nlines'])
     await assert.rejects(issueKey(harness.deps, { ...wanted, email, label }), UserError);
 });
 
@@ -58,7 +58,12 @@ test('keys are listed with what they are and never a key', async () => {
   assert.equal(await listKeys(harness.deps, { email: user.email }), 'There are no keys.');
   const first = await issueKey(harness.deps, { ...wanted, email: user.email });
   const label = 'a \u001b[2J trick';
-  await issueKey(harness.deps, { label, scopes: ['*'], expires_in_days: 3, email: user.email });
+  const second = { label: 'b', scopes: ['*'], expires_in_days: 3, email: user.email };
+  await issueKey(harness.deps, second);
+  // As labels were taken before they had to be one line.
+  await harness.deps.db.run(
+    sql`UPDATE personal_api_keys SET label = ${label} WHERE user_id = ${user.id} AND label = 'b'`,
+  );
   await harness.request('GET', '/api/users/@me/', { key: first });
   // The use of a key is noted beside the request.
   await eventually('the use of the key is not noted', async () =>

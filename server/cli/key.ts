@@ -7,6 +7,7 @@ import { appendActivity, server_actor } from '../platform/activity/chain.ts';
 import { changesOf } from '../platform/activity/changes.ts';
 import { isoInstant } from '../platform/clock.ts';
 import { all_scopes, isScope } from '../platform/http/caller/scopes.ts';
+import { isLineOfText, line_of_text_rule } from '../platform/line_of_text.ts';
 import { isUuid } from '../platform/uuid.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
 import type { CommandContext } from './command_context.ts';
@@ -18,15 +19,17 @@ const label_length_max = 100;
 
 /**
  * Creates a key for a user and gives it: the only time that it can be seen. Throws `UserError` for
- * an address that nobody has, and for a label that is empty or too long.
+ * an address that nobody has, and for a label that is empty, too long or no line of text.
  */
 export async function issueKey(
   deps: Deps,
   wanted: { email: string; label: string; scopes: string[]; expires_in_days: number | undefined },
 ): Promise<string> {
   const given = wanted.label.trim();
-  if (given === '' || given.length > label_length_max)
-    throw new WrongUsageError(`--label takes a text of 1 to ${label_length_max} characters.`);
+  if (given === '' || given.length > label_length_max || !isLineOfText(given))
+    throw new WrongUsageError(
+      `--label takes 1 to ${label_length_max} characters: ${line_of_text_rule}.`,
+    );
   const user = await getKeyOwner(deps.db, wanted.email);
   const expires_at =
     wanted.expires_in_days === undefined

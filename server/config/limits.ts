@@ -99,6 +99,13 @@ export const limit_settings = {
     whole(0, 100_000_000),
     'Requests per key and hour; 0 is off.',
   ),
+  rate_limit_person_factor: setting(
+    'SLUICE_RATE_LIMIT_PERSON_FACTOR',
+    '4',
+    whole(0, 1_000),
+    'All keys and sessions of one person together may make this many times the requests of one ' +
+      'key, per minute and per hour; 0 is off.',
+  ),
   capture_limit_per_key: setting(
     'SLUICE_CAPTURE_LIMIT_PER_KEY',
     '600000',

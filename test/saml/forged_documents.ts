@@ -1,3 +1,4 @@
+import { forged_namespaces } from './forged_namespaces.ts';
 import { forged_sizes } from './forged_sizes.ts';
 import { change, changed, withoutSignature } from './forgery.ts';
 import type { Forgery, SignInUnderWay } from './forgery.ts';
@@ -159,6 +160,7 @@ export const forged_documents: Forgery[] = [
     refused: 'not_xml',
     create: changed(' Version="2.0"', ' Version=2.0'),
   },
+  ...forged_namespaces,
   ...forged_sizes,
   {
     name: 'an Id in other letters with the value of the ID',

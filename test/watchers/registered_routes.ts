@@ -13,6 +13,7 @@ export type RegisteredRoute = {
   session: boolean;
   /** Asks a session for a recent confirmation. */
   recent_factor: boolean;
+  no_store: boolean;
   within: 'organization' | 'project' | undefined;
   level: number;
   responses: Record<
@@ -45,6 +46,7 @@ export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
         scope: route.config!.scope!,
         session: route.config!.session ?? false,
         recent_factor: route.config!.recent_factor ?? false,
+        no_store: route.config!.no_store ?? false,
         within: route.config!.within,
         level: route.config!.level ?? 1,
         responses: (schema?.response ?? {}) as RegisteredRoute['responses'],

@@ -91,7 +91,7 @@ function listRoutes(app: FastifyInstance, { db, secrets, clock }: Deps): void {
   app.post(
     list,
     {
-      config: writing,
+      config: { ...writing, no_store: true },
       schema: { summary: 'Create a key', body: ApiKeyCreate, response: { 201: NewApiKey } },
     },
     (request, reply) =>
@@ -143,7 +143,8 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
     body: ApiKeyRoll,
     response: { 201: NewApiKey },
   };
-  app.post(`${one}roll/`, { config: writing, schema: rolling }, (request, reply) =>
+  const config = { ...writing, no_store: true };
+  app.post(`${one}roll/`, { config, schema: rolling }, (request, reply) =>
     write(request, reply, 201, async (tx, record) => {
       const before = await lockOwnKey(tx, request);
       const { overlap_seconds = 0 } = body(request, ApiKeyRoll);

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { all_scopes } from '../../platform/http/caller/scopes.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
@@ -62,8 +63,7 @@ export const CurrentApiKey = Type.Object(
 /** A key's row as SELECT gives it. */
 export type ApiKeyRow = Static<typeof ApiKey>;
 
-const label = Type.String({
-  trim: true,
+const label = lineOfText({
   minLength: 1,
   maxLength: 100,
   description: 'What it is for; white space around it is removed.',

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import type { QuerySchema } from '../../engine/query/custom_query.ts';
 import { model_names } from '../../engine/models/model.ts';
 import { intervals } from '../../engine/planning/interval.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
@@ -20,8 +21,7 @@ const config = Type.Object(
 );
 
 const fields = {
-  name: Type.String({
-    trim: true,
+  name: lineOfText({
     minLength: 1,
     maxLength: 1000,
     description: 'A name for people.',
@@ -76,7 +76,7 @@ export const BatchExport = Type.Object(
   {
     id: uuid(),
     team_id: Type.Integer({ description: 'The project whose data is exported.' }),
-    name: fields.name,
+    name: Type.String({ description: 'A name for people.' }),
     model: fields.model,
     destination: Type.Object(
       { type: Type.String(), config: nullable(config) },

@@ -125,7 +125,12 @@ function applyRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     `${base}apply/`,
     {
-      config: { within: 'organization', scope: 'organization:write', locks_organization: true },
+      config: {
+        within: 'organization',
+        scope: 'organization:write',
+        locks_organization: true,
+        no_store: true,
+      },
       schema: {
         summary: 'Apply a plan',
         description,

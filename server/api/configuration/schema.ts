@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant } from '../../platform/http/schemas.ts';
 
@@ -38,16 +39,14 @@ export type ManagedRow = Static<typeof ManagedBy>;
 
 const Source = Type.Object(
   {
-    name: Type.String({
-      trim: true,
+    name: lineOfText({
       minLength: 1,
       maxLength: 200,
       description: 'The name of the configuration, such as that of its repository.',
     }),
     commit: Type.Optional(
       nullable(
-        Type.String({
-          trim: true,
+        lineOfText({
           maxLength: 200,
           description: 'The commit or version of the files.',
         }),

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
 import { compose } from '../../platform/mail/compose.ts';
 import type { MailContent } from '../../platform/mail/compose.ts';
-import { oneLine } from '../../platform/mail/plain_text.ts';
+import { withoutLinks } from '../../platform/mail/plain_text.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { challengeName } from './proof/challenge.ts';
 
@@ -49,7 +49,7 @@ export async function writeNotice(
 ): Promise<string[]> {
   const audience = await findAudience(tx, organization_id);
   // The name is anyone's words: it must not write paragraphs of ours.
-  const organization = oneLine(audience.organization_name);
+  const organization = withoutLinks(audience.organization_name);
   const said = contentOf(notice, organization);
   const action =
     notice.kind === 'replaced'

@@ -140,6 +140,7 @@ test('a sign-up needs a password that will do', async () => {
     [{ password: 'x'.repeat(201) }, 'password max_length'],
     [{ password: 123456789012 }, 'password invalid_input'],
     [{ password: 'password1234' }, 'password invalid_input'],
+    [{ password: 'q1w2e3r4t5y6' }, 'password invalid_input'],
     [{ password: link.target_email.toUpperCase() }, 'password invalid_input'],
     [{ password, first_name: 'x'.repeat(151) }, 'first_name max_length'],
     [{ password, last_name: null }, 'last_name null'],

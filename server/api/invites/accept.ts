@@ -16,7 +16,7 @@ import { inWriteTurn } from '../../platform/http/limits/owner_turns.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
-import { passwordFault } from '../../platform/passwords/password_rules.ts';
+import { newPasswordFault } from '../../platform/passwords/new_password.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findMember, joinOrganization } from '../members/store.ts';
@@ -139,7 +139,7 @@ async function newAccount(
 ): Promise<NewAccount> {
   await refuseEnforced(deps, record.target_email);
   if (password === undefined) throw invalid('password', 'required', 'This field is required.');
-  const fault = passwordFault(password, [record.target_email, first_name, last_name]);
+  const fault = await newPasswordFault(password, [record.target_email, first_name, last_name]);
   if (fault !== undefined) throw invalid('password', 'invalid_input', fault);
   return {
     email: record.target_email,

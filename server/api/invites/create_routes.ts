@@ -32,6 +32,7 @@ const config = {
   scope: 'organization_member:write',
   within: 'organization',
   locks_organization: true,
+  no_store: true,
 } as const;
 /** So long an answer waits for the mails of a bulk; the rest goes out after it. */
 const bulk_wait_ms = 3_000;

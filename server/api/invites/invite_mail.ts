@@ -1,7 +1,7 @@
 import { level_names } from '../../platform/http/caller/access.ts';
 import type { MailMessage } from '../../platform/mail/mail.ts';
 import { compose } from '../../platform/mail/compose.ts';
-import { oneLine } from '../../platform/mail/plain_text.ts';
+import { withoutLinks } from '../../platform/mail/plain_text.ts';
 import { open_for_ms } from './schema.ts';
 import type { Sender, StoredInvite } from './store.ts';
 
@@ -14,9 +14,9 @@ export function inviteMail(
   const { email } = sender;
   // Names are anyone's words: they must not write paragraphs of ours.
   const [organization_name, name, first_name] = [
-    oneLine(sender.organization_name),
-    oneLine(sender.name),
-    oneLine(invite.first_name),
+    withoutLinks(sender.organization_name),
+    withoutLinks(sender.name),
+    withoutLinks(invite.first_name),
   ];
   const who = name === '' ? email : `${name} (${email})`;
   const greeting = first_name === '' ? [] : [`Hello ${first_name},`];

@@ -140,13 +140,10 @@ test('names write no paragraphs of their own', async () => {
     201,
   );
   const { subject, text } = (await relay.waitFor(target_email)).content;
-  assert.equal(
-    subject,
-    'Ada Open http://evil.example invites you to Engines Your account is locked',
-  );
+  assert.equal(subject, 'Ada Open (link removed) invites you to Engines Your account is locked');
   assert.deepEqual(text!.split('\n\n').slice(0, 2), [
     'Join Engines Your account is locked on Sluice',
-    `Ada Open http://evil.example (${user.email}) invites you to join Engines Your account is ` +
+    `Ada Open (link removed) (${user.email}) invites you to join Engines Your account is ` +
       'locked on Sluice, with the level 1 (member).',
   ]);
 });

@@ -61,7 +61,7 @@ function resendRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     `${url}resend/`,
     {
-      config,
+      config: { ...config, no_store: true },
       schema: {
         summary: 'Send an invite again',
         description:

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { single_line } from '../../platform/http/bodies/validator.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 import { Level, Member } from '../members/schema.ts';
@@ -64,10 +64,8 @@ export const NewInvite = Type.Object({
       'as punycode. An open invite for the address is replaced.',
   }),
   first_name: Type.Optional(
-    Type.String({
-      trim: true,
+    lineOfText({
       maxLength: 30,
-      ...single_line,
       description: 'One line; default empty.',
     }),
   ),
@@ -125,8 +123,7 @@ export const ShownInvite = Type.Object(
   { title: 'ShownInvite' },
 );
 
-const name = (description: string) =>
-  Type.Optional(Type.String({ trim: true, maxLength: 150, ...single_line, description }));
+const name = (description: string) => Type.Optional(lineOfText({ maxLength: 150, description }));
 /** Body of the acceptance. */
 export const Acceptance = Type.Object({
   token: Type.Optional(

@@ -1,7 +1,7 @@
 import { level_names } from '../../platform/http/caller/access.ts';
 import type { MailMessage } from '../../platform/mail/mail.ts';
 import { compose } from '../../platform/mail/compose.ts';
-import { oneLine } from '../../platform/mail/plain_text.ts';
+import { withoutLinks } from '../../platform/mail/plain_text.ts';
 import type { Level } from './schema.ts';
 
 /** Somebody who joined an organization; `person_name` is empty when they have not said it. */
@@ -14,8 +14,8 @@ type Joined = { organization_name: string; person_name: string; email: string; l
 export function joinedMail({ email, level, ...names }: Joined): Omit<MailMessage, 'to'> {
   // Names are anyone's words: they must not write paragraphs of ours.
   const [organization_name, person_name] = [
-    oneLine(names.organization_name),
-    oneLine(names.person_name),
+    withoutLinks(names.organization_name),
+    withoutLinks(names.person_name),
   ];
   const who = person_name === '' ? email : `${person_name} (${email})`;
   const heading = `${person_name || email} joined ${organization_name}`;

@@ -64,7 +64,8 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
     body: NoticeTargetCreate,
     response: { 201: NewNoticeTarget },
   };
-  app.post(base, { config: { scope: 'batch_export:write', within }, schema }, (request, reply) =>
+  const config = { scope: 'batch_export:write', within, no_store: true } as const;
+  app.post(base, { config, schema }, (request, reply) =>
     write(request, reply, 201, async (tx, record) => {
       const { id, secret } = await createTarget(deps, tx, request);
       const created = await getTarget(tx, request, id);

@@ -253,3 +253,32 @@ test('of deletes that race one is 204, the others 404', async () => {
   );
   assert.deepEqual(answers.map((answer) => answer.status).sort(), [204, 404, 404, 404, 404]);
 });
+
+test('a name is one line: what is no longer taken stays readable where it is stored', async () => {
+  const name = 'Acme\n\nYour account is locked: https://evil.example/x';
+  const { key, organization } = await harness.newOrganization({ name });
+  const path = `${list}${organization.id}/`;
+  for (const wrong of [
+    name,
+    'a\nb',
+    'a\rb',
+    'a\u2028b',
+    'a\u202eb',
+    'a\u2066b',
+    'a\u200fb',
+    'a\u0007b',
+  ])
+    for (const answer of [
+      await create(key, { name: wrong }),
+      await harness.request('PATCH', path, { key, body: { name: wrong } }),
+    ]) {
+      assert.equal(answer.status, 400, JSON.stringify(wrong));
+      assert.deepEqual([answer.body.attr, answer.body.code], ['name', 'invalid_input']);
+      assert.match(answer.body.detail, /^Must be one line of text/);
+    }
+  assert.equal((await harness.request('GET', path, { key })).body.name, name);
+  const body = { is_member_join_email_enabled: false };
+  const changed = await harness.request('PATCH', path, { key, body });
+  assert.deepEqual([changed.status, changed.body.name], [200, name]);
+  assert.equal((await create(key, { name: 'Zoë 👩‍💻 اسم' })).status, 201);
+});

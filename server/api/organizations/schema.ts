@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
@@ -56,8 +57,7 @@ export const Organization = Type.Object(
 /** An organization row as SELECT gives it. */
 export type OrganizationRow = Static<typeof Organization>;
 
-const name = Type.String({
-  trim: true,
+const name = lineOfText({
   minLength: 1,
   maxLength: 64,
   description: 'Name for people; white space around it is removed.',

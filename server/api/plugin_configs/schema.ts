@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
@@ -178,7 +179,7 @@ const payload = Type.Unsafe<Record<string, unknown>>({
 
 /** Body of `jobs/`. */
 export const PluginJobStart = Type.Object({
-  name: Type.String({
+  name: lineOfText({
     minLength: 1,
     maxLength: 200,
     description: "A name of the plugin's `public_jobs`.",

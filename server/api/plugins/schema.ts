@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import type { PluginType } from '../../engine/plugins/plugin.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 import { pageOf } from '../../platform/http/lists/pagination.ts';
@@ -20,6 +21,11 @@ const plugin_types = [
 const any = (description: string) =>
   Type.Unsafe<unknown>({ type: ['object', 'array', 'string', 'number', 'boolean'], description });
 
+const about = {
+  name: 'Name for people; of a package: what its plugin.json says.',
+  tag: 'The version that is installed.',
+};
+
 const fields = {
   plugin_type: nullable(
     Type.Enum([...plugin_types], {
@@ -30,21 +36,13 @@ const fields = {
         'absent: `custom` with a `url`, else `source`.',
     }),
   ),
-  name: nullable(
-    Type.String({
-      trim: true,
-      maxLength: 200,
-      description: 'Name for people; of a package: what its plugin.json says.',
-    }),
-  ),
+  name: nullable(Type.String({ description: about.name })),
   description: nullable(Type.String({ maxLength: 65_536, description: 'What it is for.' })),
   icon: nullable(Type.String({ maxLength: 800, description: 'Address of a picture.' })),
   config_schema: any(
     'The fields of its settings: a list of fields, or an object of fields by key.',
   ),
-  tag: nullable(
-    Type.String({ trim: true, maxLength: 200, description: 'The version that is installed.' }),
-  ),
+  tag: nullable(Type.String({ description: about.tag })),
   is_global: Type.Boolean({
     description:
       'Every organization of the server may enable it. Setting it needs the plugins access ' +
@@ -79,11 +77,11 @@ export type PluginRow = Static<typeof Plugin>;
 
 const optional = {
   plugin_type: Type.Optional(fields.plugin_type),
-  name: Type.Optional(fields.name),
+  name: Type.Optional(nullable(lineOfText({ maxLength: 200, description: about.name }))),
   description: Type.Optional(fields.description),
   icon: Type.Optional(fields.icon),
   config_schema: Type.Optional(fields.config_schema),
-  tag: Type.Optional(fields.tag),
+  tag: Type.Optional(nullable(lineOfText({ maxLength: 200, description: about.tag }))),
   is_global: Type.Optional(fields.is_global),
   capabilities: Type.Optional(fields.capabilities),
   metrics: Type.Optional(fields.metrics),
@@ -95,8 +93,7 @@ export const PluginCreate = Type.Object({
   ...optional,
   tag: Type.Optional(
     nullable(
-      Type.String({
-        trim: true,
+      lineOfText({
         maxLength: 200,
         description: 'Of a package: the version to install; default the newest.',
       }),
@@ -141,8 +138,7 @@ export const SourceChange = Type.Object({
 export const Upgrade = Type.Object({
   tag: Type.Optional(
     nullable(
-      Type.String({
-        trim: true,
+      lineOfText({
         minLength: 1,
         maxLength: 200,
         description: 'The version to install; default the newest.',

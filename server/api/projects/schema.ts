@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { retentions } from '../../engine/retention/setting.ts';
 import { ManagedBy } from '../configuration/schema.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
 
 const fates = ['keep', 'mark', 'drop'] as const;
 /** What becomes of events of a kind that a project may not want. */
@@ -66,8 +67,7 @@ export type ProjectRow = Static<typeof Project>;
 /** What a project wants of robots and of its own people. */
 export type ProjectTraffic = Pick<ProjectRow, keyof typeof traffic>;
 
-const name = Type.String({
-  trim: true,
+const name = lineOfText({
   minLength: 1,
   maxLength: 200,
   description: 'Name for people; white space around it is removed.',

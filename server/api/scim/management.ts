@@ -75,7 +75,7 @@ function tokenRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     `${url}token/`,
     {
-      config: changing,
+      config: { ...changing, no_store: true },
       schema: {
         summary: 'Switch the directory of a domain on, or give it a new token',
         description:

@@ -98,6 +98,50 @@ test('a recovery code signs in once, however written; log and account say so', a
   assert.deepEqual(factors, ['none', 'recovery_code', 'recovery_code', 'recovery_code']);
 });
 
+test('of recovery codes argon2id is kept, and one byte by which one of them is found', async () => {
+  const { user, recovery_codes } = await newProtected();
+  const rows = await harness.deps.db.rows<{ code_hash: Buffer; argon2id: string }>(
+    sql`SELECT code_hash, argon2id FROM recovery_codes WHERE user_id = ${user.id}`,
+  );
+  assert.equal(rows.length, 10);
+  for (const { code_hash, argon2id } of rows) {
+    assert.equal(code_hash.length, 1);
+    assert.match(argon2id, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  }
+  // Found by the same byte, and another code all the same.
+  const [known] = rows;
+  await harness.deps.db.run(
+    sql`UPDATE recovery_codes SET argon2id = ${known!.argon2id}
+      WHERE user_id = ${user.id} AND code_hash <> ${known!.code_hash}`,
+  );
+  const tried = await Promise.all(
+    recovery_codes.slice(0, 3).map((code) => trySignIn(harness, user.email, { code })),
+  );
+  assert.ok(tried.filter(({ status }) => status === 201).length <= 1);
+});
+
+test('a recovery code from before works once, or until it is replaced', async () => {
+  const { user } = await newProtected();
+  const keepAsBefore = (code: string) =>
+    harness.deps.db.run(
+      sql`INSERT INTO recovery_codes (user_id, code_hash)
+        VALUES (${user.id}, ${harness.deps.secrets.hash(`recovery code ${user.id} ${code}`)})`,
+    );
+  await keepAsBefore('ABCDEFGHIJ');
+  await keepAsBefore('KLMNOPQRST');
+  const round = await Promise.all(
+    Array.from({ length: 4 }, () => trySignIn(harness, user.email, { code: 'abcde-fghij' })),
+  );
+  assert.deepEqual(round.map(({ status }) => status).sort(), [201, 401, 401, 401]);
+  const browser = await signedIn(harness, user, { code: 'KLMNO-PQRST' });
+  assert.equal((await browser.ask('GET', '/api/users/@me/')).body.recovery_codes_left, 10);
+  // A byte of an HMAC alone is no code.
+  await harness.deps.db.run(
+    sql`UPDATE recovery_codes SET argon2id = NULL WHERE user_id = ${user.id}`,
+  );
+  assert.equal((await trySignIn(harness, user.email, { code: 'ABCDE-FGHIJ' })).status, 401);
+});
+
 test("another person's recovery code is worth nothing", async () => {
   const [one, other] = [await newProtected(), await newProtected()];
   assert.equal(

@@ -97,6 +97,7 @@ test('it takes a session, the present password, and a new one that will do', asy
     [{ new_password: 'too short' }, 'new_password', 'min_length'],
     [{ new_password: 'x'.repeat(201) }, 'new_password', 'max_length'],
     [{ new_password: 'password1234' }, 'new_password', 'invalid_input'],
+    [{ new_password: 'Liverpool-FC-1' }, 'new_password', 'invalid_input'],
     [{ new_password: 'Hieronymus123' }, 'new_password', 'invalid_input'],
   ];
   for (const [changes, attr, code] of cases) {

@@ -9,7 +9,7 @@ import { Problem } from '../../platform/http/responses.ts';
 import { countMail, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
-import { passwordFault } from '../../platform/passwords/password_rules.ts';
+import { newPasswordFault } from '../../platform/passwords/new_password.ts';
 import { endSessions, endUnproved, replaceToken } from '../sessions/store.ts';
 import { refuseEnforced } from '../single_sign_on/store.ts';
 import { accountEntry } from './activity.ts';
@@ -50,7 +50,7 @@ function changeRoute(app: FastifyInstance, deps: Deps): void {
     async (request, reply) => {
       const confirmed = await confirmPerson(deps, request, PasswordChange);
       const { new_password } = confirmed.given;
-      refuseWeak('new_password', new_password, confirmed.user);
+      await refuseWeak('new_password', new_password, confirmed.user);
       const password_hash = await hashPassword(new_password);
       return write(request, reply, 204, async (tx, record, afterwards) => {
         const user = await holdConfirmed(tx, confirmed.user);
@@ -171,7 +171,11 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
     },
     async (request, reply) => {
       const { token, password } = body(request, PasswordReset);
-      refuseWeak('password', password, await readLink(deps.db, deps, 'reset_password', token));
+      await refuseWeak(
+        'password',
+        password,
+        await readLink(deps.db, deps, 'reset_password', token),
+      );
       const password_hash = await hashPassword(password);
       return write(request, reply, 200, async (tx, record, afterwards) => {
         const { user, email } = await useLink(tx, deps, 'reset_password', token);
@@ -197,12 +201,12 @@ function resetRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-function refuseWeak(
+async function refuseWeak(
   attr: string,
   password: string,
   { email, first_name, last_name }: Identity,
-): void {
-  const fault = passwordFault(password, [email, first_name, last_name]);
+): Promise<void> {
+  const fault = await newPasswordFault(password, [email, first_name, last_name]);
   if (fault !== undefined) throw invalid(attr, 'invalid_input', fault);
 }
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static, TProperties } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { single_line } from '../../platform/http/bodies/validator.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ShownPasskey } from '../passkeys/schema.ts';
 
@@ -71,8 +71,7 @@ export const Account = Type.Object(
 /** The caller's own account as SELECT gives it. */
 export type AccountRow = Static<typeof Account>;
 
-const name = (description: string) =>
-  Type.Optional(Type.String({ trim: true, maxLength: 150, ...single_line, description }));
+const name = (description: string) => Type.Optional(lineOfText({ maxLength: 150, description }));
 
 /** Body of PATCH and PUT of the caller's account: what is left out keeps its value. */
 export const AccountPatch = Type.Object({
@@ -98,8 +97,8 @@ export const GivenAddress = Type.String({
 });
 
 /**
- * A password that is being chosen. Beside its length, `passwordFault` of the platform says whether
- * it will do.
+ * A password that is being chosen. Beside its length, `newPasswordFault` of the platform says
+ * whether it will do.
  */
 export const NewPassword = Type.String({
   minLength: 12,

@@ -20,7 +20,7 @@ import { findIdentityById, removeIdleCodes, removeTotp, totpSealContext } from '
 import { confirmTotp, setTotpSecret } from './totp_seed.ts';
 
 const url = '/api/users/@me/totp/';
-const config = { scope: 'user:write', session: true, own_account: true } as const;
+const config = { scope: 'user:write', session: true, own_account: true, no_store: true } as const;
 
 /**
  * Routes about codes of an app as the second factor of an account: begin and finish setting them

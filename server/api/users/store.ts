@@ -10,6 +10,7 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import { locking } from '../../platform/postgres/locking.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { stepOfCode } from '../../platform/passwords/totp.ts';
+import { useRecoveryCode } from './recovery_codes.ts';
 import type { AccountRow } from './schema.ts';
 
 /** What sign-in and the command line need to know of a user. */
@@ -212,12 +213,7 @@ export async function useCode(
 ): Promise<UsedFactor | undefined> {
   const plain = code.replaceAll(/[\s-]/g, '').toUpperCase();
   if (!/^\d{6}$/.test(plain))
-    return (await useRecoveryCode(
-      tx,
-      user.id,
-      recoveryCodeHash(secrets, user.id, plain),
-      isoInstant(now_ms),
-    ))
+    return (await useRecoveryCode(tx, secrets, user.id, plain, isoInstant(now_ms)))
       ? 'recovery_code'
       : undefined;
   if (user.totp_secret === null) return undefined;
@@ -230,11 +226,6 @@ export function totpSealContext(user_id: number): string {
   return `users:${user_id}:totp_secret`;
 }
 
-/** What is kept of a recovery code, which is given without its hyphen. */
-export function recoveryCodeHash(secrets: Secrets, user_id: number, code: string): Buffer {
-  return secrets.hash(`recovery code ${user_id} ${code}`);
-}
-
 /** False when the step, or a later one, was used before; the row's lock lets one of several win. */
 async function useTotpStep(tx: Transaction, user_id: number, step: number): Promise<boolean> {
   return (
@@ -243,23 +234,6 @@ async function useTotpStep(tx: Transaction, user_id: number, step: number): Prom
         AND coalesce(totp_last_step, -1) < ${step}`,
     )) === 1
   );
-}
-
-/**
- * False when the user has no such code or it was used before; the row's lock lets one of several
- * win.
- */
-async function useRecoveryCode(
-  tx: Transaction,
-  user_id: number,
-  code_hash: Buffer,
-  now: string,
-): Promise<boolean> {
-  const used = await tx.run(
-    sql`UPDATE recovery_codes SET used_at = ${now}::timestamptz WHERE user_id = ${user_id}
-      AND code_hash = ${code_hash} AND used_at IS NULL`,
-  );
-  return used === 1;
 }
 
 /**

@@ -70,7 +70,7 @@ function listRoutes(app: FastifyInstance, { db, clock }: Deps): void {
   app.post(
     list,
     {
-      config: changing,
+      config: { ...changing, no_store: true },
       schema: {
         summary: 'Create a write key',
         body: WriteKeyCreate,
@@ -152,7 +152,8 @@ function rollRoute(app: FastifyInstance, { clock }: Deps): void {
       409: { ...Problem, description: 'The key was rolled and has a successor.' },
     },
   };
-  app.post(`${one}roll/`, { config: changing, schema }, (request, reply) =>
+  const config = { ...changing, no_store: true };
+  app.post(`${one}roll/`, { config, schema }, (request, reply) =>
     write(request, reply, 201, async (tx, record) => {
       const team_id = request.access.team_id!;
       const live = await countLiveWriteKeys(tx, team_id, clock.now());

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
@@ -47,8 +48,7 @@ export const NewWriteKey = Type.Object(
 /** A write key's row as SELECT gives it. */
 export type WriteKeyRow = Static<typeof WriteKey>;
 
-const name = Type.String({
-  trim: true,
+const name = lineOfText({
   minLength: 1,
   maxLength: 100,
   description: 'Where it is used; white space around it is removed.',

@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { compose } from '../../platform/mail/compose.ts';
 import type { MailContent } from '../../platform/mail/compose.ts';
-import { oneLine } from '../../platform/mail/plain_text.ts';
+import { oneLine, withoutLinks } from '../../platform/mail/plain_text.ts';
 import type { MailMessage } from '../../platform/mail/mail.ts';
 import type { NoticeBody, NoticeEvent } from './notice.ts';
 
@@ -50,7 +50,7 @@ function contentOfOne(public_url: string, { type, timestamp, data }: NoticeBody)
   const at = (instant: string) => inZone(instant, project?.timezone ?? 'UTC');
   const url = exportUrl(public_url, batch_export);
   const facts = [
-    ...(project === undefined ? [] : [`Project: ${oneLine(project.name)}`]),
+    ...(project === undefined ? [] : [`Project: ${withoutLinks(project.name)}`]),
     `Time: ${at(timestamp)}`,
     ...(run === null
       ? []
@@ -60,7 +60,7 @@ function contentOfOne(public_url: string, { type, timestamp, data }: NoticeBody)
         ]),
   ];
   return {
-    heading: headingOf(type, oneLine(batch_export.name)),
+    heading: headingOf(type, withoutLinks(batch_export.name)),
     paragraphs: [withTimesIn(detail, project?.timezone), facts.join('\n')],
     action: { label: 'See the export', url },
   };
@@ -73,7 +73,7 @@ function contentOfMany(public_url: string, bodies: NoticeBody[]): MailContent {
     return count === 0 ? [] : [`${count} ${word}`];
   });
   const { project } = bodies[0]!.data;
-  const of = project === undefined ? '' : ` of ${oneLine(project.name)}`;
+  const of = project === undefined ? '' : ` of ${withoutLinks(project.name)}`;
   return {
     heading: `${bodies.length} notices of exports${of}: ${counts.join(', ')}`,
     paragraphs: bodies.map(({ type, timestamp, data: { batch_export, detail } }) => {
@@ -83,7 +83,7 @@ function contentOfMany(public_url: string, bodies: NoticeBody[]): MailContent {
         sentence.length <= sentence_length_max
           ? sentence
           : `${sentence.slice(0, sentence_length_max)}…`;
-      const heading = headingOf(type, oneLine(batch_export.name));
+      const heading = headingOf(type, withoutLinks(batch_export.name));
       return `${heading} (${at})\n${short}\n${exportUrl(public_url, batch_export)}`;
     }),
     action: {

@@ -21,6 +21,7 @@ export type HttpContext = {
     trusted_proxies: string[];
     rate_limit_per_minute: number;
     rate_limit_per_hour: number;
+    rate_limit_person_factor: number;
   };
   clock: Clock;
   log: Logger;
@@ -93,6 +94,11 @@ declare module 'fastify' {
      * DELETE may.
      */
     if_match?: boolean;
+    /**
+     * The answer holds a secret, so nobody on its way keeps it: `Cache-Control: no-store`. Every
+     * route whose answer has a secret says so (test/house/secret_answers.test.ts).
+     */
+    no_store?: boolean;
     /** The most values that a body may hold, where 10,000 are too few. */
     values_max?: number;
     /** The route's schema, once it is registered: what the OpenAPI document says of it. */

@@ -1,6 +1,7 @@
+import type { Server } from 'node:http';
 import cookie from '@fastify/cookie';
 import { fastify } from 'fastify';
-import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyHttpOptions, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { withoutBasePath } from './base_path.ts';
 import { openAccessFinder } from './caller/access_finder.ts';
 import type { AccessFinder } from './caller/access.ts';
@@ -10,8 +11,9 @@ import { apiErrorOf, handleErrors, sendError } from './error_handler.ts';
 import { tagAnswer } from './etag.ts';
 import { errorBody, unparsable } from './errors.ts';
 import { authenticate, showsCredential } from './caller/auth.ts';
-import { guard, limitedSubject } from './caller/guard.ts';
+import { guard, limitedSubjects } from './caller/guard.ts';
 import { serveHealth } from './health.ts';
+import { hostFault } from './host_header.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { claimIdempotencyKey, settleIdempotencyKey } from './idempotency.ts';
 import { answerLacking, declaredPath, findLacking } from './methods.ts';
@@ -22,6 +24,7 @@ import { answerInPieces } from './lists/in_pieces.ts';
 import { requestIdOf } from './request_id.ts';
 import { answersRecord, isTagged } from './responses.ts';
 import { openSecurityLog } from './security_log/security_log.ts';
+import { commonHeaders } from './security_headers.ts';
 import { traceRequests } from './traced_requests.ts';
 
 // Long enough for a file of events over a slow line; what must come quickly are the headers, and
@@ -49,24 +52,7 @@ export function buildServer(
   context: HttpContext,
   register: (app: FastifyInstance) => void,
 ): FastifyInstance {
-  const app = fastify({
-    logger: false,
-    // Who is connected still while it closes gets an answer, and the connection ends with it.
-    return503OnClosing: false,
-    bodyLimit: body_size_bytes_max,
-    requestTimeout: request_timeout_ms,
-    requestIdHeader: false,
-    genReqId: requestIdOf,
-    rewriteUrl: (request) => withoutBasePath(context, request.url ?? '/'),
-    trustProxy:
-      context.config.trusted_proxies.length === 0 ? false : context.config.trusted_proxies,
-    http: { maxHeaderSize: header_size_bytes_max },
-    frameworkErrors: (error, request, reply) =>
-      void sendError(request as FastifyRequest, reply as never, apiErrorOf(error)),
-    clientErrorHandler: (_error, socket) => {
-      if (socket.writable) socket.end(rawBadRequest());
-    },
-  });
+  const app = fastify(serverOptions(context));
   endSilentConnections(app);
   app.decorate('context', context);
   app.decorate(
@@ -74,6 +60,7 @@ export function buildServer(
     openLimiter(context.db, context.clock, {
       per_minute: context.config.rate_limit_per_minute,
       per_hour: context.config.rate_limit_per_hour,
+      person_factor: context.config.rate_limit_person_factor,
     }),
   );
   app.decorate('securityLog', openSecurityLog(context));
@@ -104,6 +91,30 @@ export function buildServer(
     register(api);
   });
   return app;
+}
+
+function serverOptions(context: HttpContext): FastifyHttpOptions<Server> {
+  return {
+    logger: false,
+    // Who is connected still while it closes gets an answer, and the connection ends with it.
+    return503OnClosing: false,
+    bodyLimit: body_size_bytes_max,
+    requestTimeout: request_timeout_ms,
+    requestIdHeader: false,
+    genReqId: requestIdOf,
+    rewriteUrl: (request) => withoutBasePath(context, request.url ?? '/'),
+    trustProxy:
+      context.config.trusted_proxies.length === 0 ? false : context.config.trusted_proxies,
+    // A request without a Host header is refused below, in the words of this API.
+    http: { maxHeaderSize: header_size_bytes_max, requireHostHeader: false },
+    frameworkErrors: (error, request, reply) => {
+      void reply.headers(commonHeaders(context));
+      void sendError(request, reply, apiErrorOf(error));
+    },
+    clientErrorHandler: (_error, socket) => {
+      if (socket.writable) socket.end(rawBadRequest(context));
+    },
+  };
 }
 
 /** Gives a route its guard, its idempotency, its entity tag or its pieces, its documentation. */
@@ -142,13 +153,13 @@ function conduct(
 }
 
 function observe(app: FastifyInstance, context: HttpContext): void {
+  const common = commonHeaders(context);
   app.addHook('onRequest', (request, reply, done) => {
-    reply
-      .header('x-request-id', request.id)
-      .header('x-content-type-options', 'nosniff')
-      .header('cache-control', 'private, no-cache');
+    reply.headers(common).header('x-request-id', request.id);
+    if (request.routeOptions.config?.no_store === true) reply.header('cache-control', 'no-store');
     if (isDraining(app)) reply.header('connection', 'close');
-    done();
+    const fault = hostFault(request.raw);
+    done(fault === undefined ? undefined : unparsable(fault));
   });
   // The rest of a body that is too long is dropped as it comes, like that of other refusals. The
   // framework would close the connection: who is still sending would never see the answer.
@@ -159,7 +170,7 @@ function observe(app: FastifyInstance, context: HttpContext): void {
   app.addHook('onResponse', (request, reply, done) => {
     // Only a request that was counted can be given back.
     if (reply.statusCode === 304 && request.caller !== undefined)
-      app.limiter.refund(limitedSubject(request.caller));
+      app.limiter.refund(...limitedSubjects(request.caller));
     const route = declaredPath(request);
     context.metrics.request_seconds.observe(
       { method: request.method, route, status: String(reply.statusCode) },
@@ -180,13 +191,16 @@ function observe(app: FastifyInstance, context: HttpContext): void {
 }
 
 /** The answer to bytes that are not HTTP; there is no request to answer to. */
-function rawBadRequest(): string {
+function rawBadRequest(context: HttpContext): string {
   const text = JSON.stringify(
     errorBody(unparsable('The request is not valid HTTP.'), requestIdOf({ headers: {} })),
   );
-  return (
-    'HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json; ' +
-    `charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: ` +
-    `close\r\n\r\n${text}`
-  );
+  const headers = {
+    ...commonHeaders(context),
+    'content-type': 'application/problem+json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${text}`;
 }

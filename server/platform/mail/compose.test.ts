@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { any_character } from '../../../test/factories/any_character.ts';
 import { compose } from './compose.ts';
-import { oneLine } from './plain_text.ts';
+import { oneLine, withoutLinks } from './plain_text.ts';
 
 const url = 'https://sluice.example.com/invite/018f?next=/a&b=c';
 
@@ -156,4 +156,35 @@ test('a name in a sentence is one line and shows all that it holds', () => {
     ['  Zoë\t 👩\u200d💻 ', 'Zoë 👩\u200d💻'],
   ];
   for (const [name, wanted] of cases) assert.equal(oneLine(name), wanted, JSON.stringify(name));
+});
+
+test('what readers of mail make a link of is no part of a subject or a name', () => {
+  const gone = '(link removed)';
+  const cases: [string, string][] = [
+    ['Acme: https://evil.example/x now', `Acme: ${gone} now`],
+    ['(see HTTP://evil.example)', `(see ${gone}`],
+    ['Acme www.evil.example', `Acme ${gone}`],
+    ['WWW\u3002evil\u3002example', gone],
+    ['evil.example/x', gone],
+    ['evil.\u200bexample/x', gone],
+    ['пример.рф/вход', gone],
+    ['evil\uff0eexample/', gone],
+    ['evil.example:8080', gone],
+    ['evil.example?a=1 or evil.example#b', `${gone} or ${gone}`],
+    ['192.0.2.1/x', gone],
+    ['a@evil.example/x', `a@${gone}`],
+    ['Ada (ada@example.org) at Booking.com', 'Ada (ada@example.org) at Booking.com'],
+    ['Is it acme.com? Version 1.5/2.0', 'Is it acme.com? Version 1.5/2.0'],
+    ['and/or 10:30 e.g. this', 'and/or 10:30 e.g. this'],
+  ];
+  for (const [text, wanted] of cases) {
+    assert.equal(withoutLinks(text), wanted, text);
+    const { text: mail, html } = compose({ heading: text, paragraphs: [] });
+    assert.equal(mail, `${wanted}\n`);
+    assert.ok(html.includes(`<title>${wanted}</title>`), text);
+  }
+  const begun = performance.now();
+  for (const piece of ['a', 'a.', '1.', 'www.', ':/', 'a:'])
+    withoutLinks(piece.repeat(200_000 / piece.length));
+  assert.ok(performance.now() - begun < 2_000, 'long names take long');
 });

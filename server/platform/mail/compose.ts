@@ -1,5 +1,5 @@
 import { escapeHtml } from '../escape_html.ts';
-import { cleanText, oneLine } from './plain_text.ts';
+import { cleanText, oneLine, withoutLinks } from './plain_text.ts';
 
 /** What a mail says. Every part may be anyone's text; none of it is taken for HTML. */
 export type MailContent = {
@@ -54,7 +54,7 @@ function composeText(
   action: MailContent['action'],
 ): string {
   const parts = [
-    oneLine(heading),
+    withoutLinks(heading),
     ...paragraphs.map(cleanText),
     ...(quote === undefined ? [] : [cleanText(quote).replace(/^/gm, '> ')]),
     ...(action === undefined ? [] : [`${oneLine(action.label)}:\n${action.url}`]),
@@ -69,7 +69,7 @@ function composeHtml(
 ): string {
   const lines = (text: string) => escapeHtml(cleanText(text)).replaceAll('\n', '<br>');
   const parts = [
-    `<h1 dir="auto" style="${title}">${escapeHtml(oneLine(heading))}</h1>`,
+    `<h1 dir="auto" style="${title}">${escapeHtml(withoutLinks(heading))}</h1>`,
     ...paragraphs.map((text) => `<p dir="auto" style="${paragraph}">${lines(text)}</p>`),
     ...(quote === undefined
       ? []
@@ -84,7 +84,7 @@ function composeHtml(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
-<title>${escapeHtml(oneLine(heading))}</title>
+<title>${escapeHtml(withoutLinks(heading))}</title>
 </head>
 <body style="${page}">
 <div style="${column}">

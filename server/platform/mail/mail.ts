@@ -6,7 +6,7 @@ import type { Logger } from '../log.ts';
 import { describeFailure } from './failure.ts';
 import { domainOf, isAddress, readMailbox } from './mailbox.ts';
 import type { Mailbox } from './mailbox.ts';
-import { oneLine } from './plain_text.ts';
+import { oneLine, withoutLinks } from './plain_text.ts';
 import { MailSettingError, readRelay } from './relay.ts';
 import type { Relay } from './relay.ts';
 
@@ -151,7 +151,7 @@ function fieldsOf({ to, reply_to, subject, text, html }: MailMessage) {
       reply_to === undefined
         ? undefined
         : { name: oneLine(reply_to.name), address: reply_to.address },
-    subject: oneLine(subject),
+    subject: withoutLinks(subject),
     text,
     html,
     headers: { 'Auto-Submitted': 'auto-generated' },

@@ -25,3 +25,26 @@ const invisible = /(?![\u200c\u200d])\p{Cf}/gu;
 export function oneLine(text: string): string {
   return cleanText(text).replace(invisible, '').replace(/\s+/g, ' ').trim();
 }
+
+// What readers of mail make a link of: an address with its scheme, one that begins with www, and a
+// host with a port, a path, a query or a fragment. A dot of another script counts as one.
+const dot = String.raw`[.\u3002\uff0e\uff61]`;
+const name = String.raw`(?:[\p{L}\p{N}_-]+${dot})+\p{L}[\p{L}\p{N}-]*`;
+const numbers = String.raw`\d+(?:\.\d+){3}`;
+const links = new RegExp(
+  [
+    String.raw`(?<!\S)\S*:\/\/\S*`,
+    String.raw`(?<![\p{L}\p{N}_.-])www${dot}\S+`,
+    String.raw`(?<![\p{L}\p{N}_.-])(?:${name}|${numbers})(?:\/\S*|:\d\S*|[?#]\S+)`,
+  ].join('|'),
+  'giu',
+);
+
+/**
+ * Text of anyone as it may stand in a subject, or as a name inside a sentence: what `oneLine`
+ * gives, with `(link removed)` in place of whatever readers of mail make a link of. So nobody uses
+ * this server to send their own addresses to strangers.
+ */
+export function withoutLinks(text: string): string {
+  return oneLine(text).replace(links, '(link removed)');
+}

@@ -1,6 +1,6 @@
 /** What everybody tries first: words that a password gains nothing from. */
 const common_words = [
-  'correcthorsebatterystaple administrator qwertyuiop asdfghjkl zxcvbnm 1q2w3e4r5t6y 1q2w3e4r ' +
+  'correct horse battery staple administrator qwertyuiop asdfghjkl zxcvbnm 1q2w3e4r5t6y 1q2w3e4r ' +
     '1qaz2wsx zaq12wsx qazwsxedc qazwsx qwerty qwertz azerty',
   'password passwort passphrase motdepasse contrasena letmein welcome willkommen iloveyou ' +
     'changeme default temporary trustno football baseball basketball',

@@ -1,5 +1,6 @@
 import { DOMParser, onWarningStopParsing } from '@xmldom/xmldom';
 import type { Element } from '@xmldom/xmldom';
+import { isNamespaceWellFormed } from './namespaces.ts';
 import { refuse } from './refusal.ts';
 
 /**
@@ -30,7 +31,7 @@ const reference = /&(?:(?:amp|lt|gt|quot|apos);|#(\d{1,7});|#x([0-9a-fA-F]{1,6})
  * The document inside a `SAMLResponse` field. Guarantee: at most 256 KiB of strict base64 of
  * well-formed UTF-8; no DOCTYPE, entity, CDATA section, comment or processing instruction anywhere,
  * so it is a tree of elements and text; at most 2,000 elements, 32 deep, 5,000 attributes and 1,000
- * namespaces; the parser had nothing to mend. Throws `ResponseRefused`.
+ * namespaces; namespace-well-formed, so the parser had nothing to mend. Throws `ResponseRefused`.
  */
 export function readDocument(encoded: string): XmlDocument {
   const text = decodeText(decodeBase64(encoded))
@@ -48,6 +49,12 @@ export function parseStrictly(text: string): Element {
   checkCharacters(text);
   checkReferences(text);
   checkSize(text);
+  if (!isNamespaceWellFormed(text))
+    refuse(
+      'not_xml',
+      'The response is not well-formed XML, or breaks a rule of XML namespaces: an undeclared or ' +
+        'reserved prefix, a name with two colons, or an attribute that stands twice.',
+    );
   try {
     const { documentElement } = new DOMParser({
       onError: onWarningStopParsing,

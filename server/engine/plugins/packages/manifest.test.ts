@@ -109,6 +109,8 @@ test('every wrong key is named', () => {
     [{}, 'name is required'],
     [{ name: 'A', config: 'x' }, 'config must be a list'],
     [{ name: 'A', publicJobs: [] }, 'publicJobs must be an object'],
+    [{ name: 'A\nB' }, 'name must be one line of text'],
+    [{ name: 'A', version: '1\u202e.0' }, 'version must be one line of text'],
   ] as const)
     assert(faultOf(() => read(json)).message.includes(part));
   assert.match(faultOf(() => readManifest({ 'index.js': '' })).message, /no plugin\.json/);

@@ -4,6 +4,7 @@ import { showName } from './archives/file_names.ts';
 import { readFields } from './config_fields.ts';
 import { isGiven, valueFault } from './config_value.ts';
 import { isFields } from '../../../platform/fields.ts';
+import { isLineOfText, line_of_text_rule } from '../../../platform/line_of_text.ts';
 import { openFaults, show } from './faults.ts';
 import type { Faults } from './faults.ts';
 import { parseJson } from './json_text.ts';
@@ -109,12 +110,17 @@ function readTexts(json: Record<string, unknown>, faults: Faults) {
       );
     return null;
   };
+  const readLine = (key: 'name' | 'version'): string | null => {
+    const line = read(key)?.trim() ?? null;
+    if (line !== null && !isLineOfText(line)) faults.add(key, `must be ${line_of_text_rule}`);
+    return line;
+  };
   return {
-    name: read('name'),
+    name: readLine('name'),
     description: read('description'),
     icon: read('icon'),
     url: read('url'),
-    version: read('version'),
+    version: readLine('version'),
     main: read('main'),
   };
 }

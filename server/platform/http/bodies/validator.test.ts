@@ -7,7 +7,8 @@ import { ApiError } from '../errors.ts';
 import type { Violation } from '../errors.ts';
 import { nullable } from '../../nullable.ts';
 import { isInstant } from '../../instant.ts';
-import { checked, single_line } from './validator.ts';
+import { lineOfText } from '../../line_of_text.ts';
+import { checked } from './validator.ts';
 
 function violations(schema: TSchema, value: unknown): Pick<Violation, 'attr' | 'code'>[] {
   try {
@@ -36,7 +37,7 @@ const Thing = Type.Object({
       config: Type.Object({ bucket_name: Type.String() }, { additionalProperties: false }),
     }),
   ),
-  line: Type.Optional(Type.String({ trim: true, ...single_line })),
+  line: Type.Optional(lineOfText({ maxLength: 100 })),
   short: Type.Optional(Type.String({ format: 'email', maxLength: 20 })),
   either: Type.Optional(Type.Union([Type.String(), Type.Integer()])),
 });
@@ -66,6 +67,7 @@ const cases: [string, object, string | null, string][] = [
   ['an address that is too long', { short: `${'x'.repeat(20)}@b.` }, 'short', 'max_length'],
   ['two lines', { line: 'a\nb' }, 'line', 'invalid_input'],
   ['a mark of direction', { line: 'a\u202eb' }, 'line', 'invalid_input'],
+  ['a mark of direction that shows nothing', { line: 'a\u200fb' }, 'line', 'invalid_input'],
   ['no list', { tags: 'a' }, 'tags', 'not_a_list'],
   ['empty list', { tags: [] }, 'tags', 'min_items'],
   ['long list', { tags: ['a', 'b', 'c'] }, 'tags', 'max_items'],

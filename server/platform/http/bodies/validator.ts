@@ -65,16 +65,6 @@ ajv.addKeyword({
   },
 });
 
-/**
- * What a text schema takes over for names that stand in one line: control characters, line ends and
- * the marks that turn the direction of writing are 400 `invalid_input`. Written out as ranges, so
- * that every reader of the OpenAPI document understands it.
- */
-export const single_line = {
-  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]*$',
-  wrong_detail: 'Must be one line, without control characters.',
-};
-
 const compiled = new WeakMap<TSchema, ValidateFunction>();
 /**
  * By what they say: Ajv keeps all that it has compiled for ever, so a schema that is created anew

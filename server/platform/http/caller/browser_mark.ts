@@ -16,6 +16,7 @@ const well_formed = /^[0-9A-Za-z]{43}$/;
 export function markBrowser(request: FastifyRequest, reply: FastifyReply): Buffer {
   const { public_url } = request.server.context.config;
   const mark = markOf(request) ?? randomBase62();
+  void reply.header('cache-control', 'no-store');
   void reply.setCookie(cookieName(public_url, 'sign_in'), mark, {
     path: '/',
     httpOnly: true,

@@ -58,7 +58,7 @@ export function guard(
     if (inner !== undefined) return admitInner(context, request, inner, { scope, level, target });
     const found = await authenticateCounted(context, findAccess, limiter, request, target);
     request.caller = found;
-    const budget = limiter.take(limitedSubject(found));
+    const budget = limiter.take(...limitedSubjects(found));
     if (budget !== undefined) {
       reply.header('ratelimit-policy', budget.policy).header('ratelimit', budget.remaining);
       if (budget.wait_seconds !== undefined) throw throttled(budget.wait_seconds);
@@ -133,9 +133,11 @@ export function requireLevel(own: 1 | 8 | 15, wanted: 1 | 8 | 15): void {
   );
 }
 
-/** Under what a caller's requests are counted: their key, or their session. */
-export function limitedSubject(caller: Pick<Caller, 'key_id' | 'session_id'>): string {
-  return caller.key_id ?? `session:${caller.session_id}`;
+/** Under what a caller's requests are counted: their key or session, and they themselves. */
+export function limitedSubjects(
+  caller: Pick<Caller, 'key_id' | 'session_id' | 'user_uuid'>,
+): [own: string, person: string] {
+  return [caller.key_id ?? `session:${caller.session_id}`, `person:${caller.user_uuid}`];
 }
 
 function accessOf(found: Found, level: 1 | 8 | 15, ip: string) {

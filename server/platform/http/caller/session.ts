@@ -3,6 +3,7 @@ import sql from 'sql-template-tag';
 import { isoInstant } from '../../clock.ts';
 import type { Found } from './access.ts';
 import { randomBase62 } from './api_key.ts';
+import { basePath } from '../base_path.ts';
 import type { HttpContext } from '../context.ts';
 
 /** A session ends this long after sign-in, whatever is done with it: 30 days. */
@@ -52,7 +53,7 @@ export function sessionTokenOf(request: FastifyRequest): string | undefined {
 
 /**
  * Puts the token into the browser's cookie: unreadable for scripts, not sent along from other sites
- * but for plain links, over https only where the server's address is.
+ * but for plain links, over https only where the server's address is. Nobody keeps the answer.
  */
 export function setSessionCookie(
   context: Pick<HttpContext, 'config'>,
@@ -61,6 +62,7 @@ export function setSessionCookie(
   expires_at_ms: number,
 ): void {
   const { public_url } = context.config;
+  void reply.header('cache-control', 'no-store');
   void reply.setCookie(cookieName(public_url, 'session'), token, {
     ...attributes,
     secure: isSecure(public_url),
@@ -68,16 +70,22 @@ export function setSessionCookie(
   });
 }
 
-/** Takes the cookie out of the browser. */
+/**
+ * Signs the browser out: takes its cookie back and lets it forget what it has stored of this
+ * server. The word "cookies" of that header would sign people out of all other hosts of the domain;
+ * below a path other applications share the origin, and what they have stored stays.
+ */
 export function clearSessionCookie(
   context: Pick<HttpContext, 'config'>,
   reply: FastifyReply,
 ): void {
   const { public_url } = context.config;
-  void reply.clearCookie(cookieName(public_url, 'session'), {
-    ...attributes,
-    secure: isSecure(public_url),
-  });
+  void reply
+    .header('clear-site-data', basePath(context) === '' ? '"cache", "storage"' : '"cache"')
+    .clearCookie(cookieName(public_url, 'session'), {
+      ...attributes,
+      secure: isSecure(public_url),
+    });
 }
 
 /** How long what a person showed of their own counts for what only they may do: 10 minutes. */

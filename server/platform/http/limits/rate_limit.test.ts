@@ -79,6 +79,45 @@ test('304 answers are free, and a 429 comes before the scope is looked at', asyn
   assert.equal((await harness.request('GET', path, { key: narrow })).status, 429);
 });
 
+test('all keys and sessions of a person share a limit, four times that of a key', async () => {
+  now = start + 36 * 3_600_000;
+  const { user, key } = await harness.newOrganization();
+  const keys = [key, ...(await Promise.all(Array.from({ length: 7 }, () => harness.newKey(user))))];
+  let last = await harness.request('GET', path, { key });
+  const etag = last.headers['etag']!;
+  let passed = 1;
+  for (let round = 0; round < 4; round += 1)
+    for (const one of keys) {
+      last = await harness.request('GET', path, { key: one });
+      if (last.status === 200) passed += 1;
+    }
+  assert.equal(passed, 20);
+  // What is told is the tighter one, by its own size.
+  assert.equal(last.status, 429);
+  assert.match(last.headers['ratelimit-policy']!, /^"minute";q=20;w=60, /);
+  assert.match(last.headers['ratelimit']!, /^"minute";r=0;t=\d+, /);
+  const headers = { cookie: await harness.newSession(user) };
+  const refused = await harness.request('GET', path, { headers });
+  assert.equal(refused.status, 429);
+  // Somebody else goes on, and so does this person once the wait is over.
+  const other = await harness.newOrganization();
+  assert.equal((await harness.request('GET', path, { key: other.key })).status, 200);
+  now += Number(refused.headers['retry-after']) * 1000;
+  const free = { headers: { 'if-none-match': etag }, key: await harness.newKey(user) };
+  for (let count = 0; count < 3; count += 1)
+    assert.equal((await harness.request('GET', path, free)).status, 304);
+  assert.equal((await harness.request('GET', path, { headers })).status, 200);
+  assert.equal((await harness.request('GET', path, { headers })).status, 429);
+});
+
+test('a person has no limit of their own where that is switched off', () => {
+  const limits = { per_minute: 1, per_hour: 0, person_factor: 0 };
+  const limiter = openLimiter(harness.deps.db, clock, limits);
+  for (let count = 0; count < 30; count += 1)
+    assert.equal(limiter.take(`key ${count}`, 'person')?.wait_seconds, undefined);
+  assert.equal(limiter.take('key 1', 'person')?.policy, '"minute";q=1;w=60');
+});
+
 test('refused keys are limited per address, and a right key from there still works', async () => {
   now = start + 48 * 3_600_000;
   const statuses = new Set<number>();

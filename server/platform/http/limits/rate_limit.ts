@@ -18,12 +18,13 @@ export type Budget = { policy: string; remaining: string; wait_seconds: number |
  */
 export type Limiter = {
   /**
-   * Counts one request of a key and says what is left; undefined when limits are off. A refused
+   * Counts one request of a key, and of the person whom it belongs to when there is one, and says
+   * what is left of the tighter one in each window; undefined when limits are off. A refused
    * request is not counted.
    */
-  take(subject: string): Budget | undefined;
+  take(subject: string, person?: string): Budget | undefined;
   /** Takes one counted request back: a 304 is free. */
-  refund(subject: string): void;
+  refund(subject: string, person?: string): void;
   /**
    * Counts one refused authentication of who has this address; the seconds to wait once there were
    * too many.
@@ -48,38 +49,70 @@ type Synchronised = {
 /** Refused authentications per address and minute, as a multiple of the limit per key. */
 const refused_factor = 4;
 
-/** Creates the limiter of one process. A limit of 0 is off. */
+/**
+ * Creates the limiter of one process. A limit of 0 is off; a person has `person_factor` times that
+ * of a key, and without it no limit of their own.
+ */
 export function openLimiter(
   db: Database,
   clock: Clock,
-  limits: { per_minute: number; per_hour: number },
+  limits: { per_minute: number; per_hour: number; person_factor?: number },
 ): Limiter {
   const policies = [
     { name: 'minute', requests_max: limits.per_minute, window_seconds: 60 },
     { name: 'hour', requests_max: limits.per_hour, window_seconds: 3600 },
   ].filter((policy) => policy.requests_max > 0);
-  const refused = policies
-    .filter((policy) => policy.name === 'minute')
-    .map((policy) => ({ ...policy, requests_max: policy.requests_max * refused_factor }));
-  const policyHeader = policies
-    .map((policy) => `"${policy.name}";q=${policy.requests_max};w=${policy.window_seconds}`)
-    .join(', ');
+  const times = (factor: number) =>
+    policies.map((policy) => ({ ...policy, requests_max: policy.requests_max * factor }));
+  const refused = times(refused_factor).filter((policy) => policy.name === 'minute');
+  const { person_factor = 0 } = limits;
+  const of_person = times(person_factor);
   const counts = openCounts(db, clock);
+  const countedFor = (subject: string, person: string | undefined): Counted[] => [
+    { subject, policies },
+    ...(person === undefined || person_factor === 0
+      ? []
+      : [{ subject: person, policies: of_person }]),
+  ];
   return {
-    take(subject) {
+    take(subject, person) {
       if (policies.length === 0) return undefined;
       const now = clock.now();
-      const wait_seconds = counts.take(subject, policies, now);
+      const counted = countedFor(subject, person);
+      const wait_seconds = counts.take(counted, now);
+      const tightest = policies.map((_policy, at) =>
+        counted
+          .map((one) => counts.leftOf(one.subject, one.policies[at]!, now))
+          .reduce((known, other) => (isTighter(other, known) ? other : known)),
+      );
       return {
-        policy: policyHeader,
-        remaining: policies.map((policy) => counts.remaining(subject, policy, now)).join(', '),
+        policy: tightest
+          .map(
+            ({ policy }) => `"${policy.name}";q=${policy.requests_max};w=${policy.window_seconds}`,
+          )
+          .join(', '),
+        remaining: tightest
+          .map(({ policy, left, seconds }) => `"${policy.name}";r=${left};t=${seconds}`)
+          .join(', '),
         wait_seconds,
       };
     },
-    refund: (subject) => counts.add(subject, policies, clock.now(), -1),
-    takeRefused: (ip) => counts.take(`address:${addressOf(ip)}`, refused, clock.now()),
+    refund: (subject, person) => counts.add(countedFor(subject, person), clock.now(), -1),
+    takeRefused: (ip) =>
+      counts.take([{ subject: `address:${addressOf(ip)}`, policies: refused }], clock.now()),
     synchronise: () => counts.synchronise(),
   };
+}
+
+/** A subject, and what limits it. */
+type Counted = { subject: string; policies: Policy[] };
+/** How many requests a policy leaves to a subject, and for how many seconds that holds. */
+type Left = { policy: Policy; left: number; seconds: number };
+
+function isTighter(one: Left, other: Left): boolean {
+  return (
+    one.left < other.left || (one.left === 0 && other.left === 0 && one.seconds > other.seconds)
+  );
 }
 
 function openCounts(db: Database, clock: Clock) {
@@ -94,29 +127,31 @@ function openCounts(db: Database, clock: Clock) {
     roll(counter, index);
     return counter;
   }
-  function add(subject: string, policies: Policy[], now: number, requests: number): void {
-    for (const { window_seconds } of policies) {
-      const counter = counterOf(subject, window_seconds, now);
-      counter.current = Math.max(0, counter.current + requests);
-      pending.add({ subject, window_seconds, index: counter.index, requests });
-    }
+  function add(counted: Counted[], now: number, requests: number): void {
+    for (const { subject, policies } of counted)
+      for (const { window_seconds } of policies) {
+        const counter = counterOf(subject, window_seconds, now);
+        counter.current = Math.max(0, counter.current + requests);
+        pending.add({ subject, window_seconds, index: counter.index, requests });
+      }
   }
-  function take(subject: string, policies: Policy[], now: number): number | undefined {
+  function take(counted: Counted[], now: number): number | undefined {
     let wait: number | undefined;
-    for (const policy of policies) {
-      const counter = counterOf(subject, policy.window_seconds, now);
-      if (used(counter, policy, now) + 1 > policy.requests_max)
-        wait = Math.max(wait ?? 0, waitSeconds(counter, policy, now));
-    }
-    if (wait === undefined) add(subject, policies, now, 1);
+    for (const { subject, policies } of counted)
+      for (const policy of policies) {
+        const counter = counterOf(subject, policy.window_seconds, now);
+        if (used(counter, policy, now) + 1 > policy.requests_max)
+          wait = Math.max(wait ?? 0, waitSeconds(counter, policy, now));
+      }
+    if (wait === undefined) add(counted, now, 1);
     return wait;
   }
-  function remaining(subject: string, policy: Policy, now: number): string {
+  function leftOf(subject: string, policy: Policy, now: number): Left {
     const counter = counterOf(subject, policy.window_seconds, now);
     const left = Math.max(0, Math.floor(policy.requests_max - used(counter, policy, now)));
     // With nothing left it is the time until one more request fits, as Retry-After says it.
     const seconds = left === 0 ? waitSeconds(counter, policy, now) : resetSeconds(policy, now);
-    return `"${policy.name}";r=${left};t=${seconds}`;
+    return { policy, left, seconds };
   }
   async function synchronise(): Promise<void> {
     const began = clock.now();
@@ -138,7 +173,7 @@ function openCounts(db: Database, clock: Clock) {
       counter.previous = Math.max(counter.previous, row.previous);
     }
   }
-  return { add, take, remaining, synchronise };
+  return { add, take, leftOf, synchronise };
 }
 
 /** What was counted and not sent yet, by subject and window. */

@@ -1,0 +1,31 @@
+import { Type } from 'typebox';
+import type { TStringOptions } from 'typebox';
+
+// Written out as ranges, so that every reader of the OpenAPI document understands it: control
+// characters, line ends and the marks that change the direction of writing (Bidi_Control).
+const pattern =
+  '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';
+const compiled = new RegExp(pattern);
+
+/** What a text must be that `isLineOfText` refuses, as the end of a sentence. */
+export const line_of_text_rule =
+  'one line of text, without control characters and marks that change the direction of writing';
+
+/**
+ * A name, label or title that somebody gives: one line, without control characters and marks that
+ * change the direction of writing, else 400 `invalid_input`. White space around it is removed.
+ * Every such field of the API is one (test/house/names.test.ts).
+ */
+export function lineOfText(options: Omit<TStringOptions, 'pattern'> & { maxLength: number }) {
+  return Type.String({
+    trim: true,
+    ...options,
+    pattern,
+    wrong_detail: `Must be ${line_of_text_rule}.`,
+  });
+}
+
+/** True for a text that `lineOfText` takes, whatever its length. */
+export function isLineOfText(text: string): boolean {
+  return compiled.test(text);
+}
