@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
-import { single_line } from '../../platform/http/bodies/validator.ts';
+import { lineOfText } from '../../platform/line_of_text.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 
 const passkey = {
@@ -37,11 +37,10 @@ export const NewPasskey = Type.Object(
   { title: 'NewPasskey' },
 );
 
-const name = Type.String({
+const name = lineOfText({
   trim: true,
   minLength: 1,
   maxLength: 64,
-  ...single_line,
   description: 'What you call it: 1 to 64 characters, one line.',
 });
 
