@@ -21,7 +21,6 @@ import { openLimiter } from './limits/rate_limit.ts';
 import { answerInPieces } from './lists/in_pieces.ts';
 import { requestIdOf } from './request_id.ts';
 import { answersRecord, isTagged } from './responses.ts';
-import { openSecurityLog } from './security_log/security_log.ts';
 import { traceRequests } from './traced_requests.ts';
 
 // Long enough for a file of events over a slow line; what must come quickly are the headers, and
@@ -76,7 +75,6 @@ export function buildServer(
       per_hour: context.config.rate_limit_per_hour,
     }),
   );
-  app.decorate('securityLog', openSecurityLog(context));
   const findAccess = openAccessFinder(context.db);
   app.decorate('findCaller', async (request: FastifyRequest) =>
     showsCredential(request) ? authenticate(context, findAccess, request, undefined) : undefined,
