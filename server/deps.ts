@@ -2,6 +2,7 @@ import type { Config } from './config/config.ts';
 import type { Engine } from './engine/engine.ts';
 import type { QueryBudget } from './engine/query/query_budget.ts';
 import type { Sandbox } from './engine/plugins/sandbox/sandbox.ts';
+import type { SecurityLog } from './platform/http/security_log/security_log.ts';
 import type { Clock } from './platform/clock.ts';
 import type { ClickHouse } from './platform/clickhouse/client.ts';
 import type { DiskRoom } from './platform/disk/disk_room.ts';
@@ -30,6 +31,8 @@ export type Deps = {
   mail: Mail;
   /** Takes mails in the transaction of what they tell of, and sends them until they are out. */
   outbox: Outbox;
+  /** Notes what is refused, beside the requests. */
+  security_log: SecurityLog;
   metrics: Metrics;
   /** undefined: traces are off */
   tracer: Tracer | undefined;

@@ -2,16 +2,18 @@ import { noteMailTaken } from './api/invites/mailing.ts';
 import type { Deps } from './deps.ts';
 import { queryLimits } from './engine/query/custom_query.ts';
 import { beginCounts } from './engine/runs/first_counts.ts';
+import { openSecurityLog } from './platform/http/security_log/security_log.ts';
 import { openOutbox } from './platform/mail/outbox.ts';
 
-/** What a process has, together with the export engine and the outbox of mails on it. */
-export function withEngine(parts: Omit<Deps, 'engine' | 'outbox'>): Deps {
+/** What a process has, with the export engine, the outbox of mails and the security log on it. */
+export function withEngine(parts: Omit<Deps, 'engine' | 'outbox' | 'security_log'>): Deps {
   const { db, clickhouse, clock, log, secrets, outbound, metrics, tracer, config, query_budget } =
     parts;
   beginCounts(metrics);
   return {
     ...parts,
     outbox: openOutbox({ ...parts, onTaken: noteMailTaken }),
+    security_log: openSecurityLog(parts),
     engine: {
       db,
       clickhouse,

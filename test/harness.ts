@@ -184,6 +184,7 @@ async function openServer(options: HarnessOptions): Promise<Opened> {
   const faultsOf = watched(app, options, hiddenRoutes);
   await app.ready();
   const lookBack = async () => {
+    await deps.security_log.flush();
     await planted.search(deps.db);
     // Routes that a test brings itself need not change anything.
     if (options.build === undefined) await recorded.check(deps.db);

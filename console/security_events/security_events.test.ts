@@ -18,7 +18,7 @@ async function newHome() {
   const expires_at = '2020-01-01T00:00:00Z';
   const key = await world.harness.newKey(person, { expires_at });
   await world.harness.request('GET', '/api/projects/', { key });
-  await world.harness.app.securityLog.flush();
+  await world.harness.deps.security_log.flush();
   return { home, person };
 }
 

@@ -13,6 +13,7 @@ import { sweepDeleted, sweepHistory } from '../engine/runs/sweep_history.ts';
 import { workBackgroundMigrations } from '../platform/background_migrations/work.ts';
 import { checkChains } from '../platform/activity/check.ts';
 import { isoInstant } from '../platform/clock.ts';
+import { sweepSecurityEvents } from '../platform/http/security_log/store.ts';
 import type { Chore } from '../platform/pacing/chores.ts';
 import { sweepMails } from '../platform/mail/sweep_mails.ts';
 import { warnOfExpiringKeys } from './api_keys/expiry_warnings.ts';
@@ -36,6 +37,11 @@ export function choresOf(deps: Deps): Chore[] {
       name: 'look-ups of domains',
       interval_ms: 15_000,
       work: (signal) => recheckDomains(deps, { signal }),
+    },
+    {
+      name: 'writing of security events',
+      interval_ms: 1_000,
+      work: () => deps.security_log.flush(),
     },
     ...warningsOf(deps),
     {
@@ -147,6 +153,11 @@ function removalsOf(deps: Deps): Chore[] {
       name: 'removal of old bulk actions',
       interval_ms: 3_600_000,
       work: (signal) => sweepBulkActions(deps, signal),
+    },
+    {
+      name: 'removal of old security events',
+      interval_ms: 600_000,
+      work: (signal) => sweepSecurityEvents(deps.db, deps.clock.now(), signal),
     },
     {
       name: 'removal of plans that have expired',

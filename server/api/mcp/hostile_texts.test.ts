@@ -19,10 +19,15 @@ const planted = {
   header: 'pl4nted-bearer-of-webhook',
 };
 /**
- * What requests write down that is no change: how often a key asked, when it did last, and for an
- * hour what it planned.
+ * What requests write down that is no change: how often a key asked, when it did last, what it was
+ * refused, and for an hour what it planned.
  */
-const not_a_change = new Set(['rate_counts', 'personal_api_keys', 'configuration_plans']);
+const not_a_change = new Set([
+  'rate_counts',
+  'personal_api_keys',
+  'configuration_plans',
+  'security_events',
+]);
 const reading_scopes = [
   'organization:read',
   'organization_member:read',

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { apiErrorOf, noteError } from '../../platform/http/error_handler.ts';
-import { noteSecurity } from '../../platform/http/security_log/security_log.ts';
+import { noteSecurity } from '../../platform/http/security_log/note_security.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 
 /** The media type of everything that a directory is answered (RFC 7644, 3.1). */

@@ -17,7 +17,7 @@ const brief = (told: Record<string, any>) =>
 const told = (home: TestOrganization, query = '') =>
   world.eventsOf(home.organization.id, home.key, query);
 const ownEvents = async (cookie: string) => {
-  await world.harness.app.securityLog.flush();
+  await world.harness.deps.security_log.flush();
   const path = '/api/users/@me/security_events/';
   return (await world.harness.request('GET', path, { headers: { cookie } })).body.results;
 };

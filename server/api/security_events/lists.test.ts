@@ -161,7 +161,7 @@ test('they go with the organization and the person, and after 400 days', async (
   const left = await newPerson(world.harness);
   await addMember(world.harness.deps, gone.organization.id, left, 1);
   await trySignIn(world.harness, left.email, { password: 'wrong' });
-  await world.harness.app.securityLog.flush();
+  await world.harness.deps.security_log.flush();
   const count = async () =>
     (await db.row<{ count: number }>(
       sql`SELECT count(*) AS count FROM security_events WHERE user_uuid = ${left.uuid}::uuid`,

@@ -16,7 +16,7 @@ import type { TestOrganization } from '../../../test/harness.ts';
 const world = aroundTests(openSingleSignOn);
 
 async function eventsOf(home: TestOrganization): Promise<Record<string, any>[]> {
-  await world.harness.app.securityLog.flush();
+  await world.harness.deps.security_log.flush();
   const path = `/api/organizations/${home.organization.id}/security_events/`;
   return (await home.ask('GET', path)).body.results;
 }

@@ -214,18 +214,21 @@ test('a change from a page of another site is in the log alone', async () => {
 test('a flood is counted, and a store that is away loses nothing and fails nobody', async () => {
   const { home, person } = await newHome();
   const key = await world.harness.newKey(person, { expires_at: '2020-01-01T00:00:00Z' });
-  await world.harness.app.securityLog.flush();
+  await world.harness.deps.security_log.flush();
   const { db } = world.harness.deps;
   const { transaction } = db;
   db.transaction = () => Promise.reject(new Error('The store is away.'));
   try {
     for (let time = 0; time < 50; time += 1)
       assert.equal((await world.harness.request('GET', '/api/projects/', { key })).status, 401);
-    await assert.rejects(world.harness.app.securityLog.flush(), /The store is away/);
+    await assert.rejects(world.harness.deps.security_log.flush(), /The store is away/);
   } finally {
     db.transaction = transaction;
   }
   assert.equal(world.lines().length, 20);
+  const counted = await world.harness.deps.metrics.security_events.get();
+  const of_keys = counted.values.find(({ labels }) => labels.event === 'key_refused');
+  assert.ok(of_keys!.value >= 50, 'all are counted');
   assert.equal((await told(home)).length, 20);
   world.clock.pass(10 * 60_000);
   const [summary, ...before] = await told(home);

@@ -10,7 +10,7 @@ import {
   deviceTokenOf,
   setDeviceCookie,
 } from '../../platform/http/caller/device.ts';
-import { noteSecurity } from '../../platform/http/security_log/security_log.ts';
+import { noteSecurity } from '../../platform/http/security_log/note_security.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import type { SessionRow } from './schema.ts';

@@ -4,7 +4,7 @@ import { apiErrorOf, noteError } from '../../platform/http/error_handler.ts';
 import { hiddenRoute } from '../../platform/http/hidden_route.ts';
 import { html } from '../../platform/http/pages/html.ts';
 import { sendPage } from '../../platform/http/pages/page.ts';
-import { noteSecurity } from '../../platform/http/security_log/security_log.ts';
+import { noteSecurity } from '../../platform/http/security_log/note_security.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { limitAddress } from './limit.ts';
 import { SignInRefused } from './refusal.ts';

@@ -144,6 +144,7 @@ function openControlStore(
 
 async function closeParts(deps: Deps): Promise<void> {
   await deps.sandbox.close();
+  await deps.security_log.close();
   await deps.outbox.close();
   await deps.mail.close();
   await deps.tracer?.close();

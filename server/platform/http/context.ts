@@ -12,6 +12,7 @@ import type { Access, Caller, RecordSelect, Within } from './caller/access.ts';
 import type { Claim } from './claim.ts';
 import type { Completed } from './completed.ts';
 import type { Limiter } from './limits/rate_limit.ts';
+import type { SecurityLog } from './security_log/security_log.ts';
 import type { Scope } from './caller/scopes.ts';
 
 /** What the HTTP layer needs of the process; the server's `Deps` fit. */
@@ -31,6 +32,8 @@ export type HttpContext = {
   metrics: Metrics;
   /** Takes the mails of a change, in its transaction. */
   outbox: Outbox;
+  /** Notes what is refused, beside the requests. */
+  security_log: SecurityLog;
   /** undefined: traces are off */
   tracer: Tracer | undefined;
   disk: DiskRoom;

@@ -17,7 +17,7 @@ import {
   unparsable,
   unsupportedMediaType,
 } from './errors.ts';
-import { noteSecurity } from './security_log/security_log.ts';
+import { noteSecurity } from './security_log/note_security.ts';
 
 const problem_type = 'application/problem+json; charset=utf-8';
 const network_codes = new Set([

@@ -5,15 +5,14 @@ import type { Chore } from '../pacing/chores.ts';
 import { isoInstant } from '../clock.ts';
 import type { HttpContext } from './context.ts';
 import { replay_ms } from './idempotency.ts';
-import { sweepSecurityEvents } from './security_log/store.ts';
 
 const synchronise_interval_ms = 1_000;
 const sweep_interval_ms = 10 * 60_000;
 const counts_kept_ms = 2 * 3_600_000;
 
 /**
- * While the server runs: rate counts are shared and security events written once a second, and rows
- * that no longer count are removed every ten minutes. A fault is logged and tried again.
+ * While the server runs: rate counts are shared once a second, and rows that no longer count are
+ * removed every ten minutes. A fault is logged and tried again.
  */
 export function startHousekeeping(app: FastifyInstance, context: HttpContext): void {
   const chores: Chore[] = [
@@ -21,16 +20,6 @@ export function startHousekeeping(app: FastifyInstance, context: HttpContext): v
       name: 'the sharing of rate counts',
       interval_ms: synchronise_interval_ms,
       work: () => app.limiter.synchronise(),
-    },
-    {
-      name: 'the writing of security events',
-      interval_ms: synchronise_interval_ms,
-      work: () => app.securityLog.flush(),
-    },
-    {
-      name: 'the removal of old security events',
-      interval_ms: sweep_interval_ms,
-      work: (signal) => sweepSecurityEvents(context.db, context.clock.now(), signal),
     },
     {
       name: 'the removal of old rate counts and idempotency keys',
@@ -43,14 +32,7 @@ export function startHousekeeping(app: FastifyInstance, context: HttpContext): v
     running = startChores(chores, context.log);
     done();
   });
-  app.addHook('onClose', async () => {
-    await running?.stop();
-    await app.securityLog
-      .close()
-      .catch((error: unknown) =>
-        context.log.warn({ err: error }, 'the last security events could not be kept'),
-      );
-  });
+  app.addHook('onClose', async () => running?.stop());
 }
 
 /**

@@ -23,7 +23,6 @@ import { openLimiter } from './limits/rate_limit.ts';
 import { answerInPieces } from './lists/in_pieces.ts';
 import { requestIdOf } from './request_id.ts';
 import { answersRecord, isTagged } from './responses.ts';
-import { openSecurityLog } from './security_log/security_log.ts';
 import { commonHeaders } from './security_headers.ts';
 import { traceRequests } from './traced_requests.ts';
 
@@ -63,7 +62,6 @@ export function buildServer(
       person_factor: context.config.rate_limit_person_factor,
     }),
   );
-  app.decorate('securityLog', openSecurityLog(context));
   const findAccess = openAccessFinder(context.db);
   app.decorate('findCaller', async (request: FastifyRequest) =>
     showsCredential(request) ? authenticate(context, findAccess, request, undefined) : undefined,

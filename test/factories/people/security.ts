@@ -55,7 +55,7 @@ export async function openSecurityWorld(): Promise<SecurityWorld> {
     },
     logged: () => logged,
     eventsOf: async (organization_id, key, query = '') => {
-      await harness.app.securityLog.flush();
+      await harness.deps.security_log.flush();
       const path = `/api/organizations/${organization_id}/security_events/${query}`;
       const { status, body, text } = await harness.request('GET', path, { key });
       assert.equal(status, 200, text);

@@ -1,16 +1,18 @@
-import type { FastifyRequest } from 'fastify';
+import { setTimeout } from 'node:timers/promises';
 import { isDatabaseError } from '../../postgres/database.ts';
-import type { HttpContext } from '../context.ts';
-import { innerCall } from '../inner/inner_call.ts';
+import type { Database } from '../../postgres/database.ts';
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
 import { openBounds } from './bounds.ts';
-import { eventOf, lineOf, sentenceOf } from './security_event.ts';
+import { lineOf, sentenceOf } from './security_event.ts';
 import type { SecurityEvent } from './security_event.ts';
 import { insertSecurityEvents } from './store.ts';
-import type { Refusal } from './words.ts';
 
 /** So many events wait for the database at most, while it is away; then the oldest are let go. */
 const waiting_max = 5_000;
 const written_at_once = 500;
+const closing_ms_max = 3_000;
 
 /** The security log of a process. */
 export type SecurityLog = {
@@ -18,27 +20,18 @@ export type SecurityLog = {
   take(event: SecurityEvent): void;
   /** Writes the rows that wait, and what was only counted. Rejects when the store is away. */
   flush(): Promise<void>;
-  /** Tells what was only counted until now, and writes the rows. */
+  /** Tells what was only counted until now, and writes the rows. Never rejects. */
   close(): Promise<void>;
 };
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    securityLog: SecurityLog;
-  }
-}
+type Parts = { db: Database; clock: Clock; log: Logger; metrics: Metrics };
 
 /**
  * Opens the security log: a line in the server's log, a count in the metrics and rows in the lists
  * of whom it concerns, for each event within the bounds. Rows are written beside the requests, so
  * that a refusal which rolls its transaction back is kept, and none fails or waits for it.
  */
-export function openSecurityLog({
-  db,
-  clock,
-  log,
-  metrics,
-}: Pick<HttpContext, 'db' | 'clock' | 'log' | 'metrics'>): SecurityLog {
+export function openSecurityLog({ db, clock, log, metrics }: Parts): SecurityLog {
   const bounds = openBounds();
   let waiting: SecurityEvent[] = [];
   const tell = (event: SecurityEvent) => {
@@ -78,17 +71,11 @@ export function openSecurityLog({
     },
     close: async () => {
       for (const event of bounds.takeAll()) tell(event);
-      await writeInTurn();
+      // A store that is away holds nobody back: the lines are written.
+      const given_up = setTimeout(closing_ms_max, undefined, { ref: false });
+      await Promise.race([writeInTurn(), given_up]).catch((error: unknown) =>
+        log.warn({ err: error }, 'the last security events could not be kept'),
+      );
     },
   };
-}
-
-/**
- * Notes what a request was refused, or did, in the security log. A request of the server to itself
- * is a part of one that is noted by itself.
- */
-export function noteSecurity(request: FastifyRequest, refusal: Refusal): void {
-  if (innerCall() !== undefined) return;
-  const { securityLog, context } = request.server;
-  securityLog.take(eventOf(request, refusal, context.clock.now()));
 }

@@ -25,8 +25,10 @@ export async function insertSecurityEvents(
   events: SecurityEvent[],
   now_ms: number,
 ): Promise<void> {
+  const asked = concernedBy(events);
+  if (asked.length === 0) return;
   await db.transaction(async (tx) => {
-    const places = await findPlaces(tx, events);
+    const places = await findPlaces(tx, asked);
     if (places.length === 0) return;
     await tx.row(sql`SELECT pg_advisory_xact_lock(${writing_lock})`);
     // In the order in which the events came, which is that of the ids too.
@@ -53,18 +55,21 @@ export async function insertSecurityEvents(
   });
 }
 
+/** Whom each event may concern; none that is about nobody. */
+function concernedBy(events: SecurityEvent[]) {
+  return events.flatMap(({ event, user_id, organization_id, organizations }, index) => {
+    const { concerns } = security_words[event];
+    return concerns === 'nobody' || (user_id === null && organization_id === null)
+      ? []
+      : [{ index, user_id, organization_id, organizations, is_of_homes: concerns === 'homes' }];
+  });
+}
+
 /**
  * Whose lists keep which event: the person's own, and those of organizations that are still there.
  * The events of `homes` go to the organizations of which the person is a member now.
  */
-async function findPlaces(tx: Transaction, events: SecurityEvent[]): Promise<Place[]> {
-  const asked = events.flatMap(({ event, user_id, organization_id, organizations }, index) => {
-    const { concerns } = security_words[event];
-    return concerns === 'nobody'
-      ? []
-      : [{ index, user_id, organization_id, organizations, is_of_homes: concerns === 'homes' }];
-  });
-  if (asked.length === 0) return [];
+function findPlaces(tx: Transaction, asked: ReturnType<typeof concernedBy>): Promise<Place[]> {
   return tx.rows<Place>(sql`
     WITH asked AS (SELECT * FROM jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) AS one (
       index integer, user_id integer, organization_id uuid, organizations uuid[],

@@ -1,0 +1,83 @@
+import type { FastifyRequest } from 'fastify';
+import { isUuid } from '../../uuid.ts';
+import type { Access, Found } from '../caller/access.ts';
+import { userAgentOf } from '../caller/auth.ts';
+import { innerCall } from '../inner/inner_call.ts';
+import { declaredPath } from '../methods.ts';
+import type { SecurityEvent } from './security_event.ts';
+import type { Refusal } from './words.ts';
+
+/**
+ * What a request without a caller is about, as far as it is known: the account that a sign-in or a
+ * refused key belongs to, and the organization whose domain or directory it is. `organizations`
+ * are those that a limited key reaches; null: no such limit.
+ */
+export type Concerned = {
+  person?: { id: number; uuid: string; email: string } | undefined;
+  organization_id?: string | undefined;
+  key_mask?: string;
+  organizations?: string[] | null;
+};
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** For the security log: whom a request concerns that has no caller. */
+    concerned: Concerned | undefined;
+  }
+}
+
+/**
+ * Notes what a request was refused, or did, in the security log. A request of the server to itself
+ * is a part of one that is noted by itself.
+ */
+export function noteSecurity(request: FastifyRequest, refusal: Refusal): void {
+  if (innerCall() !== undefined) return;
+  const { security_log, clock } = request.server.context;
+  security_log.take(eventOf(request, refusal, clock.now()));
+}
+
+/**
+ * The event that a request made. Guarantee: of what the request sent nothing is taken but its
+ * method, what it calls itself, and ids in its path; a path's own text may hold a token, and what
+ * was typed as an address may be a password, so neither is in it.
+ */
+function eventOf(request: FastifyRequest, refusal: Refusal, now_ms: number): SecurityEvent {
+  const caller = request.caller as Found | undefined;
+  const access = request.access as Access | undefined;
+  const concerned = request.concerned ?? {};
+  const person =
+    caller === undefined
+      ? concerned.person
+      : { id: caller.user_id, uuid: caller.user_uuid, email: caller.email };
+  return {
+    ...refusal,
+    user_id: person?.id ?? null,
+    user_uuid: person?.uuid ?? null,
+    user_email: person?.email ?? null,
+    key_mask: caller?.key_mask ?? concerned.key_mask ?? null,
+    session_id: caller?.session_id ?? null,
+    organization_id:
+      refusal.organization_id ??
+      access?.organization_id ??
+      caller?.organization_id ??
+      concerned.organization_id ??
+      null,
+    organizations: caller?.scoped_organizations ?? concerned.organizations ?? null,
+    ip: request.ip,
+    user_agent: userAgentOf(request),
+    method: request.method,
+    route: declaredPath(request),
+    item_id: itemOf(request),
+    request_id: request.id,
+    count: 1,
+    created_at_ms: now_ms,
+  };
+}
+
+/** The last id in the path; none on public routes, where an id may be the secret of a link. */
+function itemOf({ params, routeOptions }: FastifyRequest): string | null {
+  const { scope } = routeOptions.config;
+  if (scope === undefined || scope === 'public') return null;
+  const texts = Object.values((params ?? {}) as Record<string, string>);
+  return texts.findLast((text) => isUuid(text) || /^\d{1,10}$/.test(text)) ?? null;
+}
