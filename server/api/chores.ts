@@ -22,6 +22,7 @@ import { sweepVisitorSalts } from './capture/visitor_salts.ts';
 import { sweepPlans } from './configuration/store.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
 import { recheckDomains } from './domains/proof/recheck.ts';
+import { endTokens, warnOfTokens } from './scim/token_chores.ts';
 import { sweepPeople } from './users/sweep.ts';
 import { sweepSingleSignOn } from './single_sign_on/sweep.ts';
 
@@ -82,7 +83,7 @@ export function choresOf(deps: Deps): Chore[] {
   ];
 }
 
-/** What people are warned of before it ends. */
+/** What people are told before it ends, or when it does. */
 function warningsOf(deps: Deps): Chore[] {
   return [
     {
@@ -94,6 +95,16 @@ function warningsOf(deps: Deps): Chore[] {
       name: 'warnings before API keys expire',
       interval_ms: 600_000,
       work: (signal) => warnOfExpiringKeys(deps, signal),
+    },
+    {
+      name: 'warnings before tokens of directories expire',
+      interval_ms: 3_600_000,
+      work: (signal) => warnOfTokens(deps, signal),
+    },
+    {
+      name: 'end of the tokens whose maker is no owner any more',
+      interval_ms: 15_000,
+      work: (signal) => endTokens(deps, signal),
     },
   ];
 }

@@ -231,6 +231,7 @@ test('every column of bytes is sealed, or a hash that no change of the key touch
     'saml_assertions.assertion_hash',
     'scim_directories.token_hash',
     'scim_left_addresses.address_hash',
+    'scim_tokens.token_hash',
     'sessions.previous_token_hash',
     'sessions.token_hash',
     'sign_in_links.token_hash',

@@ -69,6 +69,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     notice_deliveries: await newDelivery(exported.id, target.id),
     domains: domain_id,
     groups: await newGroup(domain_id),
+    tokens: await newToken(domain_id),
     invites: (await post(`${organization}invites/`, { target_email: `who@${domain}` })).id,
     members: home.user.uuid,
     erasures: (await post(`${project}erasures/`, { kind: 'persons', distinct_ids: ['somebody'] }))
@@ -98,10 +99,19 @@ async function newDelivery(export_id: string, target_id: string): Promise<string
 async function newGroup(domain_id: string): Promise<string> {
   const row = await harness.deps.db.row<{ id: string }>(sql`
     WITH directory AS (
-      INSERT INTO scim_directories (domain_id, token_hash, mask_value, token_created_at)
-      VALUES (${domain_id}::uuid, ${Buffer.from(domain_id)}, 'x', now()))
+      INSERT INTO scim_directories (domain_id) VALUES (${domain_id}::uuid))
     INSERT INTO scim_groups (id, domain_id, display_name)
     VALUES (gen_random_uuid(), ${domain_id}::uuid, 'One') RETURNING id`);
+  return row!.id;
+}
+
+/** A token of that directory. */
+async function newToken(domain_id: string): Promise<string> {
+  const row = await harness.deps.db.row<{ id: string }>(sql`
+    INSERT INTO scim_tokens (id, domain_id, name, has_maker, token_hash, mask_value, created_at,
+      expires_at)
+    VALUES (gen_random_uuid(), ${domain_id}::uuid, 'One', false, ${Buffer.from(domain_id)}, 'x',
+      now(), 'infinity') RETURNING id`);
   return row!.id;
 }
 

@@ -97,6 +97,7 @@ async function records(): Promise<[route: string, path: string, ...more: object[
       `${within[0]}domains/:id/`,
       await created(`${organization}domains/`, { domain: 'nothing-changes.example.com' }),
     ],
+    [`${within[0]}domains/:id/scim/`, directory.url, { may_manage_owners: false }],
     [
       `${within[0]}domains/:id/scim/groups/:group_id/`,
       `${directory.url}groups/${group.body.id}/`,

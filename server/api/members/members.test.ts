@@ -66,6 +66,7 @@ test('the list has the active members, newest first, with the fields of the cont
     'has_social_auth',
     'last_seen_at',
     'managed_by',
+    'directory_token_count',
   ]);
   const shown = await harness.request('GET', `/api/organizations/${organization.id}/`, { key });
   assert.equal(shown.body.member_count, '3');

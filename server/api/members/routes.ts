@@ -139,6 +139,7 @@ function entryOf(activity: string, before: MemberRow, after: MemberRow | undefin
     'is_2fa_enabled',
     'has_social_auth',
     'managed_by',
+    'directory_token_count',
   ]);
   return {
     activity,

@@ -29,6 +29,11 @@ export const Member = Type.Object(
       ),
     ),
     managed_by: ManagedBy,
+    directory_token_count: Type.Integer({
+      description:
+        'Tokens of directories (SCIM) that the person made here. They end when the person is no ' +
+        'owner any more.',
+    }),
   },
   { title: 'Member' },
 );

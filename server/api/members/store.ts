@@ -10,6 +10,7 @@ import type { Outbox } from '../../platform/mail/outbox.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { managedBy } from '../configuration/store.ts';
+import { tokensMade } from '../scim/store.ts';
 import { endSessions } from '../sessions/store.ts';
 import { user_json } from '../users/store.ts';
 import { joinedMail } from './joined_mail.ts';
@@ -19,7 +20,8 @@ const columns = sql`
   m.id, ${user_json} AS user, m.level, m.joined_at, m.updated_at,
     u.totp_confirmed_at IS NOT NULL AS is_2fa_enabled,
   EXISTS (SELECT 1 FROM social_identities s WHERE s.user_id = u.id) AS has_social_auth,
-  m.last_seen_at, ${managedBy('member', sql`u.uuid`, sql`m.organization_id`)} AS managed_by`;
+  m.last_seen_at, ${managedBy('member', sql`u.uuid`, sql`m.organization_id`)} AS managed_by,
+  ${tokensMade(sql`m.organization_id`, sql`u.id`)} AS directory_token_count`;
 const all = (organization_id: string) =>
   sql`members m JOIN users u ON u.id = m.user_id
     WHERE m.organization_id = ${organization_id}::uuid`;

@@ -8,9 +8,10 @@ import type { Afterwards, RecordActivity } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { ScimRefused } from './refusal.ts';
-import { findCalling, findHome, holdCalling, touchDirectory } from './store.ts';
-import type { CallingDirectory } from './store.ts';
+import { findHome } from './store.ts';
 import { isToken } from './token.ts';
+import { findCalling, holdCalling, touchToken } from './token_store.ts';
+import type { CallingDirectory } from './token_store.ts';
 
 // RFC 9110, 11.1: the name of a scheme is case-insensitive.
 const bearer = /^Bearer +(\S+) *$/i;
@@ -47,7 +48,7 @@ export async function admitDirectory(
   const token = bearer.exec(request.headers.authorization ?? '')?.[1] ?? '';
   const found =
     isToken(token) && isUuid(domain_id)
-      ? await findCalling(deps.db, domain_id, hashOf(deps.secrets, token))
+      ? await findCalling(deps.db, domain_id, hashOf(deps.secrets, token), deps.clock.now())
       : undefined;
   if (found === undefined) {
     const wait_seconds = limiter.takeRefused(request.ip);
@@ -80,7 +81,7 @@ export type Place = {
 
 /**
  * Every change by a directory goes through here: as `write`, and the organization's lock is held,
- * so that changes of one organization come one after the other. A token that was replaced, and a
+ * so that changes of one organization come one after the other. A token that has ended, and a
  * domain that lapsed, while it waited change nothing.
  */
 export function change<Answer>(
@@ -91,7 +92,7 @@ export function change<Answer>(
 ): Promise<Answer | FastifyReply> {
   return inWriteTurn(request.directory.organization.id, () =>
     write(request, reply, status, async (tx, record, afterwards) => {
-      const directory = await holdCalling(tx, request.directory);
+      const directory = await holdCalling(tx, request.directory, deps.clock.now());
       if (directory === undefined) throw wrongToken();
       refuseUnverified(directory);
       return work({ deps, request, tx, record, afterwards, directory });
@@ -113,15 +114,16 @@ function wrongToken(): ApiError {
   return unauthenticated(
     'authentication_failed',
     'Send the token of the directory in the header "Authorization: Bearer slc_...", to the base ' +
-      'URL of its domain. This one is unknown here, or a newer one took its place.',
+      'URL of its domain. This one is unknown here, was revoked, has expired, or ended because ' +
+      'its maker is no owner any more: let an owner create a new one.',
   );
 }
 
-function touch({ db, clock, log }: Deps, { domain_id, last_used_at }: CallingDirectory): void {
+function touch({ db, clock, log }: Deps, { token_id, last_used_at }: CallingDirectory): void {
   const now = clock.now();
   const before = now - touch_interval_ms;
   if (last_used_at !== null && Date.parse(last_used_at) > before) return;
-  touchDirectory(db, domain_id, now, before).catch((error: unknown) =>
+  touchToken(db, token_id, now, before).catch((error: unknown) =>
     log.warn({ err: error }, 'last_used_at of a directory could not be moved'),
   );
 }

@@ -96,50 +96,63 @@ const attribute = (name: string, more: object = {}) => ({
   ...more,
 });
 const read_only = { mutability: 'readOnly' };
+const immutable = { mutability: 'immutable' };
+const complex = { type: 'complex', multiValued: true };
 const value_of = (description: string) => attribute('value', { ...read_only, description });
+const reference_to = (type: 'User' | 'Group', more: object) =>
+  attribute('$ref', { ...more, type: 'reference', referenceTypes: [type], caseExact: true });
+const type_of = (words: string[], more: object) =>
+  attribute('type', { ...more, canonicalValues: words });
 
 const external_id = attribute('externalId', { caseExact: true });
 const user_attributes = [
-  attribute('userName', { required: true, uniqueness: 'server', description: 'The address.' }),
+  attribute('userName', {
+    required: true,
+    uniqueness: 'server',
+    description: 'The address of the person; any other text where emails has their address.',
+  }),
   external_id,
   attribute('name', {
     type: 'complex',
-    subAttributes: [
-      attribute('formatted', read_only),
-      attribute('givenName'),
-      attribute('familyName'),
-    ],
+    subAttributes: [attribute('givenName'), attribute('familyName')],
   }),
   attribute('displayName', read_only),
   attribute('emails', {
-    type: 'complex',
-    multiValued: true,
-    description: 'One, which is userName.',
+    ...complex,
     ...read_only,
+    description: 'One, of the account. What is sent says it where userName is no address.',
     subAttributes: [
       value_of('The address.'),
-      attribute('type', read_only),
+      type_of(['work'], read_only),
       attribute('primary', { ...read_only, type: 'boolean' }),
     ],
   }),
-  attribute('active', { type: 'boolean', description: 'Whether they are a member.' }),
+  attribute('active', {
+    type: 'boolean',
+    required: true,
+    description: 'Whether they are a member; a new User without it is.',
+  }),
   attribute('groups', {
-    type: 'complex',
-    multiValued: true,
+    ...complex,
     ...read_only,
-    subAttributes: [value_of('Id of the group.'), attribute('display', read_only)],
+    subAttributes: [
+      value_of('Id of the group.'),
+      reference_to('Group', read_only),
+      attribute('display', read_only),
+      type_of(['direct'], read_only),
+    ],
   }),
 ];
 const group_attributes = [
   attribute('displayName', { required: true, uniqueness: 'server' }),
   external_id,
   attribute('members', {
-    type: 'complex',
-    multiValued: true,
+    ...complex,
     subAttributes: [
-      attribute('value', { mutability: 'immutable', description: 'Id of the person.' }),
+      attribute('value', { ...immutable, description: 'Id of a User; else $ref names them.' }),
+      reference_to('User', immutable),
       attribute('display', read_only),
-      attribute('type', { mutability: 'immutable' }),
+      type_of(['User'], immutable),
     ],
   }),
 ];

@@ -59,9 +59,11 @@ function changeMembers(change: GroupChange, { kind, path, value }: Operation): v
 }
 
 function listOf(value: unknown): unknown[] {
-  return (Array.isArray(value) ? value : [value]).map((one: unknown) =>
-    isFields(one) ? one['value'] : one,
-  );
+  return (Array.isArray(value) ? value : [value]).map((one: unknown) => {
+    if (!isFields(one)) return one;
+    const { value: id, $ref } = one;
+    return id ?? (typeof $ref === 'string' ? /\/Users\/([^/]+)$/.exec($ref)?.[1] : undefined);
+  });
 }
 
 function uuidsOf(values: readonly unknown[]): string[] {

@@ -49,6 +49,11 @@ test('members come and go in every form that Okta and Entra send', async () => {
   const cases: [object[], string[]][] = [
     [[{ op: 'add', path: 'members', value: list(b) }], ['a', 'b']],
     [[{ op: 'Add', path: 'members', value: [{ $ref: null, value: c.id }] }], ['a', 'b', 'c']],
+    [[{ op: 'remove', path: 'members', value: [{ $ref: `../Users/${c.id}` }] }], ['a', 'b']],
+    [
+      [{ op: 'add', path: 'members', value: { $ref: `${own.url}/Users/${c.id}` } }],
+      ['a', 'b', 'c'],
+    ],
     [[{ op: 'remove', path: only(b) }], ['a', 'c']],
     [[{ op: 'Remove', path: 'members', value: list(c) }], ['a']],
     [[{ op: 'REPLACE', value: { members: list(b, c) } }], ['b', 'c']],
@@ -89,7 +94,10 @@ test('members come and go in every form that Okta and Entra send', async () => {
     assert.deepEqual(await find(filter), [['Staff', false]], filter);
   assert.deepEqual(await find(`id eq "${id}" and members.value eq "${b.id}"`), []);
   const { body } = await own.scim('GET', `/Users/${a.id}`);
-  assert.deepEqual(body.groups, [{ value: id, display: 'Staff', type: 'direct' }]);
+  const base = `${harness.deps.config.public_url}/scim/v2/${own.domain.id}`;
+  const $ref = `${base}/Groups/${id}`;
+  assert.deepEqual(body.groups, [{ value: id, display: 'Staff', type: 'direct', $ref }]);
+  assert.deepEqual(whole.body.members[0].$ref, `${base}/Users/${a.id}`);
   const twice = await own.scim('POST', '/Groups', { displayName: 'STAFF' });
   assert.deepEqual([twice.status, twice.body.scimType], [409, 'uniqueness']);
   await group(own, 'Empty', []);
@@ -178,6 +186,7 @@ test('a group takes people of its directory alone, and says what is wrong', asyn
     [{ displayName: 'X', members: [{ value: stranger.id }] }, 'invalidValue', /provision/],
     [{ displayName: 'X', members: [{ value: randomUUID() }] }, 'invalidValue', /provision/],
     [{ displayName: 'X', members: ['me'] }, 'invalidValue', /id of a User/],
+    [{ displayName: 'X', members: [{ $ref: '/Groups/x' }] }, 'invalidValue', /id of a User/],
     [{ displayName: '' }, 'invalidValue', /displayName/],
     [{ displayName: 'x'.repeat(256) }, 'invalidValue', /displayName/],
     [{ members: [] }, 'invalidValue', /displayName is missing/],

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
+import type { Fields } from '../../platform/fields.ts';
 import { actorOf } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import { baseUrl, change } from './calling.ts';
@@ -14,6 +15,7 @@ import { listGroups, listStrangers, removeMembers, updateGroup } from './group_s
 import type { DirectoryGroup } from './group_store.ts';
 import { hasLevels, settleAndTell } from './levels.ts';
 import { isLeftOut, listAnswer, readListQuery, shownOf } from './list_query.ts';
+import type { ListQuery, Listed } from './list_query.ts';
 import { ScimRefused, invalidValue, scim_type, unknown } from './refusal.ts';
 import { objectBody, operationsOfPatch, operationsOfResource } from './sent.ts';
 import { bySayOf } from './user_changes.ts';
@@ -64,15 +66,11 @@ export function groupRoutes(app: FastifyInstance, deps: Deps): void {
 
 function readRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(list, scimDoor, async (request, reply) => {
-    const query = readListQuery(request.query);
-    const has_members = !isLeftOut(request.query, 'members');
-    const { total, groups } = await listGroups(deps.db, request.directory, query, has_members);
+    const query = request.query as Fields;
+    const asked = readListQuery(query);
+    const { total, resources } = await listedGroups(deps, request, query, asked);
     void reply.type(scim_type);
-    return listAnswer(
-      total,
-      query.start,
-      groups.map((group) => shown(deps, request, group)),
-    );
+    return listAnswer(total, asked.start, resources);
   });
   app.get(one, scimDoor, async (request, reply) => {
     const id = idOf(request);
@@ -82,6 +80,18 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
     void reply.type(scim_type);
     return shown(deps, request, group);
   });
+}
+
+/** A page of the groups of the directory of the request. */
+export async function listedGroups(
+  deps: Deps,
+  request: FastifyRequest,
+  query: Fields,
+  asked: ListQuery,
+): Promise<Listed> {
+  const has_members = !isLeftOut(query, 'members');
+  const { total, groups } = await listGroups(deps.db, request.directory, asked, has_members);
+  return { total, resources: groups.map((one) => shownOf(query, resourceOf(deps, request, one))) };
 }
 
 function idOf(request: FastifyRequest): string {
@@ -140,8 +150,8 @@ async function changeMembers(place: Place, id: string, sent: GroupChange): Promi
   });
 }
 
-function settle({ tx, deps, directory, request }: Place, had_levels: boolean): Promise<void> {
-  return settleAndTell(tx, deps.secrets, directory, actorOf(request, undefined), had_levels);
+async function settle({ tx, deps, directory, request }: Place, had_levels: boolean): Promise<void> {
+  await settleAndTell(tx, deps.secrets, directory, actorOf(request, undefined), had_levels);
 }
 
 function factsOf({
@@ -177,17 +187,18 @@ function nameTaken(display_name: string): ScimRefused {
 
 function resourceOf({ config }: Deps, { directory }: FastifyRequest, group: DirectoryGroup) {
   const { id, display_name, external_id, members, created_at, updated_at } = group;
+  const base_url = baseUrl(config, directory.domain_id);
   return {
     schemas: [group_schema],
     id,
     ...(external_id === null ? {} : { externalId: external_id }),
     displayName: display_name,
-    members,
+    members: members.map((member) => ({ ...member, $ref: `${base_url}/Users/${member.value}` })),
     meta: {
       resourceType: 'Group',
       created: created_at,
       lastModified: updated_at,
-      location: `${baseUrl(config, directory.domain_id)}/Groups/${id}`,
+      location: `${base_url}/Groups/${id}`,
     },
   };
 }

@@ -55,18 +55,22 @@ export async function settleLevels(
   }));
 }
 
-/** As `settleLevels`, with an entry of the log for each who has another level now. */
+/**
+ * As `settleLevels`, with an entry of the log for each who has another level now; gives their
+ * addresses.
+ */
 export async function settleAndTell(
   tx: Transaction,
   secrets: Secrets,
   place: DomainPlace,
   actor: Actor,
   had_levels: boolean,
-): Promise<void> {
+): Promise<string[]> {
   const { id } = place.organization;
   const entries = await settleLevels(tx, place, had_levels);
   for (let first = 0; first < entries.length; first += lot) {
     const some = entries.slice(first, first + lot);
     await appendActivities(tx, secrets, { organization_id: id }, actor, some);
   }
+  return entries.map(({ item_name }) => item_name!);
 }

@@ -62,6 +62,9 @@ function namesOf(list: unknown): Set<string> | undefined {
   return new Set(names);
 }
 
+/** A page of what is shown of each resource, and how many there are in all. */
+export type Listed = { total: number; resources: object[] };
+
 /** A page of resources (RFC 7644, 3.4.2). */
 export function listAnswer(total: number, start: number, resources: object[]) {
   return {

@@ -2,109 +2,99 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
 import { uuidParameter } from '../../platform/http/caller/access.ts';
-import { maskApiKey } from '../../platform/http/caller/api_key.ts';
-import { NoFields, body } from '../../platform/http/bodies/body.ts';
-import { invalid, missing } from '../../platform/http/errors.ts';
+import { body } from '../../platform/http/bodies/body.ts';
+import { missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
-import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { actorOf, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { findDomain } from '../domains/store.ts';
-import { baseUrl, hashOf } from './calling.ts';
+import { tellOwners } from '../members/store.ts';
 import { settleAndTell } from './levels.ts';
-import { Directory, Group, GroupPatch, GroupPut, NewToken } from './schema.ts';
+import { changing, directoryOf, directory_url, placeOf, reading } from './managed.ts';
+import { Directory, DirectoryPatch, DirectoryPut, Group, GroupPatch, GroupPut } from './schema.ts';
 import type { DirectoryRow, GroupRow } from './schema.ts';
-import { deleteDirectory, findGroupRow, readDirectory, setGroupLevel, setToken } from './store.ts';
+import { deleteDirectory, findGroupRow, setGroupLevel, setMayManageOwners } from './store.ts';
 import type { DomainPlace } from './store.ts';
-import { createToken } from './token.ts';
+import { directoryOff, groupLevel, ownersManaged } from './told.ts';
+import { tokenRoutes } from './token_routes.ts';
 
-const url = '/api/organizations/:organization_id/domains/:id/scim/';
-const group_url = `${url}groups/:group_id/`;
-const reading = { within: 'organization', scope: 'organization:read' } as const;
-const changing = {
-  within: 'organization',
-  scope: 'organization:write',
-  level: 8,
-  locks_organization: true,
-} as const;
+const group_url = `${directory_url}groups/:group_id/`;
 
 /** How people manage the directory of a domain: `.../domains/:id/scim/`. */
 export function managementRoutes(app: FastifyInstance, deps: Deps): void {
   directoryRoutes(app, deps);
-  tokenRoute(app, deps);
+  tokenRoutes(app, deps);
   groupRoutes(app, deps);
 }
 
 function directoryRoutes(app: FastifyInstance, deps: Deps): void {
+  const response = { 200: Directory };
   app.get(
-    url,
+    directory_url,
     {
       config: reading,
       schema: {
         summary: 'Retrieve what the directory of a domain is and does (SCIM)',
         operationId: 'organizations_domains_scim_retrieve',
-        response: { 200: Directory },
+        response,
       },
     },
     async (request) => directoryOf(deps, deps.db, await placeOf(deps.db, request)),
   );
+  const summary = 'Say whether the directory of a domain manages owners';
+  const description =
+    'Unless `may_manage_owners`, it neither deactivates nor deletes owners, and brings nobody ' +
+    'back as one. 404 while it is off.';
+  app.patch(
+    directory_url,
+    { config: changing, schema: { summary, description, body: DirectoryPatch, response } },
+    changeDirectory(deps, DirectoryPatch),
+  );
+  app.put(
+    directory_url,
+    { config: changing, schema: { summary, description, body: DirectoryPut, response } },
+    changeDirectory(deps, DirectoryPut),
+  );
   app.delete(
-    url,
+    directory_url,
     {
       config: changing,
       schema: {
         summary: 'Switch the directory of a domain off',
         description:
-          'Its token, its groups and what it remembers of people go; memberships and levels stay.',
+          'Its tokens, its groups and what it remembers of people go; memberships and levels stay.',
         response: { 204: { type: 'null' } },
       },
     },
     (request, reply) =>
-      write(request, reply, 204, async (tx, record) => {
+      write(request, reply, 204, async (tx, record, afterwards) => {
         const place = await placeOf(tx, request, 'lock');
         const before = await directoryOf(deps, tx, place);
         ifMatch(request, before);
         if (!(await deleteDirectory(tx, place.domain_id))) missing();
         record(entryOf('deleted', place, before, undefined));
+        const said = directoryOff(place.domain, request.caller.email);
+        await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
       }),
   );
 }
 
-function tokenRoute(app: FastifyInstance, deps: Deps): void {
-  app.post(
-    `${url}token/`,
-    {
-      config: changing,
-      schema: {
-        summary: 'Switch the directory of a domain on, or give it a new token',
-        description:
-          'The token is shown once, and the one before it ends at once. 400 ' +
-          '`verification_required` for a domain that is not verified.',
-        body: NoFields,
-        response: { 201: NewToken },
-      },
-    },
-    (request, reply) =>
-      write(request, reply, 201, async (tx, record) => {
-        const place = await placeOf(tx, request, 'lock');
-        body(request, NoFields);
-        if (!place.is_verified)
-          throw invalid(
-            null,
-            'verification_required',
-            'The directory speaks for the addresses of the domain, so the domain has to be ' +
-              'verified first: have its TXT record looked up.',
-          );
-        const before = await directoryOf(deps, tx, place);
-        const token = createToken();
-        const stored = { hash: hashOf(deps.secrets, token), mask_value: maskApiKey(token) };
-        await setToken(tx, place.domain_id, stored, deps.clock.now());
-        const after = await directoryOf(deps, tx, place);
-        record(entryOf(before.is_on ? 'rolled' : 'created', place, before, after));
-        return isValidateOnly(request) ? after : { ...after, token };
-      }),
-  );
+function changeDirectory(deps: Deps, schema: typeof DirectoryPatch | typeof DirectoryPut) {
+  return (request: FastifyRequest, reply: FastifyReply) =>
+    write(request, reply, 200, async (tx, record, afterwards) => {
+      const place = await placeOf(tx, request, 'lock');
+      const before = await directoryOf(deps, tx, place);
+      if (!before.is_on) missing();
+      ifMatch(request, before);
+      const { may_manage_owners = before.may_manage_owners } = body(request, schema);
+      await setMayManageOwners(tx, place.domain_id, may_manage_owners);
+      const after = await directoryOf(deps, tx, place);
+      record(entryOf('updated', place, before, after), before);
+      // Where nothing changes all of this is rolled back, the mails too.
+      const said = ownersManaged(place.domain, may_manage_owners, request.caller.email);
+      await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
+      return after;
+    });
 }
 
 function groupRoutes(app: FastifyInstance, deps: Deps): void {
@@ -134,9 +124,9 @@ function groupRoutes(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-function changeGroup({ secrets }: Deps, schema: typeof GroupPatch | typeof GroupPut) {
+function changeGroup(deps: Deps, schema: typeof GroupPatch | typeof GroupPut) {
   return (request: FastifyRequest, reply: FastifyReply) =>
-    write(request, reply, 200, async (tx, record) => {
+    write(request, reply, 200, async (tx, record, afterwards) => {
       const place = await placeOf(tx, request, 'lock');
       const before = await groupOf(tx, request, place, 'lock');
       ifMatch(request, before);
@@ -145,22 +135,17 @@ function changeGroup({ secrets }: Deps, schema: typeof GroupPatch | typeof Group
       const after = await groupOf(tx, request, place);
       const changes = changesOf(before, after);
       // Nobody loses a level by hand with the last one: whoever takes it away looks at the people.
-      if (changes.length > 0)
-        await settleAndTell(tx, secrets, place, actorOf(request, undefined), false);
+      const changed =
+        changes.length === 0
+          ? []
+          : await settleAndTell(tx, deps.secrets, place, actorOf(request, undefined), false);
+      const by = request.caller.email;
+      const said = groupLevel(place.domain, after, level, { by, changed: changed.length });
+      await tellOwners(deps, { tx, afterwards }, place.organization.id, said, changed);
       const { id: item_id, display_name: item_name } = after;
       record({ activity: 'updated', scope: 'scim_group', item_id, item_name, changes }, before);
       return after;
     });
-}
-
-type Place = DomainPlace & { is_verified: boolean };
-
-/** The domain that the path names; throws 404 without one. */
-async function placeOf(db: Queryable, request: FastifyRequest, lock?: 'lock'): Promise<Place> {
-  const { organization_id } = request.access;
-  const id = uuidParameter(request, 'id');
-  const { domain, is_verified } = (await findDomain(db, organization_id, id, lock)) ?? missing();
-  return { domain_id: id, domain, is_verified, organization: { id: organization_id, name: '' } };
 }
 
 async function groupOf(
@@ -172,10 +157,6 @@ async function groupOf(
   return (await findGroupRow(db, domain_id, uuidParameter(request, 'group_id'), lock)) ?? missing();
 }
 
-function directoryOf({ config }: Deps, db: Queryable, place: DomainPlace): Promise<DirectoryRow> {
-  return readDirectory(db, place, baseUrl(config, place.domain_id));
-}
-
 function entryOf(
   activity: string,
   { domain_id, domain }: DomainPlace,
@@ -183,9 +164,7 @@ function entryOf(
   after: DirectoryRow | undefined,
 ): Entry {
   const said = (row: DirectoryRow | undefined) =>
-    row?.is_on === true
-      ? { mask_value: row.mask_value, token_created_at: row.token_created_at }
-      : undefined;
+    row === undefined ? undefined : { may_manage_owners: row.may_manage_owners };
   const changes = changesOf(said(before), said(after));
   return { activity, scope: 'scim', item_id: domain_id, item_name: domain, changes };
 }

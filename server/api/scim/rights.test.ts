@@ -68,11 +68,9 @@ test('a token opens the directory of its verified domain, and nothing else', asy
     assert.match(body.detail, /not verified at present/);
   }
   await lapse(own, 'verified');
-  const { body } = await own.ask('POST', `${own.url}token/`, {});
-  assert.equal((await own.scim('GET', '/Users')).status, 401);
-  assert.equal((await own.scim('GET', '/Users', undefined, body.token)).status, 200);
+  assert.equal((await own.scim('GET', '/Users')).status, 200);
   await own.ask('DELETE', own.url.replace('scim/', ''));
-  assert.equal((await own.scim('GET', '/Users', undefined, body.token)).status, 401);
+  assert.equal((await own.scim('GET', '/Users')).status, 401);
   assert.equal(await own.levelOf(`ada@${at}`), 1);
 });
 
@@ -144,7 +142,7 @@ test('an address elsewhere leads out of nobody’s hands, and gives it to nobody
   const back = await change(own, user.uuid, { userName: `seen@${at}` });
   assert.match(back.join(' '), /^400 mutability .*no address of/);
   const named = await own.scim('PATCH', `/Users/${user.uuid}`, set({ 'name.givenName': 'Nobody' }));
-  assert.equal(named.body.name.givenName, '');
+  assert.deepEqual([named.status, named.body.name], [200, undefined]);
   assert.equal((await change(own, user.uuid, { active: false }))[0], 200);
   assert.equal(await own.levelOf(`seen.${at}@private.example`), undefined);
   // Whom another organization's directory may bring back there at any time.
@@ -155,31 +153,6 @@ test('an address elsewhere leads out of nobody’s hands, and gives it to nobody
   await own.provision('away');
   const moved = await change(own, id, { userName: `mallory@${at}` });
   assert.match(moved.join(' '), /^400 mutability .*other organizations/);
-});
-
-test('owners: the only one stays, others go and come back as administrators', async () => {
-  const own = await newDirectory(harness);
-  const at = own.domain.domain;
-  await setAddress(own.user.uuid, `owner@${at}`);
-  for (const [method, body] of [
-    ['PATCH', set({ active: false })],
-    ['PUT', { userName: `owner@${at}`, active: false }],
-    ['DELETE', undefined],
-  ] as const) {
-    const answer = await own.scim(method, `/Users/${own.user.uuid}`, body);
-    assert.equal(answer.status, 409);
-    assert.match(answer.body.detail, /only owner .* make somebody else an owner first/);
-  }
-  const { id } = await own.provision('second');
-  await setLevel(id, 15);
-  const [first, second] = await Promise.all(
-    [own.user.uuid, id].map((one) => change(own, one, { active: false })),
-  );
-  assert.deepEqual([first![0], second![0]].toSorted(), [200, 409]);
-  const gone = first![0] === 200 ? own.user.uuid : id;
-  assert.equal((await change(own, gone, { active: true }))[0], 200);
-  const email = gone === id ? `second@${at}` : `owner@${at}`;
-  assert.equal(await own.levelOf(email), 8);
 });
 
 test('a removal takes every way in along, here alone', async () => {
@@ -268,7 +241,7 @@ test('hostile filters, paths and bodies are refused quickly, and change nothing'
   assert.deepEqual([form.status, form.body.status], [415, '415']);
   for (const [method, path, status] of [
     ['POST', '/Bulk', 501],
-    ['POST', '/Users/.search', 501],
+    ['POST', '/Things/.search', 404],
     ['GET', '/Me', 501],
     ['PATCH', '/Users', 404],
     ['GET', '/Nothing/here', 404],

@@ -6,6 +6,7 @@ import { scimDoor } from './door.ts';
 import { groupRoutes } from './groups.ts';
 import { managementRoutes } from './management.ts';
 import { ScimRefused, tellRefusal } from './refusal.ts';
+import { searchRoutes } from './search.ts';
 import { userRoutes } from './users.ts';
 
 /**
@@ -22,6 +23,7 @@ export function scimRoutes(app: FastifyInstance, deps: Deps): void {
     discoveryRoutes(instance, deps);
     userRoutes(instance, deps);
     groupRoutes(instance, deps);
+    searchRoutes(instance, deps);
     nothingElse(instance);
   });
 }
@@ -40,7 +42,7 @@ function nothingElse(instance: FastifyInstance): void {
 }
 
 function notOffered(asked: string, path: string): ScimRefused {
-  if (/^(Bulk|Me)$|(^|\/)\.search$/.test(path))
+  if (/^(Bulk|Me)$/.test(path))
     return new ScimRefused(
       501,
       undefined,

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
+import { User } from '../users/schema.ts';
 
 const Level = nullable(
   Type.Enum([1, 8], {
@@ -26,10 +27,14 @@ export type GroupRow = Static<typeof Group>;
 /** What the directory of a domain is and does, as every answer shows it. */
 export const Directory = Type.Object(
   {
-    is_on: Type.Boolean({ description: 'Whether it has a token. It works on a verified domain.' }),
+    is_on: Type.Boolean({
+      description: 'Whether it was switched on. It works on a verified domain, with a token.',
+    }),
     base_url: Type.String({ description: 'What the directory is told as its SCIM base URL.' }),
-    mask_value: nullable(Type.String({ description: 'First and last characters of the token.' })),
-    token_created_at: nullable(instant()),
+    may_manage_owners: Type.Boolean({
+      description: 'Whether it may deactivate, delete and bring back owners.',
+    }),
+    token_count: Type.Integer({ description: 'Tokens that work.' }),
     last_used_at: nullable(instant('Exact to the minute; null: not yet.')),
     active_people: Type.Integer({ description: 'Members whom the directory sees.' }),
     deactivated_people: Type.Integer({
@@ -43,20 +48,62 @@ export const Directory = Type.Object(
 /** A directory as GET answers it. */
 export type DirectoryRow = Static<typeof Directory>;
 
+/** Body of PUT of a directory. */
+export const DirectoryPut = Type.Object({
+  may_manage_owners: Directory.properties.may_manage_owners,
+});
+/** Body of PATCH of a directory: only what is sent is changed. */
+export const DirectoryPatch = Type.Object({
+  may_manage_owners: Type.Optional(Directory.properties.may_manage_owners),
+});
+
+/**
+ * A token of a directory as lists and records show it; the token itself is not kept. It ends when
+ * `created_by` is no owner any more; null: it was created before tokens had a maker.
+ */
+export const Token = Type.Object(
+  {
+    id: uuid(),
+    name: Type.String({ description: 'Where it is used.' }),
+    mask_value: Type.String({ description: 'First and last characters of the token.' }),
+    created_by: nullable(User),
+    created_at: instant(),
+    expires_at: instant('From then on it is refused.'),
+    last_used_at: nullable(instant('Exact to the minute; null: not yet.')),
+  },
+  { title: 'DirectoryToken' },
+);
+/** A token's row as SELECT gives it. */
+export type TokenRow = Static<typeof Token>;
+
 /** The answer that created a token. */
 export const NewToken = Type.Object(
   {
-    ...Directory.properties,
+    ...Token.properties,
+    base_url: Directory.properties.base_url,
     token: Type.Optional(
       Type.String({
         description: 'The token (`slc_...`), here alone; `validate_only` creates and shows none.',
       }),
     ),
   },
-  { title: 'DirectoryToken' },
+  { title: 'NewDirectoryToken' },
 );
-/** A directory with its new token. */
+/** A new token with its secret. */
 export type NewTokenRow = Static<typeof NewToken>;
+
+/** Body of POST of a token. */
+export const TokenCreate = Type.Object({
+  name: Type.String({
+    trim: true,
+    minLength: 1,
+    maxLength: 100,
+    description: 'Where it is used; white space around it is removed.',
+  }),
+  expires_at: Type.Optional(
+    instant('In the future, in 2 years (731 days) at the latest; default: in 365 days.'),
+  ),
+});
 
 /** Body of PUT of a group. */
 export const GroupPut = Type.Object({ level: Level });

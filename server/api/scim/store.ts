@@ -1,9 +1,9 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { isoInstant } from '../../platform/clock.ts';
 import { forbidden } from '../../platform/http/errors.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
+import { isLive } from './live_tokens.ts';
 import type { DirectoryRow, GroupRow } from './schema.ts';
 
 const groups_shown = 1_000;
@@ -15,28 +15,11 @@ export type DomainPlace = {
   organization: { id: string; name: string };
 };
 
-/** The directory that a request comes from, by its token. */
-export type CallingDirectory = DomainPlace & {
-  is_verified: boolean;
-  token_hash: Buffer;
-  last_used_at: string | null;
-};
-
-/**
- * The directory of the domain, when this is the hash of its token. Leans on the key of both
- * tables.
- */
-export function findCalling(
-  db: Queryable,
-  domain_id: string,
-  token_hash: Buffer,
-): Promise<CallingDirectory | undefined> {
-  return db.row<CallingDirectory>(sql`
-    SELECT d.id AS domain_id, d.domain, d.state = 'verified' AS is_verified, s.token_hash,
-      s.last_used_at, json_build_object('id', o.id, 'name', o.name) AS organization
-    FROM scim_directories s JOIN domains d ON d.id = s.domain_id
-      JOIN organizations o ON o.id = d.organization_id
-    WHERE s.domain_id = ${domain_id}::uuid AND s.token_hash = ${token_hash}`);
+/** Switches the directory on; false when it was on. */
+export async function insertDirectory(tx: Transaction, domain_id: string): Promise<boolean> {
+  const inserted = await tx.run(sql`INSERT INTO scim_directories (domain_id)
+    VALUES (${domain_id}::uuid) ON CONFLICT (domain_id) DO NOTHING`);
+  return inserted === 1;
 }
 
 /** The organization that a domain belongs to. */
@@ -47,46 +30,14 @@ export async function findHome(db: Queryable, domain_id: string): Promise<string
   return row?.organization_id;
 }
 
-/**
- * Holds the organization's members and the domain as they are until the transaction ends, and gives
- * the directory as it is then; undefined when its token was replaced meanwhile. Locks go from the
- * organization to the domain.
- */
-export async function holdCalling(
-  tx: Transaction,
-  { organization, domain_id, token_hash }: CallingDirectory,
-): Promise<CallingDirectory | undefined> {
-  const { id } = organization;
-  await tx.row(sql`SELECT 1 FROM organizations WHERE id = ${id}::uuid FOR NO KEY UPDATE`);
-  await tx.row(sql`SELECT 1 FROM domains WHERE id = ${domain_id}::uuid FOR SHARE`);
-  return findCalling(tx, domain_id, token_hash);
-}
-
-/** Moves `last_used_at`, unless it was moved after `before_ms`. */
-export async function touchDirectory(
-  db: Queryable,
-  domain_id: string,
-  now_ms: number,
-  before_ms: number,
-): Promise<void> {
-  await db.run(sql`UPDATE scim_directories SET last_used_at = ${isoInstant(now_ms)}::timestamptz
-    WHERE domain_id = ${domain_id}::uuid AND (last_used_at IS NULL
-      OR last_used_at <= ${isoInstant(before_ms)}::timestamptz)`);
-}
-
-/** Switches the directory on, or gives it another token; the one before ends with this. */
-export async function setToken(
+/** Says whether the directory manages owners. The caller holds the lock of the domain. */
+export async function setMayManageOwners(
   tx: Transaction,
   domain_id: string,
-  token: { hash: Buffer; mask_value: string },
-  now_ms: number,
+  may_manage_owners: boolean,
 ): Promise<void> {
-  const now = isoInstant(now_ms);
-  await tx.run(sql`
-    INSERT INTO scim_directories (domain_id, token_hash, mask_value, token_created_at)
-    VALUES (${domain_id}::uuid, ${token.hash}, ${token.mask_value}, ${now}::timestamptz)
-    ON CONFLICT (domain_id) DO UPDATE SET token_hash = EXCLUDED.token_hash,
-      mask_value = EXCLUDED.mask_value, token_created_at = EXCLUDED.token_created_at`);
+  await tx.run(sql`UPDATE scim_directories SET may_manage_owners = ${may_manage_owners}
+    WHERE domain_id = ${domain_id}::uuid`);
 }
 
 /** Switches the directory off and forgets all that it has said; false when it was off. */
@@ -107,7 +58,8 @@ export function peopleOf({ domain_id, domain, organization }: DomainPlace): Sql 
   const is_in_domain = sql`right(comparable_address(u.email), ${at.length}) = ${at}`;
   const common = sql`u.id AS user_id, u.uuid, u.email, u.first_name, u.last_name,
     u.is_active AS is_account_active, u.created_at, ${is_in_domain} AS is_in_domain,
-    s.user_id IS NOT NULL AS is_in_hand, s.external_id, s.deactivated_level`;
+    s.user_id IS NOT NULL AS is_in_hand, s.external_id, s.user_name, s.deactivated_level,
+    coalesce(s.was_owner, false) AS was_owner`;
   return sql`(
     SELECT ${common}, m.id AS member_id, m.level,
       greatest(u.updated_at, m.updated_at, s.updated_at) AS updated_at
@@ -177,6 +129,13 @@ export const deactivated_detail =
   'The directory of the organization has deactivated this person: they come back once they are ' +
   'active there (docs/scim.md).';
 
+/** How many tokens of the organization's directories end when the user is no owner any more. */
+export function tokensMade(organization_id: Sql, user_id: Sql): Sql {
+  return sql`(SELECT count(*)::integer FROM scim_tokens made JOIN domains home
+    ON home.id = made.domain_id WHERE made.maker_id = ${user_id}
+      AND home.organization_id = ${organization_id} AND made.expires_at > now())`;
+}
+
 const group_columns = sql`g.id, g.display_name, g.level,
   (SELECT count(*)::integer FROM scim_group_members gm WHERE gm.group_id = g.id) AS member_count`;
 
@@ -185,21 +144,24 @@ export async function readDirectory(
   db: Queryable,
   place: DomainPlace,
   base_url: string,
+  now_ms: number,
 ): Promise<DirectoryRow> {
   const people = peopleOf(place);
   const groups = await db.rows<GroupRow>(sql`SELECT ${group_columns} FROM scim_groups g
     WHERE g.domain_id = ${place.domain_id}::uuid ORDER BY lower(g.display_name), g.id
     LIMIT ${groups_shown}`);
   const row = await db.row<Omit<DirectoryRow, 'base_url' | 'groups'>>(sql`
-    SELECT s.domain_id IS NOT NULL AS is_on, s.mask_value, s.token_created_at, s.last_used_at,
-      seen.active_people, seen.deactivated_people, (SELECT count(*)::integer FROM scim_groups
-        WHERE domain_id = ${place.domain_id}::uuid) AS group_count
+    SELECT s.domain_id IS NOT NULL AS is_on, coalesce(s.may_manage_owners, false)
+      AS may_manage_owners, s.last_used_at, (SELECT count(*)::integer FROM scim_tokens t
+        WHERE t.domain_id = s.domain_id AND ${isLive(sql`${place.organization.id}::uuid`, now_ms)})
+      AS token_count, seen.active_people, seen.deactivated_people, (SELECT count(*)::integer
+        FROM scim_groups WHERE domain_id = ${place.domain_id}::uuid) AS group_count
     FROM (SELECT count(*) FILTER (WHERE member_id IS NOT NULL)::integer AS active_people,
         count(*) FILTER (WHERE member_id IS NULL)::integer AS deactivated_people
         FROM ${people} p) seen
       LEFT JOIN scim_directories s ON s.domain_id = ${place.domain_id}::uuid`);
-  const { is_on, mask_value, token_created_at, last_used_at, ...counts } = row!;
-  return { is_on, base_url, mask_value, token_created_at, last_used_at, ...counts, groups };
+  const { is_on, ...more } = row!;
+  return { is_on, base_url, ...more, groups };
 }
 
 /** The group of the domain's directory; with `lock` it stays until the transaction ends. */

@@ -1,16 +1,17 @@
 import { changesOf } from '../../platform/activity/changes.ts';
 import { actorOf } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
-import { deleteMember, hasOtherOwner, insertMember } from '../members/store.ts';
+import { insertMember } from '../members/store.ts';
 import { endMailedLinks, handOver } from '../sessions/store.ts';
 import { findIdentityById, findUserByEmail, updateUser } from '../users/store.ts';
 import type { Place } from './calling.ts';
 import { settleLevels } from './levels.ts';
 import { movedMail } from './moved_mail.ts';
+import { levelBack, takeOut, tellOfOwner } from './owners.ts';
 import { ScimRefused } from './refusal.ts';
-import { findPerson, isElsewhere, isInvited, keepPerson } from './user_store.ts';
-import type { PersonRow } from './user_store.ts';
-import { addressOf } from './user_resource.ts';
+import { changedName, comparable } from './user_name.ts';
+import { findNamesake, findPerson, isElsewhere, isInvited, keepPerson } from './user_store.ts';
+import type { DirectoryNote, PersonRow } from './user_store.ts';
 import type { UserChange } from './user_resource.ts';
 
 /**
@@ -24,9 +25,9 @@ export async function changePerson(
 ): Promise<{ after: PersonRow; entry: Entry }> {
   const { tx, directory } = place;
   // Whoever leaves is taken out, whatever else is sent: Entra renames the accounts that it closes.
-  if (sent.is_active !== false) await changeAccount(place, before, sent);
+  const named = sent.is_active === false ? {} : await changeAccount(place, before, sent);
   const known = 'external_id' in sent ? { external_id: sent.external_id ?? null } : {};
-  await keepPerson(tx, directory, before.user_id, known);
+  await keepPerson(tx, directory, before.user_id, { ...known, ...named });
   if (sent.is_active === false && before.member_id !== null) await deactivate(place, before);
   if (sent.is_active === true) await activate(place, before);
   return settled(place, before);
@@ -52,10 +53,11 @@ export async function getPerson({ tx, directory }: Place, uuid: string): Promise
 }
 
 function factsOf(person: PersonRow) {
-  const { email, first_name, last_name, external_id, level, member_id } = person;
+  const { email, user_name, first_name, last_name, external_id, level, member_id } = person;
   const is_active = member_id !== null;
   const { is_in_hand: is_provisioned } = person;
-  return { email, first_name, last_name, external_id, level, is_active, is_provisioned };
+  const names = { email, user_name, first_name, last_name };
+  return { ...names, external_id, level, is_active, is_provisioned };
 }
 
 function entryOf({ directory }: Place, before: PersonRow, after: PersonRow): Entry {
@@ -78,30 +80,48 @@ export function bySayOf({ domain }: { domain: string }) {
   return changesOf(undefined, { method: 'scim', domain });
 }
 
-/** Name and address, which belong to the account: only where its address is one of the domain. */
-async function changeAccount(place: Place, before: PersonRow, sent: UserChange): Promise<void> {
-  const { tx } = place;
-  const { email, first_name, last_name } = sent;
-  if (email !== undefined && comparable(email.trim()) !== comparable(before.email))
-    await changeAddress(place, before, email);
-  if (!before.is_in_domain) return;
-  const names = Object.entries({ first_name, last_name }).filter(
-    ([name, value]) => value !== undefined && value !== before[name as 'first_name'],
-  );
-  await updateUser(tx, before.user_id, Object.fromEntries(names));
+/**
+ * Names and address, which belong to the account: only where its address is one of the domain.
+ * Gives what the directory calls the person.
+ */
+async function changeAccount(
+  place: Place,
+  before: PersonRow,
+  sent: UserChange,
+): Promise<DirectoryNote> {
+  const { tx, directory } = place;
+  const { first_name, last_name } = sent;
+  const { email, user_name } = changedName(directory, before, sent);
+  if (user_name !== null) await refuseNamesake(place, user_name, before.user_id);
+  if (comparable(email) !== comparable(before.email)) await changeAddress(place, before, email);
+  if (before.is_in_domain) {
+    const names = Object.entries({ first_name, last_name }).filter(
+      ([name, value]) => value !== undefined && value !== before[name as 'first_name'],
+    );
+    await updateUser(tx, before.user_id, Object.fromEntries(names));
+  }
+  return { user_name };
 }
 
-const comparable = (address: string) =>
-  address.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+/** Throws 409 where the directory calls somebody else by the name. */
+export async function refuseNamesake(
+  { tx, directory }: Place,
+  user_name: string,
+  user_id: number | null,
+): Promise<void> {
+  const other = await findNamesake(tx, directory, user_name, user_id);
+  if (other === undefined) return;
+  const detail = `The User ${other.uuid} is called ${user_name}: change that one instead.`;
+  throw new ScimRefused(409, 'uniqueness', detail);
+}
 
 /**
  * Whoever reads the new mailbox can have a new password sent there. So a directory moves only
  * accounts that give nothing which it could not take and give itself.
  */
-async function changeAddress(place: Place, person: PersonRow, sent: string): Promise<void> {
+async function changeAddress(place: Place, person: PersonRow, email: string): Promise<void> {
   const { tx, deps, afterwards, directory } = place;
   const { domain, organization } = directory;
-  const email = addressOf(directory, sent);
   const refused = (detail: string) => new ScimRefused(400, 'mutability', detail);
   const oneself = 'they have to change the address themselves, in their account.';
   if (!person.is_in_domain)
@@ -128,30 +148,17 @@ export function taken(email: string): ScimRefused {
   );
 }
 
-/** Throws 409 for the only owner, without whom nobody could make another one. */
-export async function refuseOnlyOwner({ tx, directory }: Place, person: PersonRow): Promise<void> {
-  const { level, member_id, email } = person;
-  if (level !== 15 || member_id === null) return;
-  if (await hasOtherOwner(tx, directory.organization.id, member_id)) return;
-  throw new ScimRefused(
-    409,
-    undefined,
-    `${email} is the only owner of the organization: make somebody else an owner first.`,
-  );
-}
-
 async function deactivate(place: Place, person: PersonRow): Promise<void> {
   const { tx, directory } = place;
-  await refuseOnlyOwner(place, person);
-  // Owners are made by owners alone, so a directory brings nobody back as one.
+  await takeOut(place, person);
   const deactivated_level = person.level === 1 ? 1 : 8;
-  await keepPerson(tx, directory, person.user_id, { deactivated_level });
-  await deleteMember(tx, directory.organization.id, person.user_id);
+  const was_owner = person.level === 15;
+  await keepPerson(tx, directory, person.user_id, { deactivated_level, was_owner });
 }
 
 async function activate(place: Place, person: PersonRow): Promise<void> {
   const { tx, directory, deps, request } = place;
-  const { user_id, email, member_id, deactivated_level } = person;
+  const { user_id, email, member_id } = person;
   const account = await findIdentityById(tx, user_id);
   if (account === undefined) throw inactiveAccount(email);
   await keepPerson(tx, directory, user_id, { deactivated_level: null });
@@ -159,7 +166,9 @@ async function activate(place: Place, person: PersonRow): Promise<void> {
   // The address may have another owner by now, who is not to share the account with the one before.
   if (person.is_in_domain && !(await isElsewhere(tx, directory, user_id)))
     await handOver(tx, deps.secrets, actorOf(request, undefined), account);
-  await insertMember(tx, directory.organization.id, user_id, deactivated_level ?? 1);
+  const level = levelBack(place, person);
+  await insertMember(tx, directory.organization.id, user_id, level);
+  if (level === 15) await tellOfOwner(place, email, true);
 }
 
 /** 409: the operator of the server has closed the account. */

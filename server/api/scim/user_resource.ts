@@ -1,18 +1,16 @@
 import type { Deps } from '../../deps.ts';
 import { isFields } from '../../platform/fields.ts';
 import { oneLine } from '../../platform/mail/plain_text.ts';
-import { domainOf, isAddress, withPlainDomain } from '../../platform/mail/mailbox.ts';
 import { baseUrl } from './calling.ts';
-import { ScimRefused, invalidValue } from './refusal.ts';
+import { ScimRefused } from './refusal.ts';
 import { booleanOf, externalIdOf, textOf } from './sent.ts';
 import type { Operation } from './sent.ts';
-import type { CallingDirectory } from './store.ts';
+import type { CallingDirectory } from './token_store.ts';
+import type { SentName } from './user_name.ts';
 import type { PersonRow } from './user_store.ts';
 
 /** What of a person a request sets. */
-export type UserChange = {
-  /** As it was sent: `addressOf` says whether it can be one. */
-  email?: string;
+export type UserChange = SentName & {
   first_name?: string;
   last_name?: string;
   external_id?: string | null;
@@ -23,33 +21,40 @@ export type UserChange = {
 export const user_schema = 'urn:ietf:params:scim:schemas:core:2.0:User';
 
 const name_length_max = 150;
-const address_length_max = 254;
 
-/**
- * What the operations set in all; attributes that are not kept here are passed over. Addresses of
- * `emails` stand in for a `userName` that a whole resource has not.
- */
+/** What the operations set in all; attributes that are not kept here are passed over. */
 export function readUserChange(operations: Operation[]): UserChange {
   const change: UserChange = {};
   for (const operation of operations) {
     const { kind, path } = operation;
-    if (path.attribute === 'username') change.email = requiredOf(operation);
+    if (path.attribute === 'username') change.user_name = requiredOf(operation);
     else if (path.attribute === 'active') change.is_active = booleanOf(kept(operation));
     else if (path.attribute === 'externalid') change.external_id = externalIdOf(operation);
     else if (path.attribute === 'name.givenname') change.first_name = nameOf(operation);
     else if (path.attribute === 'name.familyname') change.last_name = nameOf(operation);
     else if (path.attribute === 'name' && kind === 'remove')
       Object.assign(change, { first_name: '', last_name: '' });
+    else if (/^emails(\.value)?$/.test(path.attribute) && kind !== 'remove')
+      change.emails = addressesOf(operation);
   }
   return change;
 }
 
-/** The address in the `emails` of a whole resource: the primary one, else the first. */
-export function addressSent(operations: Operation[]): string | undefined {
-  const list = operations.find(({ path }) => path.attribute === 'emails')?.value;
-  const emails = Array.isArray(list) ? list.filter(isFields) : [];
-  const found = emails.find(({ primary }) => primary === true) ?? emails[0];
-  return typeof found?.['value'] === 'string' ? found['value'] : undefined;
+/** A whole resource: without a `userName` the primary address stands for it. */
+export function readWholeUser(operations: Operation[]): UserChange {
+  const { emails, ...change } = readUserChange(operations);
+  if (emails === undefined) return change;
+  return { user_name: emails[0]!, ...change, emails };
+}
+
+/** The addresses that are sent, the primary one first; undefined for none. */
+function addressesOf({ value }: Operation): string[] | undefined {
+  const sent = (Array.isArray(value) ? value : [value]) as unknown[];
+  const primary = (one: unknown) => isFields(one) && one['primary'] === true;
+  const addresses = [...sent.filter(primary), ...sent.filter((one) => !primary(one))]
+    .map((one) => (isFields(one) ? one['value'] : one))
+    .filter((one) => typeof one === 'string');
+  return addresses.length === 0 ? undefined : addresses;
 }
 
 function requiredOf(operation: Operation): string {
@@ -60,25 +65,6 @@ function requiredOf(operation: Operation): string {
 function kept(operation: Operation): Operation {
   if (operation.kind !== 'remove') return operation;
   throw new ScimRefused(400, 'mutability', 'userName and active cannot be removed, only replaced.');
-}
-
-/**
- * The address that a text is, of the directory's domain; throws 400 for any other. Plain ASCII, so
- * that no letters look, or compare, like those of somebody else.
- */
-export function addressOf({ domain }: CallingDirectory, text: string): string {
-  const address = withPlainDomain(text.trim());
-  const is_plain = /^[!-~]+$/.test(address) && address.length <= address_length_max;
-  if (!is_plain || !isAddress(address))
-    throw invalidValue(
-      'userName has to be the e-mail address of the person, in ASCII: let the directory send the ' +
-        'address as userName.',
-    );
-  if (domainOf(address) === domain) return address;
-  throw invalidValue(
-    `${address} is not an address of ${domain}, for which alone this directory speaks: claim ` +
-      'its domain as well, and give it a directory of its own, or invite the person.',
-  );
 }
 
 function nameOf(operation: Operation): string {
@@ -93,23 +79,28 @@ export function userResource(
   { domain_id }: CallingDirectory,
   person: PersonRow,
 ) {
-  const { uuid, email, external_id, first_name, last_name, groups } = person;
-  const formatted = `${first_name} ${last_name}`.trim();
+  const { uuid, email, user_name, external_id, first_name, last_name, groups } = person;
+  const base_url = baseUrl(config, domain_id);
+  const full_name = `${first_name} ${last_name}`.trim();
+  const name = {
+    ...(first_name === '' ? {} : { givenName: first_name }),
+    ...(last_name === '' ? {} : { familyName: last_name }),
+  };
   return {
     schemas: [user_schema],
     id: uuid,
     ...(external_id === null ? {} : { externalId: external_id }),
-    userName: email,
-    name: { formatted, givenName: first_name, familyName: last_name },
-    displayName: formatted === '' ? email : formatted,
+    userName: user_name ?? email,
+    ...(full_name === '' ? {} : { name }),
+    displayName: full_name === '' ? (user_name ?? email) : full_name,
     emails: [{ value: email, type: 'work', primary: true }],
     active: person.member_id !== null && person.is_account_active,
-    groups,
+    groups: groups.map((group) => ({ ...group, $ref: `${base_url}/Groups/${group.value}` })),
     meta: {
       resourceType: 'User',
       created: person.created_at,
       lastModified: person.updated_at,
-      location: `${baseUrl(config, domain_id)}/Users/${uuid}`,
+      location: `${base_url}/Users/${uuid}`,
     },
   };
 }

@@ -25,7 +25,11 @@ export type PersonRow = {
   member_id: string | null;
   level: Level | null;
   external_id: string | null;
+  /** What the directory calls them; null: by their address. */
+  user_name: string | null;
   deactivated_level: 1 | 8 | null;
+  /** Of whom it has deactivated: were they an owner? */
+  was_owner: boolean;
   groups: { value: string; display: string; type: 'direct' }[];
   created_at: string;
   updated_at: string;
@@ -43,7 +47,7 @@ export async function listPeople(
   place: DomainPlace,
   { filter, start, count }: ListQuery,
 ): Promise<{ total: number; people: PersonRow[] }> {
-  const fits = conditionOf(filter, personTerm);
+  const fits = conditionOf(filter, (comparison) => personTerm(place, comparison));
   const people = peopleOf(place);
   const counted = db.row<{ total: number }>(
     sql`SELECT count(*)::integer AS total FROM ${people} p WHERE ${fits}`,
@@ -74,10 +78,11 @@ export function conditionOf(
 }
 
 /** Leans on users_email_unique and scim_users_by_external_id where one person is asked for. */
-function personTerm({ attribute, value }: Comparison): Sql | undefined {
+function personTerm(place: DomainPlace, { attribute, value }: Comparison): Sql | undefined {
   const text = typeof value === 'string' ? value : undefined;
   switch (attribute) {
     case 'username':
+      return text === undefined ? sql`false` : isCalled(place, text);
     case 'emails':
     case 'emails.value':
       return text === undefined
@@ -95,11 +100,36 @@ function personTerm({ attribute, value }: Comparison): Sql | undefined {
       return sql`(p.member_id IS NOT NULL AND p.is_account_active)
         = ${String(value).toLowerCase() === 'true'}::boolean`;
     case 'displayname':
-      return sql`lower(coalesce(nullif(trim(p.first_name || ' ' || p.last_name), ''), p.email))
+      return sql`lower(coalesce(nullif(trim(p.first_name || ' ' || p.last_name), ''),
+        p.user_name, p.email))
         = lower(${text ?? null}::text)`;
     default:
       return undefined;
   }
+}
+
+/** Whom it may be is found by the indexes, so that nobody else of the organization is looked at. */
+function isCalled({ domain_id }: DomainPlace, user_name: string): Sql {
+  const by_address = (email: Sql) =>
+    sql`comparable_address(${email}) = comparable_address(${withPlainDomain(user_name)})`;
+  const by_name = (name: Sql) => sql`lower(${name}) = lower(${user_name})`;
+  return sql`p.user_id = ANY (ARRAY(SELECT id FROM users WHERE ${by_address(sql`email`)}
+      UNION ALL SELECT user_id FROM scim_users WHERE domain_id = ${domain_id}::uuid
+        AND user_name IS NOT NULL AND ${by_name(sql`user_name`)}))
+    AND CASE WHEN p.user_name IS NULL THEN ${by_address(sql`p.email`)}
+      ELSE ${by_name(sql`p.user_name`)} END`;
+}
+
+/** Somebody else than the user whom the directory calls by the name. */
+export async function findNamesake(
+  tx: Transaction,
+  place: DomainPlace,
+  user_name: string,
+  user_id: number | null,
+): Promise<{ uuid: string } | undefined> {
+  return tx.row<{ uuid: string }>(sql`SELECT p.uuid FROM ${peopleOf(place)} p
+    WHERE ${isCalled(place, user_name)} AND p.user_id IS DISTINCT FROM ${user_id}::integer
+    LIMIT 1`);
 }
 
 /**
@@ -122,22 +152,32 @@ export async function findPerson(
   );
 }
 
+/** What a directory knows of a person beside their account. */
+export type DirectoryNote = Partial<
+  Pick<PersonRow, 'external_id' | 'user_name' | 'deactivated_level' | 'was_owner'>
+>;
+
 /** Takes the person in hand, and notes what is given of what the directory knows of them. */
 export async function keepPerson(
   tx: Transaction,
   { domain_id }: DomainPlace,
   user_id: number,
-  known: { external_id?: string | null; deactivated_level?: 1 | 8 | null },
+  known: DirectoryNote,
 ): Promise<void> {
-  const { external_id = null, deactivated_level = null } = known;
+  const { external_id = null, user_name = null } = known;
+  const { deactivated_level = null, was_owner = false } = known;
   const kept = [
     'external_id' in known ? [sql`external_id = EXCLUDED.external_id`] : [],
+    'user_name' in known ? [sql`user_name = EXCLUDED.user_name`] : [],
     'deactivated_level' in known ? [sql`deactivated_level = EXCLUDED.deactivated_level`] : [],
+    'was_owner' in known ? [sql`was_owner = EXCLUDED.was_owner`] : [],
   ].flat();
   const update = join([...kept, sql`updated_at = now()`]);
   await tx.run(sql`
-    INSERT INTO scim_users (domain_id, user_id, external_id, deactivated_level)
-    VALUES (${domain_id}::uuid, ${user_id}, ${external_id}, ${deactivated_level}::smallint)
+    INSERT INTO scim_users
+      (domain_id, user_id, external_id, user_name, deactivated_level, was_owner)
+    VALUES (${domain_id}::uuid, ${user_id}, ${external_id}, ${user_name},
+      ${deactivated_level}::smallint, ${was_owner})
     ON CONFLICT (domain_id, user_id) DO UPDATE SET ${update}`);
 }
 

@@ -50,7 +50,7 @@ test('a life as Okta tells it, from the look for somebody to their return', asyn
     {
       schemas: [user_schema],
       userName: sent.userName,
-      name: { formatted: 'Isaac Brock', ...sent.name },
+      name: sent.name,
       emails: [{ value: sent.userName, type: 'work', primary: true }],
       active: true,
       externalId: sent.externalId,
@@ -161,7 +161,8 @@ test('the requests of Entra, in its spellings', async () => {
 
 test('lists have pages, and show what is asked for', async () => {
   const own = await newDirectory(harness);
-  for (const name of ['a', 'b', 'c']) await own.provision(name, { externalId: name });
+  for (const name of ['a', 'b', 'c'])
+    await own.provision(name, { externalId: name, name: { givenName: name } });
   const page = async (query: string) => (await own.scim('GET', `/Users?${query}`)).body;
   const names = (body: Resource) =>
     body['Resources'].map(({ userName }: Resource) => userName.split('@')[0]);

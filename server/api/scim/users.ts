@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { changesOf } from '../../platform/activity/changes.ts';
+import type { Fields } from '../../platform/fields.ts';
 import { actorOf } from '../../platform/http/write.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import type { VerifiedDomain } from '../domains/store.ts';
 import { deleteInvite } from '../invites/store.ts';
-import { deleteMember, insertMember } from '../members/store.ts';
+import { insertMember } from '../members/store.ts';
 import { handOver } from '../sessions/store.ts';
 import { getStanding } from '../single_sign_on/store.ts';
 import { findIdentityById, findUserByEmail, insertUser } from '../users/store.ts';
@@ -15,11 +16,15 @@ import type { Place } from './calling.ts';
 import { scimDoor } from './door.ts';
 import { settleLevels } from './levels.ts';
 import { listAnswer, readListQuery, shownOf } from './list_query.ts';
-import { ScimRefused, invalidValue, scim_type, unknown } from './refusal.ts';
+import type { ListQuery, Listed } from './list_query.ts';
+import { takeOut } from './owners.ts';
+import { ScimRefused, scim_type, unknown } from './refusal.ts';
 import { objectBody, operationsOfPatch, operationsOfResource } from './sent.ts';
 import { bySayOf, changePerson, getPerson, inactiveAccount } from './user_changes.ts';
-import { refuseOnlyOwner, taken } from './user_changes.ts';
-import { addressOf, addressSent, readUserChange, userResource } from './user_resource.ts';
+import { refuseNamesake, taken } from './user_changes.ts';
+import { newName } from './user_name.ts';
+import type { Known } from './user_name.ts';
+import { readUserChange, readWholeUser, userResource } from './user_resource.ts';
 import type { UserChange } from './user_resource.ts';
 import {
   findPerson,
@@ -37,14 +42,11 @@ const one = `${list}/:id`;
 /** The people whom a directory sees: list, create, retrieve, replace, change, delete. */
 export function userRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(list, scimDoor, async (request, reply) => {
-    const query = readListQuery(request.query);
-    const { total, people } = await listPeople(deps.db, request.directory, query);
+    const query = request.query as Fields;
+    const asked = readListQuery(query);
+    const { total, resources } = await listedPeople(deps, request, query, asked);
     void reply.type(scim_type);
-    return listAnswer(
-      total,
-      query.start,
-      people.map((person) => shown(deps, request, person)),
-    );
+    return listAnswer(total, asked.start, resources);
   });
   app.get(one, scimDoor, async (request, reply) => {
     const id = idOf(request);
@@ -55,12 +57,7 @@ export function userRoutes(app: FastifyInstance, deps: Deps): void {
   });
   app.post(list, scimDoor, (request, reply) => createPerson(deps, request, reply));
   app.put(one, scimDoor, (request, reply) =>
-    changed(deps, request, reply, () => {
-      const operations = operationsOfResource(objectBody(request));
-      const sent = readUserChange(operations);
-      const email = sent.email ?? addressSent(operations);
-      return email === undefined ? sent : { ...sent, email };
-    }),
+    changed(deps, request, reply, () => readWholeUser(operationsOfResource(objectBody(request)))),
   );
   app.patch(one, scimDoor, (request, reply) =>
     changed(deps, request, reply, () => readUserChange(operationsOfPatch(objectBody(request)))),
@@ -68,6 +65,18 @@ export function userRoutes(app: FastifyInstance, deps: Deps): void {
   app.delete(one, scimDoor, (request, reply) =>
     change(deps, { request, reply }, 204, (place) => deletePerson(place)),
   );
+}
+
+/** A page of the people whom the directory of the request sees. */
+export async function listedPeople(
+  { db, config }: Deps,
+  { directory }: FastifyRequest,
+  query: Fields,
+  asked: ListQuery,
+): Promise<Listed> {
+  const { total, people } = await listPeople(db, directory, asked);
+  const resources = people.map((person) => shownOf(query, userResource(config, directory, person)));
+  return { total, resources };
 }
 
 function idOf(request: FastifyRequest): string {
@@ -104,7 +113,7 @@ async function changed(
   } catch (error) {
     // Somebody else took the address at the same time.
     if (isDatabaseError(error) && error.constraint === 'users_email_unique')
-      throw taken(sent.email ?? '');
+      throw taken(sent.user_name ?? sent.emails?.[0] ?? '');
     throw error;
   }
 }
@@ -113,8 +122,7 @@ async function deletePerson(place: Place): Promise<undefined> {
   const { tx, directory, record } = place;
   const person = await getNamed(place);
   const { uuid, email, level, external_id } = person;
-  await refuseOnlyOwner(place, person);
-  if (person.member_id !== null) await deleteMember(tx, directory.organization.id, person.user_id);
+  if (person.member_id !== null) await takeOut(place, person);
   await forgetPerson(tx, directory, person.user_id);
   record({
     activity: 'removed',
@@ -127,16 +135,12 @@ async function deletePerson(place: Place): Promise<undefined> {
 }
 
 async function createPerson(deps: Deps, request: FastifyRequest, reply: FastifyReply) {
-  const operations = operationsOfResource(objectBody(request));
-  const sent = readUserChange(operations);
-  const given = sent.email ?? addressSent(operations);
-  if (given === undefined)
-    throw invalidValue('userName is missing: send the e-mail address of the person as userName.');
-  const email = addressOf(request.directory, given);
+  const sent = readUserChange(operationsOfResource(objectBody(request)));
+  const known = newName(request.directory, sent);
   void reply.type(scim_type);
   const attempt = () =>
     change(deps, { request, reply }, 201, async (place) => {
-      const person = await create(place, email, sent);
+      const person = await provision(place, known, sent);
       const resource = userResource(deps.config, place.directory, person);
       void reply.header('location', resource.meta.location);
       return shownOf(request.query, resource);
@@ -151,11 +155,34 @@ async function createPerson(deps: Deps, request: FastifyRequest, reply: FastifyR
 }
 
 /**
+ * Creates the person, or takes a member in hand whom the directory could not find by a name of its
+ * own; throws 409 for everybody else who is there.
+ */
+async function provision(place: Place, known: Known, sent: UserChange): Promise<PersonRow> {
+  const { tx, directory, record } = place;
+  const account = await findUserByEmail(tx, known.email);
+  const seen =
+    account === undefined ? undefined : await findPerson(tx, directory, account.uuid, 'lock');
+  if (seen === undefined) {
+    if (known.user_name !== null) await refuseNamesake(place, known.user_name, null);
+    return create(place, known, sent);
+  }
+  if (known.user_name === null || seen.is_in_hand) throw alreadyThere(seen);
+  const { after, entry } = await changePerson(place, seen, sent);
+  record(entry);
+  return after;
+}
+
+/**
  * Creates the account where there is none, and makes it a member unless it comes deactivated.
  * Nobody is mailed of it: of the first run over a company each of its people would get as many
  * mails as there are.
  */
-async function create(place: Place, email: string, sent: UserChange): Promise<PersonRow> {
+async function create(
+  place: Place,
+  { email, user_name }: Known,
+  sent: UserChange,
+): Promise<PersonRow> {
   const { tx, deps, directory, record } = place;
   const { is_active = true, external_id = null } = sent;
   const { user_id, uuid, is_new } = await findAccount(place, email, sent);
@@ -167,7 +194,7 @@ async function create(place: Place, email: string, sent: UserChange): Promise<Pe
   // An owner's invite makes an owner of whoever accepts it; here nobody has.
   const level = standing.invite_level === 15 ? 8 : (standing.invite_level ?? 1);
   const deactivated_level = is_active ? null : 1;
-  await keepPerson(tx, directory, user_id, { external_id, deactivated_level });
+  await keepPerson(tx, directory, user_id, { external_id, user_name, deactivated_level });
   await takeAddress(tx, directory, email);
   if (is_active) {
     await insertMember(tx, directory.organization.id, user_id, level);
@@ -203,8 +230,6 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
     const { id, uuid } = await insertUser(tx, proven);
     return { user_id: id, uuid, is_new: true };
   }
-  const seen = await findPerson(tx, directory, known.uuid, 'lock');
-  if (seen !== undefined) throw alreadyThere(seen);
   const account = await findIdentityById(tx, known.id, 'lock');
   // While we waited for its lock, the account may have been given another address.
   if (account === undefined || account.email !== known.email) throw inactiveAccount(email);

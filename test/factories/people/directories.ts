@@ -10,6 +10,7 @@ export type Resource = { id: string; [name: string]: any };
 export type TestDirectory = TestOrganization & {
   domain: DomainRow;
   token: string;
+  token_id: string;
   /** Where people manage it. */
   url: string;
   /** Asks as the directory does; `path` is what comes behind its base URL. */
@@ -34,7 +35,7 @@ export async function newDirectory(
   const domain = claimed.body as DomainRow;
   await harness.deps.db.run(sql`UPDATE domains SET state = 'verified' WHERE id = ${domain.id}`);
   const url = `${base}${domain.id}/scim/`;
-  const { body } = await own.ask('POST', `${url}token/`, {});
+  const { body } = await own.ask('POST', `${url}tokens/`, { name: 'Test' });
   const scim: TestDirectory['scim'] = (method, path, sent, token = body.token) =>
     harness.request(method, `/scim/v2/${domain.id}${path}`, {
       key: token,
@@ -46,6 +47,7 @@ export async function newDirectory(
     domain,
     url,
     token: body.token,
+    token_id: body.id,
     scim,
     provision: async (local, more = {}) => {
       const answer = await scim('POST', '/Users', { userName: `${local}@${name}`, ...more });

@@ -128,7 +128,7 @@ function integerId(text: string): number | undefined {
  */
 export function uuidParameter(
   request: FastifyRequest,
-  name: 'id' | 'batch_export_id' | 'group_id',
+  name: 'id' | 'batch_export_id' | 'group_id' | 'token_id',
 ): string {
   const text = parameterOf(request, name);
   return isUuid(text) ? text : missing();

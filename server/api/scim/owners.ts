@@ -1,0 +1,59 @@
+import { deleteMember, hasOtherOwner, tellOwners } from '../members/store.ts';
+import type { Level } from '../members/schema.ts';
+import { endSessions } from '../sessions/store.ts';
+import type { Place } from './calling.ts';
+import { ScimRefused } from './refusal.ts';
+import { ownerByDirectory } from './told.ts';
+import type { PersonRow } from './user_store.ts';
+
+/**
+ * Takes a member out, as the directory says. Somebody with an address of its domain is signed out
+ * everywhere: whom their company takes out stays out. Throws 403 for an owner whom it may not take
+ * out, and 409 for the only one, without whom nobody could make another.
+ */
+export async function takeOut(place: Place, person: PersonRow): Promise<void> {
+  const { tx, directory } = place;
+  const { user_id, is_in_domain } = person;
+  await refuseOwner(place, person);
+  await deleteMember(tx, directory.organization.id, user_id);
+  if (is_in_domain) await endSessions(tx, user_id, null);
+  if (person.level === 15) await tellOfOwner(place, person.email, false);
+}
+
+/** Tells all owners, and the person, what the directory did with one of them. */
+export function tellOfOwner(
+  { deps, tx, afterwards, directory: { domain, organization } }: Place,
+  email: string,
+  is_back: boolean,
+): Promise<void> {
+  const said = ownerByDirectory(domain, email, is_back);
+  return tellOwners(deps, { tx, afterwards }, organization.id, said, [email]);
+}
+
+/**
+ * The level with which somebody whom the directory has deactivated comes back: the one that they
+ * had. An owner is one again only while the directory may manage owners, else an administrator.
+ */
+export function levelBack({ directory }: Place, person: PersonRow): Level {
+  const { was_owner, deactivated_level } = person;
+  return was_owner && directory.may_manage_owners ? 15 : (deactivated_level ?? 1);
+}
+
+async function refuseOwner({ tx, directory }: Place, person: PersonRow): Promise<void> {
+  const { level, member_id, email } = person;
+  if (level !== 15 || member_id === null) return;
+  if (!directory.may_manage_owners)
+    throw new ScimRefused(
+      403,
+      undefined,
+      `${email} is an owner of the organization, whom this directory may not take out: let an ` +
+        'owner do it, or allow the directory to manage owners on the page of the domain (with a ' +
+        'token that an owner created there).',
+    );
+  if (await hasOtherOwner(tx, directory.organization.id, member_id)) return;
+  throw new ScimRefused(
+    409,
+    undefined,
+    `${email} is the only owner of the organization: make somebody else an owner first.`,
+  );
+}

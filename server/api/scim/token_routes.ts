@@ -1,0 +1,203 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Deps } from '../../deps.ts';
+import { changesOf } from '../../platform/activity/changes.ts';
+import { isoInstant } from '../../platform/clock.ts';
+import { uuidParameter } from '../../platform/http/caller/access.ts';
+import { maskApiKey } from '../../platform/http/caller/api_key.ts';
+import { beginBody } from '../../platform/http/bodies/body.ts';
+import { invalid, missing } from '../../platform/http/errors.ts';
+import type { Violation } from '../../platform/http/errors.ts';
+import { ifMatch } from '../../platform/http/etag.ts';
+import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { isValidateOnly } from '../../platform/http/lists/query.ts';
+import { write } from '../../platform/http/write.ts';
+import type { Entry } from '../../platform/http/write.ts';
+import { isInstant } from '../../platform/instant.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { tellOwners } from '../members/store.ts';
+import { baseUrl, hashOf } from './calling.ts';
+import { changing, directory_url, placeOf, reading } from './managed.ts';
+import type { ManagedPlace } from './managed.ts';
+import { NewToken, Token, TokenCreate } from './schema.ts';
+import type { TokenRow } from './schema.ts';
+import { insertDirectory } from './store.ts';
+import type { DomainPlace } from './store.ts';
+import { tokenCreated, tokenRevoked } from './told.ts';
+import { createToken } from './token.ts';
+import { countLiveTokens, deleteToken, findToken, insertToken, listTokens } from './token_store.ts';
+
+const list = `${directory_url}tokens/`;
+const one = `${list}:token_id/`;
+/** Two, so that the directory gets the next one while the present one works. */
+const tokens_max = 2;
+const day_ms = 24 * 3_600_000;
+const days_usual = 365;
+const days_max = 731;
+
+/** The tokens of a directory: list, create, retrieve, revoke. */
+export function tokenRoutes(app: FastifyInstance, deps: Deps): void {
+  readRoutes(app, deps);
+  createRoute(app, deps);
+  app.delete(
+    one,
+    {
+      config: changing,
+      schema: {
+        summary: 'Revoke a token of a directory at once',
+        description: 'The directory keeps its groups and what it remembers of people.',
+        response: { 204: { type: 'null' } },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 204, async (tx, record, afterwards) => {
+        const place = await placeOf(tx, request, 'lock');
+        const before = await tokenOf(tx, request, place, 'lock');
+        ifMatch(request, before);
+        await deleteToken(tx, before.id);
+        record(entryOf(place, before, undefined));
+        const said = tokenRevoked(place.domain, before, request.caller.email);
+        await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
+      }),
+  );
+}
+
+function readRoutes(app: FastifyInstance, { db }: Deps): void {
+  app.get(
+    list,
+    {
+      config: reading,
+      schema: {
+        summary: 'List the tokens of a directory, newest first',
+        description: 'With those that have expired, until the next one is created.',
+        querystring: PageQuery,
+        response: { 200: pageOf(Token) },
+      },
+    },
+    async (request) => {
+      const { domain_id, organization } = await placeOf(db, request);
+      return answerPage<TokenRow>(request, db, listTokens(domain_id, organization.id));
+    },
+  );
+  app.get(
+    one,
+    {
+      config: reading,
+      schema: { summary: 'Retrieve a token of a directory', response: { 200: Token } },
+    },
+    async (request) => tokenOf(db, request, await placeOf(db, request)),
+  );
+}
+
+function createRoute(app: FastifyInstance, deps: Deps): void {
+  app.post(
+    list,
+    {
+      config: changing,
+      schema: {
+        summary: 'Create a token of a directory, which switches the directory on',
+        description:
+          'The token is shown once. Two work at a time, so that one is replaced without a gap. ' +
+          'It ends when you are no owner any more. 400 `verification_required` for a domain that ' +
+          'is not verified.',
+        body: TokenCreate,
+        response: { 201: NewToken },
+      },
+    },
+    (request, reply) =>
+      write(request, reply, 201, async (tx, record, afterwards) => {
+        const place = await placeOf(tx, request, 'lock');
+        const now = deps.clock.now();
+        const { name, expires_at = isoInstant(now + days_usual * day_ms) } = tokenBody(
+          request,
+          now,
+        );
+        refuseUnproved(place);
+        await insertDirectory(tx, place.domain_id);
+        refuseTooMany(await countLiveTokens(tx, place, now));
+        const token = createToken();
+        const created = await insertToken(
+          tx,
+          place,
+          {
+            name,
+            maker_id: request.caller.user_id,
+            hash: hashOf(deps.secrets, token),
+            mask_value: maskApiKey(token),
+          },
+          { created_at: isoInstant(now), expires_at },
+        );
+        record(entryOf(place, undefined, created));
+        const said = tokenCreated(place.domain, created, request.caller.email);
+        await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
+        const shown = { ...created, base_url: baseUrl(deps.config, place.domain_id) };
+        return isValidateOnly(request) ? shown : { ...shown, token };
+      }),
+  );
+}
+
+function tokenBody(request: FastifyRequest, now_ms: number) {
+  const { sent, endWith } = beginBody(request, TokenCreate);
+  return endWith(wrongExpiry(sent['expires_at'], now_ms));
+}
+
+function wrongExpiry(value: unknown, now_ms: number): Violation[] {
+  if (typeof value !== 'string' || !isInstant(value)) return [];
+  const ms = Date.parse(value);
+  if (ms > now_ms && ms <= now_ms + days_max * day_ms) return [];
+  const detail = `Must lie in the future, and at most ${days_max} days from now.`;
+  return [{ attr: 'expires_at', code: 'invalid_input', detail }];
+}
+
+function refuseUnproved({ is_verified }: ManagedPlace): void {
+  if (is_verified) return;
+  throw invalid(
+    null,
+    'verification_required',
+    'The directory speaks for the addresses of the domain, so the domain has to be ' +
+      'verified first: have its TXT record looked up.',
+  );
+}
+
+function refuseTooMany(live: number): void {
+  if (live < tokens_max) return;
+  throw invalid(
+    null,
+    'max_items',
+    `The directory has ${live} tokens that work, and ${tokens_max} is the most: revoke the one ` +
+      'that it no longer uses, then try again.',
+  );
+}
+
+/** The token that the path names; throws 404 without one. */
+async function tokenOf(
+  db: Queryable,
+  request: FastifyRequest,
+  place: DomainPlace,
+  lock?: 'lock',
+): Promise<TokenRow> {
+  return (await findToken(db, place, uuidParameter(request, 'token_id'), lock)) ?? missing();
+}
+
+function entryOf(
+  { domain }: DomainPlace,
+  before: TokenRow | undefined,
+  after: TokenRow | undefined,
+): Entry {
+  const { id, name } = (after ?? before)!;
+  const said = (row: TokenRow | undefined) =>
+    row === undefined
+      ? undefined
+      : {
+          domain,
+          mask_value: row.mask_value,
+          expires_at: row.expires_at,
+          created_by: (row.created_by as { email: string } | null)?.email ?? null,
+        };
+  return {
+    activity: after === undefined ? 'deleted' : 'created',
+    scope: 'scim_token',
+    item_id: id,
+    item_name: name,
+    changes: changesOf(said(before), said(after)),
+  };
+}

@@ -1,0 +1,125 @@
+import type { MailContent } from '../../platform/mail/compose.ts';
+import { level_names } from '../../platform/http/caller/access.ts';
+import { oneLine } from '../../platform/mail/plain_text.ts';
+import type { GroupRow } from './schema.ts';
+
+type Said = Pick<MailContent, 'heading' | 'paragraphs'>;
+type Named = { name: string; mask_value: string };
+
+/** Names are anyone's words: they must not write paragraphs of ours. */
+const quoted = (name: string) => `“${oneLine(name)}”`;
+const called = ({ name, mask_value }: Named) => `the token ${quoted(name)} (${mask_value})`;
+const where = 'on the page of the domain';
+
+/** A new token, by whose directory people come and go. */
+export function tokenCreated(
+  domain: string,
+  token: Named & { expires_at: string },
+  by: string,
+): Said {
+  return {
+    heading: `A directory token was created for ${domain}`,
+    paragraphs: [
+      `${by} created ${called(token)}. With it a directory says over SCIM who is a member of ` +
+        'your organization.',
+      `The token expires at ${token.expires_at}. It ends sooner if ${by} is no owner any more.`,
+      `If this is a surprise, revoke the token ${where}.`,
+    ],
+  };
+}
+
+/** A token that somebody ended. */
+export function tokenRevoked(domain: string, token: Named, by: string): Said {
+  return {
+    heading: `A directory token of ${domain} was revoked`,
+    paragraphs: [
+      `${by} revoked ${called(token)}. The server refuses a directory that still uses it.`,
+    ],
+  };
+}
+
+/** A token that ended with the right of its maker. */
+export function tokenEnded(domain: string, token: Named, maker: string | null): Said {
+  const who = maker ?? 'The person who made it';
+  return {
+    heading: `A directory token of ${domain} has ended`,
+    paragraphs: [
+      `${who} is no active owner of your organization any more, so ${called(token)} has ended.`,
+      'If your directory used this token, the server refuses it now: who leaves the company is ' +
+        `not taken out. Create a new token ${where} and enter it at your directory.`,
+    ],
+  };
+}
+
+/** A token that expires within days. */
+export function tokenExpires(domain: string, token: Named & { expires_at: string }): Said {
+  return {
+    heading: `A directory token of ${domain} expires soon`,
+    paragraphs: [
+      `From ${token.expires_at} on, the server refuses ${called(token)}.`,
+      `Create a new one ${where}, enter it at your directory, and revoke the old one. Both work ` +
+        'meanwhile.',
+    ],
+  };
+}
+
+/** Whether the directory manages owners. */
+export function ownersManaged(domain: string, may_manage_owners: boolean, by: string): Said {
+  const manages = may_manage_owners ? 'manages' : 'no longer manages';
+  return {
+    heading: `The directory of ${domain} ${manages} owners`,
+    paragraphs: [
+      may_manage_owners
+        ? `${by} allowed the directory to deactivate and delete owners of your organization, and ` +
+          'to bring back those whom it deactivated.'
+        : `${by} took the permission back: owners are changed by owners alone.`,
+    ],
+  };
+}
+
+/** A directory that was switched off. */
+export function directoryOff(domain: string, by: string): Said {
+  return {
+    heading: `The directory of ${domain} was switched off`,
+    paragraphs: [
+      `${by} switched the directory off. Its tokens and groups are gone, and so is the memory of ` +
+        'whom it has deactivated: they can be let in again. Members stay as they are.',
+    ],
+  };
+}
+
+/** Another level of the people of a group; `changed` have another level now. */
+export function groupLevel(
+  domain: string,
+  { display_name }: GroupRow,
+  level: GroupRow['level'],
+  { by, changed }: { by: string; changed: number },
+): Said {
+  const decided =
+    level === null
+      ? 'no longer decides what level its people have'
+      : `now makes its people ${level_names[level]}s`;
+  return {
+    heading: `The level of a directory group of ${domain} was changed`,
+    paragraphs: [
+      `${by} changed the group ${quoted(display_name)}: it ${decided}.`,
+      changed === 0
+        ? 'Nobody has another level by that.'
+        : `${changed.toLocaleString('en')} ${changed === 1 ? 'member has' : 'members have'} ` +
+          'another level now. If you are no owner and get this mail, you are one of them.',
+    ],
+  };
+}
+
+/** An owner whom the directory took out, or brought back. */
+export function ownerByDirectory(domain: string, email: string, is_back: boolean): Said {
+  return {
+    heading: `The directory of ${domain} ${is_back ? 'brought back' : 'took out'} an owner`,
+    paragraphs: [
+      is_back
+        ? `${email} is an owner of your organization again.`
+        : `${email} was an owner of your organization and is no member any more.`,
+      `An owner allowed the directory to do this. You can take the permission back ${where}.`,
+    ],
+  };
+}
