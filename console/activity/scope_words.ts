@@ -17,6 +17,7 @@ export const scope_words: Record<string, string> = {
   project: 'Project',
   scim: 'Directory',
   scim_group: 'Group of a directory',
+  scim_token: 'Token of a directory',
   write_key: 'Write key',
 };
 

@@ -22,10 +22,11 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   const path = `/organizations/${home.organization.id}/domains/${id}`;
   await page.goto(path);
   const section = page.getByRole('region', { name: 'Provisioning (SCIM)' });
-  await section.getByText('It can be switched on once the domain is verified.').waitFor();
+  await section.getByText('You can switch it on once the domain is verified.').waitFor();
   await harness.deps.db.run(sql`UPDATE domains SET state = 'verified' WHERE id = ${id}`);
   await page.reload();
-  await section.getByRole('button', { name: 'Create the token' }).click();
+  await section.getByLabel('Name').fill('<i>Okta</i>');
+  await section.getByRole('button', { name: 'Create token' }).click();
   const token = await section.getByLabel('the token of the directory').textContent();
   await section.getByText('The token was created.').waitFor();
   await section.getByText('The directory has not asked for anything yet.').waitFor();
@@ -55,29 +56,66 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   await page.getByRole('button', { name: 'Let groups decide' }).click();
   await section.getByText('The level of <b>Admins</b> was saved.').waitFor();
   await section.getByRole('row').filter({ hasText: 'Admins' }).getByText('Administrator').waitFor();
-  await section.getByText('Another token, or none').click();
+  await section.getByText('Create another token').click();
+  await section.getByText('Switch the directory off', { exact: true }).click();
   await checkEverywhere(page, 'directory_groups');
+
+  await section.getByLabel('The directory may deactivate').check();
+  await section.getByRole('button', { name: 'Save rule' }).click();
+  await page.getByRole('button', { name: 'Let it manage owners' }).click();
+  await section.getByText('The rule about owners was saved.').waitFor();
+  const kept = await harness.request('GET', `${base}${id}/scim/`, { key: home.key });
+  assert.equal(kept.body.may_manage_owners, true);
 
   const { user } = await harness.newMember(home.organization.id, 1);
   const reader = await world.visit(user);
   await reader.page.goto(path);
   const read = reader.page.getByRole('region', { name: 'Provisioning (SCIM)' });
-  await read.getByText('This is done by administrators of the organization').waitFor();
-  assert.equal(await read.getByRole('button', { name: /^Level|token/ }).count(), 0);
+  await read.getByText('Tokens are created and revoked by owners of the organization').waitFor();
+  await read.getByRole('row').filter({ hasText: '<i>Okta</i>' }).waitFor();
+  assert.equal(await read.getByRole('button', { name: /^Level|token|Save/ }).count(), 0);
+  assert.ok(await read.getByLabel('The directory may deactivate').isDisabled());
   await reader.leave();
 
-  await section.getByRole('button', { name: 'Create a new token' }).click();
-  await page.getByRole('button', { name: 'Create the new token' }).click();
-  await section.getByLabel('the token of the directory').waitFor();
-  const old = await harness.request('GET', `/scim/v2/${id}/Users`, { key: token! });
-  assert.equal(old.status, 401);
+  await section.getByLabel('Name').fill('Next');
+  await section.getByLabel('Expires in').selectOption('90');
+  await section.getByRole('button', { name: 'Create token' }).click();
+  await section.getByText('Two tokens work at a time.').waitFor();
+  const works = async () =>
+    (await harness.request('GET', `/scim/v2/${id}/Users`, { key: token! })).status;
+  assert.equal(await works(), 200);
+  await section.getByRole('button', { name: 'Revoke the token <i>Okta</i>' }).click();
+  await page.getByRole('button', { name: 'Revoke token' }).click();
+  await section.getByText('The token was revoked.').waitFor();
+  assert.equal(await works(), 401);
+  const tokens = await harness.request('GET', `${base}${id}/scim/tokens/`, { key: home.key });
+  const [next] = tokens.body.results;
+  assert.equal(next.name, 'Next');
+  const second = await harness.newMember(home.organization.id, 15);
+  await harness.request('DELETE', `${base}${id}/scim/tokens/${next.id}/`, { key: home.key });
+  await harness.request('POST', `${base}${id}/scim/tokens/`, {
+    key: second.key,
+    body: { name: 'Of the second' },
+  });
+  const members = `/organizations/${home.organization.id}/members?member=${second.user.uuid}`;
+  await page.goto(members);
+  await page.getByLabel('Level').selectOption('8');
+  for (const name of ['Change the level', 'Remove them']) {
+    await page.getByRole('button', { name }).click();
+    const told = page.getByRole('dialog').getByText('A directory token (SCIM) that they created');
+    await told.waitFor();
+    await page.getByRole('button', { name: 'Leave it as it is' }).click();
+  }
+  await page.goto(path);
+
   await page.getByRole('button', { name: 'Give the domain up' }).click();
   await page.getByRole('dialog').getByText('Its directory ends with it').waitFor();
   await page.getByRole('button', { name: 'Leave it as it is' }).click();
-  await section.getByRole('button', { name: 'Switch it off' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Switch it off' }).click();
+  await section.getByText('Switch the directory off', { exact: true }).click();
+  await section.getByRole('button', { name: 'Switch off' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
   await section.getByText('The directory was switched off.').waitFor();
-  await section.getByRole('button', { name: 'Create the token' }).waitFor();
+  await section.getByRole('button', { name: 'Create token' }).waitFor();
   assert.equal(await section.getByLabel('the token of the directory').count(), 0);
 
   // Of a button without fields nothing was typed, so nothing is there to be discarded.

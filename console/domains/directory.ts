@@ -1,4 +1,5 @@
-import type { DirectoryRow } from '../../server/api/scim/schema.ts';
+import type { DirectoryRow, TokenRow } from '../../server/api/scim/schema.ts';
+import type { Listed } from '../http/list.ts';
 import { reading } from '../http/reading.ts';
 import { domainPath } from './domains.ts';
 
@@ -10,4 +11,9 @@ export function directoryPath(organization_id: string, domain_id: string): strin
 /** What the directory of the domain is and does. */
 export function directoryOf(organization_id: string, domain_id: string) {
   return reading<DirectoryRow>(directoryPath(organization_id, domain_id));
+}
+
+/** The tokens of the directory. */
+export function tokensOf(organization_id: string, domain_id: string) {
+  return reading<Listed<TokenRow>>(`${directoryPath(organization_id, domain_id)}tokens/`);
 }

@@ -4,7 +4,7 @@ import type { DirectoryRow, GroupRow } from '../../server/api/scim/schema.ts';
 import { ChoiceField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { levelChoices, levelWord } from '../members/level_names.ts';
-import { useIsAdministrator } from '../members/only_for.tsx';
+import { useIsOwner } from '../members/only_for.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Rows } from '../page/rows.tsx';
 import { useDone } from '../page/section.tsx';
@@ -15,7 +15,7 @@ type Given = { directory: DirectoryRow; organization_id: string; domain_id: stri
 /** The groups that the directory has pushed, and what level each gives; nothing without any. */
 export function DirectoryGroups(given: Given) {
   const { groups, group_count } = given.directory;
-  const may_change = useIsAdministrator(given.organization_id);
+  const may_change = useIsOwner(given.organization_id);
   const [chosen_id, choose] = useState<string>();
   const chosen = groups.find(({ id }) => id === chosen_id);
   if (group_count === 0) return null;

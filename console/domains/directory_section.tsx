@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
 import type { DirectoryRow, NewTokenRow } from '../../server/api/scim/schema.ts';
+import { BoxField, isTicked } from '../form/box_field.tsx';
 import { Form } from '../form/form.tsx';
 import { OnlyFor } from '../members/only_for.tsx';
 import { Command } from '../page/command.tsx';
@@ -9,10 +10,15 @@ import { Panel } from '../page/panel.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
-import { directoryOf, directoryPath } from './directory.ts';
+import { directoryOf, directoryPath, tokensOf } from './directory.ts';
 import { DirectoryGroups } from './directory_groups.tsx';
+import { CreateToken, DirectoryTokens } from './directory_tokens.tsx';
 
 type Given = { domain: DomainRow; organization_id: string };
+type Created = { created: (token: NewTokenRow | undefined) => void };
+
+/** Two tokens work at a time: one in use, and the one that replaces it. */
+const tokens_max = 2;
 
 /** The directory of the company, which says who is a member. */
 export function DirectorySection(given: Given) {
@@ -20,22 +26,28 @@ export function DirectorySection(given: Given) {
   const query = useQuery(directoryOf(organization_id, domain.id));
   const [created, setCreated] = useState<NewTokenRow>();
   return (
-    <Section title="Provisioning (SCIM)">
+    <Section title="Provisioning (SCIM)" is_wide>
       <p>
-        Your directory (Okta, Entra ID and others) can say who is a member: who joins the company is
-        here before the first sign-in, and who leaves it is taken out, with every key.
+        Your directory (Okta, Entra ID and others) can say who is a member. New colleagues are here
+        before their first sign-in; whoever leaves the company is taken out, with every key.
       </p>
-      {created?.token !== undefined && <Token key={created.token} token={created.token} />}
+      {created?.token !== undefined && (
+        <NewToken key={created.id} name={created.name} token={created.token} />
+      )}
       <Shown query={query}>
         {(directory) =>
           directory.is_on ? (
             <On {...given} directory={directory} created={setCreated} />
           ) : domain.is_verified ? (
-            <OnlyFor organization_id={organization_id}>
-              <CreateToken {...given} created={setCreated} />
+            <OnlyFor organization_id={organization_id} level={15}>
+              <CreateToken
+                organization_id={organization_id}
+                domain_id={domain.id}
+                created={setCreated}
+              />
             </OnlyFor>
           ) : (
-            <p className="muted">It can be switched on once the domain is verified.</p>
+            <p className="muted">You can switch it on once the domain is verified.</p>
           )
         }
       </Shown>
@@ -43,57 +55,30 @@ export function DirectorySection(given: Given) {
   );
 }
 
-function Token({ token }: { token: string }) {
+function NewToken({ name, token }: { name: string; token: string }) {
   return (
     <Panel>
-      <h3>The token of the directory</h3>
-      <p>It is not shown again. Your directory sends it as a bearer token.</p>
+      <h3>
+        The token “<bdi>{name}</bdi>”
+      </h3>
+      <p>Copy it now: it is not shown again. Your directory sends it as a bearer token.</p>
       <Command text={token} what="the token of the directory" />
     </Panel>
   );
 }
 
-type Created = { created: (token: NewTokenRow | undefined) => void };
-
-/** Creates the first token, or another one in place of the present one. */
-function CreateToken({
-  domain,
-  organization_id,
-  created,
-  is_another = false,
-}: Given & Created & { is_another?: boolean }) {
-  const done = useDone();
-  const question = {
-    title: 'Create a new token for the directory?',
-    text: 'The present one ends at once: the directory is refused until it has the new one.',
-    button: 'Create the new token',
-    keep: 'Keep the present one',
-  };
-  return (
-    <Form<NewTokenRow>
-      path={`${directoryPath(organization_id, domain.id)}token/`}
-      done={async (token) => {
-        created(token);
-        await done('The token was created.', directoryOf(organization_id, domain.id));
-      }}
-      button={is_another ? 'Create a new token' : 'Create the token'}
-      {...(is_another ? { tone: 'plain' as const } : {})}
-      asks={() => (is_another ? question : undefined)}
-    />
-  );
-}
-
-function On({ directory, ...given }: Given & Created & { directory: DirectoryRow }) {
+function On({ directory, created, ...given }: Given & Created & { directory: DirectoryRow }) {
   const { domain, organization_id } = given;
-  const { base_url, mask_value, token_created_at, last_used_at } = directory;
+  const { base_url, last_used_at, token_count } = directory;
+  const place = { organization_id, domain_id: domain.id };
   return (
     <>
       {!domain.is_verified && (
         <p className="bad">
-          The domain is not verified at present, so what the directory says is refused.
+          The domain is not verified at present, so the server refuses the directory.
         </p>
       )}
-      <p>Give your directory this base URL, with the token:</p>
+      <p>Give your directory this base URL and a token:</p>
       <Command text={base_url} what="the base URL" />
       <p>
         {last_used_at === null ? (
@@ -105,20 +90,33 @@ function On({ directory, ...given }: Given & Created & { directory: DirectoryRow
         )}{' '}
         {people(directory)}
       </p>
-      <p className="muted">
-        Token <code>{mask_value}</code>, created{' '}
-        {token_created_at !== null && <Instant at={token_created_at} />}
+      <h3>Tokens</h3>
+      <p>
+        A token ends when the person who created it is no owner any more, so let two owners create
+        one each. To replace a token, create the next one, enter it at your directory, then revoke
+        the old one.
       </p>
-      <DirectoryGroups
-        directory={directory}
-        organization_id={organization_id}
-        domain_id={domain.id}
-      />
-      <OnlyFor organization_id={organization_id}>
-        <Seldom summary="Another token, or none">
-          <CreateToken {...given} is_another />
-          <p>Without a directory, members stay as they are.</p>
-          <SwitchOff {...given} />
+      <DirectoryTokens {...place} />
+      {domain.is_verified && (
+        <OnlyFor organization_id={organization_id} level={15} what="Tokens are created and revoked">
+          {token_count < tokens_max ? (
+            <Seldom summary="Create another token" is_open={token_count === 0}>
+              <CreateToken {...place} created={created} />
+            </Seldom>
+          ) : (
+            <p className="muted">Two tokens work at a time. Revoke one to create another.</p>
+          )}
+        </OnlyFor>
+      )}
+      <DirectoryGroups directory={directory} {...place} />
+      <h3>Owners</h3>
+      <OnlyFor organization_id={organization_id} level={15} shows>
+        <Owners {...given} key={String(directory.may_manage_owners)} directory={directory} />
+      </OnlyFor>
+      <OnlyFor organization_id={organization_id} level={15} what="It is switched off">
+        <Seldom summary="Switch the directory off">
+          <p>Members stay as they are.</p>
+          <SwitchOff {...given} created={created} />
         </Seldom>
       </OnlyFor>
     </>
@@ -133,6 +131,38 @@ function people({ active_people, deactivated_people }: DirectoryRow): string {
     : `${members}, and has deactivated ${deactivated_people.toLocaleString('en')}.`;
 }
 
+function Owners({ domain, organization_id, directory }: Given & { directory: DirectoryRow }) {
+  const done = useDone();
+  return (
+    <Form
+      method="PATCH"
+      path={directoryPath(organization_id, domain.id)}
+      body={(values) => ({ may_manage_owners: isTicked(values, 'may_manage_owners') })}
+      done={() => done('The rule about owners was saved.', directoryOf(organization_id, domain.id))}
+      button="Save rule"
+      asks={(values) =>
+        isTicked(values, 'may_manage_owners') && !directory.may_manage_owners
+          ? {
+              title: 'Let the directory manage owners?',
+              text:
+                'Whoever administrates your directory can then take out every owner but the last ' +
+                'one. All owners get a mail.',
+              button: 'Let it manage owners',
+              keep: 'Leave owners alone',
+            }
+          : undefined
+      }
+    >
+      <BoxField
+        name="may_manage_owners"
+        label="The directory may deactivate, delete and bring back owners"
+        hint="If off, the server refuses that, and an owner who comes back is an administrator."
+        is_on={directory.may_manage_owners}
+      />
+    </Form>
+  );
+}
+
 function SwitchOff({ domain, organization_id, created }: Given & Created) {
   const done = useDone();
   return (
@@ -141,16 +171,20 @@ function SwitchOff({ domain, organization_id, created }: Given & Created) {
       path={directoryPath(organization_id, domain.id)}
       done={async () => {
         created(undefined);
-        await done('The directory was switched off.', directoryOf(organization_id, domain.id));
+        await done(
+          'The directory was switched off.',
+          directoryOf(organization_id, domain.id),
+          tokensOf(organization_id, domain.id),
+        );
       }}
-      button="Switch it off"
+      button="Switch off"
       tone="danger"
       asks={() => ({
         title: 'Switch the directory off?',
         text:
-          'Its token ends, and its groups and whom it has deactivated are forgotten: they can be ' +
-          'let in again. Members stay as they are.',
-        button: 'Switch it off',
+          'Its tokens and groups end, and whom it has deactivated is forgotten: they can be let ' +
+          'in again. Members stay as they are.',
+        button: 'Switch off',
         keep: 'Leave it on',
       })}
     />

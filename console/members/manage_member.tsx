@@ -70,6 +70,16 @@ function ChangeLevel(given: Given) {
       body={({ level }) => ({ level: Number(level) })}
       done={() => closed(`The level of ${member.user.email} was changed.`)}
       button="Change the level"
+      asks={({ level }) =>
+        member.level === 15 && level !== '15' && member.directory_token_count > 0
+          ? {
+              title: `Change the level of ${nameOf(member.user)}?`,
+              text: tokensEnding(member),
+              button: 'Change the level',
+              keep: 'Leave it as it is',
+            }
+          : undefined
+      }
     >
       <ChoiceField
         name="level"
@@ -82,13 +92,25 @@ function ChangeLevel(given: Given) {
   );
 }
 
+/** What ends with the right of an owner who made tokens of directories. */
+function tokensEnding({ directory_token_count: count }: MemberRow): string {
+  return (
+    `${count === 1 ? 'A directory token' : `${count} directory tokens`} (SCIM) that they created ` +
+    `${count === 1 ? 'ends' : 'end'} at once: a directory that uses ` +
+    `${count === 1 ? 'it' : 'them'} is refused until an owner creates a new one.`
+  );
+}
+
 function Remove(given: Given) {
   const { member, organization } = given;
   const closed = useClosed(given);
   return (
     <TypedForm
       name={member.user.email}
-      text="Their keys and sessions give nothing here from then on. What they created stays."
+      text={
+        'Their keys and sessions give nothing here from then on. What they created stays.' +
+        (member.directory_token_count > 0 ? ` ${tokensEnding(member)}` : '')
+      }
       path={memberPath(organization.id, member.user.uuid)}
       done={() => closed(`${member.user.email} was removed.`)}
       button="Remove them"
@@ -96,7 +118,7 @@ function Remove(given: Given) {
   );
 }
 
-function Leave({ organization }: Given) {
+function Leave({ member, organization }: Given) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const signedOut = useSignedOut();
@@ -108,6 +130,9 @@ function Leave({ organization }: Given) {
       name={organization.name}
       text={
         'You see nothing of it from then on, unless you are invited again.' +
+        (member.directory_token_count > 0
+          ? ' The directory tokens (SCIM) that you created end at once.'
+          : '') +
         (is_only
           ? ' You are in no other, so you are signed out everywhere; the account stays.'
           : '')

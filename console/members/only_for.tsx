@@ -18,6 +18,12 @@ export function useIsAdministrator(organization_id: string): boolean {
   return own >= 8;
 }
 
+/** Whether who is signed in may do in the organization what owners may. */
+export function useIsOwner(organization_id: string): boolean {
+  const { own = 15 } = useLevel(organization_id);
+  return own === 15;
+}
+
 /**
  * What needs a level in the organization, by default that of administrators. Who has less reads in
  * its place who can; with `shows` what is stored stands below that, to be looked at alone.

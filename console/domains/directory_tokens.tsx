@@ -1,0 +1,155 @@
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { NewTokenRow, TokenRow } from '../../server/api/scim/schema.ts';
+import { ChoiceField, TextField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { useIsOwner } from '../members/only_for.tsx';
+import { nameOf } from '../members/members.ts';
+import { Rows } from '../page/rows.tsx';
+import { useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { now } from '../time/now.ts';
+import { directoryOf, directoryPath, tokensOf } from './directory.ts';
+
+const day_ms = 86_400_000;
+
+type Given = { organization_id: string; domain_id: string };
+
+/** The tokens of the directory, each with its end and a button that revokes it. */
+export function DirectoryTokens(given: Given) {
+  const query = useQuery(tokensOf(given.organization_id, given.domain_id));
+  const may_change = useIsOwner(given.organization_id);
+  return (
+    <Shown query={query}>
+      {({ count, results }) =>
+        count === 0 ? (
+          <p className="warn">It has no token, so the server refuses it.</p>
+        ) : (
+          <Rows
+            columns={[
+              'Token',
+              'Created by',
+              'Expires',
+              'Last used',
+              ...(may_change ? ['Revoke'] : []),
+            ]}
+          >
+            {results.map((token) => (
+              <Row key={token.id} {...given} token={token} may_change={may_change} />
+            ))}
+          </Rows>
+        )
+      }
+    </Shown>
+  );
+}
+
+function Row({ token, may_change, ...given }: Given & { token: TokenRow; may_change: boolean }) {
+  const { name, mask_value, created_by, created_at, expires_at, last_used_at } = token;
+  const is_expired = Date.parse(expires_at) <= now();
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <bdi>{name}</bdi> <code>{mask_value}</code>
+      </Table.Th>
+      <Table.Td data-label="Created by">
+        {created_by === null ? (
+          <span className="warn">Not known</span>
+        ) : (
+          <bdi>{nameOf(created_by)}</bdi>
+        )}{' '}
+        <span className="muted">
+          <Instant at={created_at} />
+        </span>
+      </Table.Td>
+      <Table.Td data-label="Expires" className={is_expired ? 'bad' : ''}>
+        {is_expired && 'Expired '}
+        <Instant at={expires_at} />
+      </Table.Td>
+      <Table.Td data-label="Last used">
+        {last_used_at === null ? (
+          <span className="muted">Not yet</span>
+        ) : (
+          <Instant at={last_used_at} />
+        )}
+      </Table.Td>
+      {may_change && (
+        <Table.Td data-label="Revoke">
+          <Revoke {...given} token={token} />
+        </Table.Td>
+      )}
+    </Table.Tr>
+  );
+}
+
+function Revoke({ organization_id, domain_id, token: { id, name } }: Given & { token: TokenRow }) {
+  const done = useDone();
+  return (
+    <Form
+      method="DELETE"
+      path={`${directoryPath(organization_id, domain_id)}tokens/${id}/`}
+      done={() =>
+        done(
+          'The token was revoked.',
+          tokensOf(organization_id, domain_id),
+          directoryOf(organization_id, domain_id),
+        )
+      }
+      button="Revoke"
+      about={`the token ${name}`}
+      tone="danger"
+      asks={() => ({
+        title: `Revoke the token “${name}”?`,
+        text: 'The server refuses a directory that still uses it. Members stay as they are.',
+        button: 'Revoke token',
+        keep: 'Keep token',
+      })}
+    />
+  );
+}
+
+/** Creates a token, which switches the directory on. */
+export function CreateToken({
+  organization_id,
+  domain_id,
+  created,
+}: Given & { created: (token: NewTokenRow) => void }) {
+  const done = useDone();
+  return (
+    <Form<NewTokenRow>
+      path={`${directoryPath(organization_id, domain_id)}tokens/`}
+      body={({ name, days }) => ({
+        name,
+        expires_at: new Date(now() + Number(days) * day_ms).toISOString(),
+      })}
+      done={async (token) => {
+        created(token);
+        await done(
+          'The token was created.',
+          tokensOf(organization_id, domain_id),
+          directoryOf(organization_id, domain_id),
+        );
+      }}
+      button="Create token"
+      clears
+    >
+      <TextField
+        name="name"
+        label="Name"
+        hint="Where it is used, such as Okta."
+        autoComplete="off"
+      />
+      <ChoiceField
+        name="days"
+        label="Expires in"
+        value="365"
+        options={[
+          { value: '90', label: '90 days' },
+          { value: '365', label: '1 year' },
+          { value: '730', label: '2 years' },
+        ]}
+      />
+    </Form>
+  );
+}
