@@ -2,11 +2,12 @@
 // checkout, with Chromium as the browser; a DNS server and a mail relay of the tests stand around.
 // SAML, OpenID Connect, provisioning by SCIM, and what somebody with a provider of their own tries.
 // Prints a line for each flow. Exit code 1: a flow did not end as it must. Wants java, mvn and
-// python3, takes some five minutes and 2 GB. npm run keycloak [-- --only SAML]
+// python3, takes some three minutes and 2 GB. npm run keycloak [-- --only SAML]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { directory_flows } from '../../test/keycloak/directory_flows.ts';
+import { directory_review_flows } from '../../test/keycloak/directory_review_flows.ts';
 import { findKeycloak, keycloak_version, whyNoKeycloak } from '../../test/keycloak/distribution.ts';
 import { leaving_flows } from '../../test/keycloak/leaving_flows.ts';
 import { openid_flows } from '../../test/keycloak/openid_flows.ts';
@@ -23,6 +24,7 @@ const flows = [
   ...openid_flows,
   ...directory_flows,
   ...review_flows,
+  ...directory_review_flows,
   ...leaving_flows,
 ].filter(({ name }) => new RegExp(only, 'i').test(name));
 if (flows.length === 0) refuse(`--only takes a part of a flow's name; none has ${only}.`);

@@ -73,11 +73,7 @@ export async function linkIn(world: World, email: string, kind: string): Promise
 }
 
 /** Claims the domain, sets the record that proves it, and has it looked up. */
-export async function proveDomain(
-  world: World,
-  company: Company,
-  domain: string,
-): Promise<DomainCompany> {
+async function proveDomain(world: World, company: Company, domain: string): Promise<DomainCompany> {
   const { ask } = company.owner;
   const claimed = await ask(201, 'POST', `${company.path}/domains/`, { domain });
   world.dns.set(`_sluice-challenge.${domain}`, {

@@ -1,28 +1,9 @@
 import assert from 'node:assert/strict';
 import { foundSamlCompany, membersOf } from './companies.ts';
-import type { DomainCompany } from './companies.ts';
 import { signedIn } from './flow.ts';
 import type { Flow } from './flow.ts';
-import { mirror } from './scim_mirror.ts';
-import type { Mirrored } from './scim_mirror.ts';
+import { openDirectory } from './scim_mirror.ts';
 import { addPerson, visitBySaml } from './visit.ts';
-import type { World } from './world.ts';
-
-/** Creates the directory's token; each call of what it gives mirrors the realm into it. */
-async function openDirectory(
-  { keycloak, realm }: World,
-  { domain, domain_path, owner }: DomainCompany,
-): Promise<() => Promise<Mirrored>> {
-  const created = await owner.ask(201, 'POST', `${domain_path}/scim/token/`, {});
-  return async () =>
-    mirror({
-      realm_url: `${keycloak.url}/admin/realms/${realm.name}`,
-      realm_token: await keycloak.newToken(),
-      domain,
-      scim_url: created['base_url'],
-      scim_token: created['token'],
-    });
-}
 
 /** People and groups of a realm, mirrored by a SCIM client. */
 export const directory_flows: Flow[] = [

@@ -17,8 +17,9 @@ export async function whyNoKeycloak(): Promise<string | undefined> {
   for (const [program, packages] of [
     ['java', 'openjdk-17-jre-headless'],
     ['mvn', 'maven'],
+    ['python3', 'python3-venv'],
   ] as const) {
-    const found = await run(program, ['-version']).catch(() => undefined);
+    const found = await run(program, ['--version']).catch(() => undefined);
     if (found === undefined) return `${program} is not installed (apt-get install ${packages}).`;
   }
   return undefined;

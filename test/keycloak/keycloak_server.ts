@@ -28,7 +28,8 @@ const token_kept_ms = 30_000;
 export async function startKeycloak(home: string, port: number): Promise<Keycloak> {
   const url = `http://127.0.0.1:${port}`;
   const options = ['--http-host=127.0.0.1', `--http-port=${port}`, '--db=dev-mem'];
-  const words = [...dieWithParent('KILL'), join(home, 'bin/kc.sh'), 'start-dev', ...options];
+  // Its script passes this signal on to Java.
+  const words = [...dieWithParent('INT'), join(home, 'bin/kc.sh'), 'start-dev', ...options];
   const child = spawn(words[0]!, words.slice(1), {
     cwd: home,
     env: {

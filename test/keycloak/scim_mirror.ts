@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { root } from '../house/source_files.ts';
+import type { DomainCompany, Person } from './companies.ts';
 import { peers } from './distribution.ts';
+import type { World } from './world.ts';
 
 const run = promisify(execFile);
 
@@ -17,10 +19,30 @@ const environment = join(peers, 'scim2-client-0.13.2');
 export type Mirrored = Record<'created' | 'changed' | 'removed', string[]>;
 
 /**
+ * Creates a token of the directory, by its owner unless another maker is given. Each call of what
+ * it gives mirrors the company's realm into it.
+ */
+export async function openDirectory(
+  { keycloak, realm }: World,
+  { domain, domain_path, owner }: DomainCompany,
+  { ask }: Person = owner,
+): Promise<() => Promise<Mirrored>> {
+  const created = await ask(201, 'POST', `${domain_path}/scim/tokens/`, { name: 'Keycloak' });
+  return async () =>
+    mirror({
+      realm_url: `${keycloak.url}/admin/realms/${realm.name}`,
+      realm_token: await keycloak.newToken(),
+      domain,
+      scim_url: created['base_url'],
+      scim_token: created['token'],
+    });
+}
+
+/**
  * Makes the directory what the realm is: people of the domain, and groups. Rejects with what the
  * client library complains about.
  */
-export async function mirror(asked: {
+async function mirror(asked: {
   realm_url: string;
   realm_token: string;
   domain: string;
