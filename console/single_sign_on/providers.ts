@@ -13,6 +13,7 @@ export const provider_names: Record<Provider, string> = {
   'google-oauth2': 'Google',
   github: 'GitHub',
   gitlab: 'GitLab',
+  openid: 'OpenID Connect',
 };
 
 /** The providers of this server; with an address, those that its domain leaves. */

@@ -48,9 +48,17 @@ const cases: [Record<string, string>, string[]][] = [
     { SLUICE_GITLAB_CLIENT_ID: 'id', SLUICE_GITLAB_URL: 'gitlab.example.com' },
     ['SLUICE_GITLAB_URL', 'SLUICE_GITLAB_CLIENT_SECRET'],
   ],
+  [
+    { SLUICE_OPENID_CLIENT_ID: 'id', SLUICE_OPENID_CLIENT_SECRET: 'secret' },
+    ['SLUICE_OPENID_ISSUER'],
+  ],
+  [
+    { SLUICE_OPENID_ISSUER: 'https://id.example/realms/acme' },
+    ['SLUICE_OPENID_CLIENT_ID', 'SLUICE_OPENID_CLIENT_SECRET'],
+  ],
 ];
 
-test('every wrong setting is named, and half of a pair names the other', () => {
+test('every wrong setting is named, and a part of a group names the rest', () => {
   for (const [environment, expected] of cases)
     assert.deepEqual(problemsOf(environment), expected, JSON.stringify(environment));
 });

@@ -182,10 +182,11 @@ export const settings = {
 export type Config = ValuesOf<typeof settings> & { public_url: string };
 
 /** Settings that are set together or not at all. */
-const pairs: [keyof typeof settings, keyof typeof settings][] = [
+const groups: (keyof typeof settings)[][] = [
   ['google_client_id', 'google_client_secret'],
   ['github_client_id', 'github_client_secret'],
   ['gitlab_client_id', 'gitlab_client_secret'],
+  ['openid_issuer', 'openid_client_id', 'openid_client_secret'],
 ];
 
 /**
@@ -214,7 +215,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       problems.push({ variable: entry.variable, detail: error.message });
     }
   }
-  problems.push(...pairs.flatMap((pair) => halfOf(pair, values)));
+  problems.push(...groups.flatMap((group) => missingOf(group, values)));
   const { previous_secret_keys: previous, secret_key } = values as Partial<Config>;
   if (previous !== undefined && previous.length > 0 && secret_key === undefined)
     problems.push({
@@ -236,16 +237,18 @@ export function environmentVariable(name: string): string | undefined {
   return process.env[name];
 }
 
-function halfOf(pair: (keyof typeof settings)[], values: Record<string, unknown>): ConfigProblem[] {
-  const [given] = pair.filter((name) => values[name] !== undefined);
-  const [missing] = pair.filter((name) => values[name] === undefined);
-  if (given === undefined || missing === undefined) return [];
-  return [
-    {
-      variable: settings[missing].variable,
+function missingOf(
+  group: (keyof typeof settings)[],
+  values: Record<string, unknown>,
+): ConfigProblem[] {
+  const given = group.find((name) => values[name] !== undefined);
+  if (given === undefined) return [];
+  return group
+    .filter((name) => values[name] === undefined)
+    .map((name) => ({
+      variable: settings[name].variable,
       detail: `must be set when ${settings[given].variable} is.`,
-    },
-  ];
+    }));
 }
 
 function isList(read: Read<unknown>): boolean {

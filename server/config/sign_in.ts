@@ -1,4 +1,4 @@
-import { choice, setting, text, url } from './values.ts';
+import { choice, exactUrl, setting, text, url } from './values.ts';
 
 /**
  * Who may create organizations, and the OpenID providers that people may sign in with: each is
@@ -57,5 +57,24 @@ export const sign_in_settings = {
     url('https:', 'http:'),
     'Address of the GitLab that people sign in with and whose projects hold plugins; those of ' +
       'gitlab.com are found as well.',
+  ),
+  openid_issuer: setting(
+    'SLUICE_OPENID_ISSUER',
+    '',
+    exactUrl('https:', 'http:'),
+    'Issuer of any other OpenID Connect provider (Keycloak, Okta, Auth0, ...), exactly as it ' +
+      'names itself; with id and secret, people can sign in with it.',
+  ),
+  openid_client_id: setting(
+    'SLUICE_OPENID_CLIENT_ID',
+    '',
+    text,
+    'Id of this server as a client of the provider of `SLUICE_OPENID_ISSUER`.',
+  ),
+  openid_client_secret: setting(
+    'SLUICE_OPENID_CLIENT_SECRET',
+    '',
+    text,
+    'Secret of this server as a client of the provider of `SLUICE_OPENID_ISSUER`.',
   ),
 };

@@ -55,10 +55,10 @@ export const number =
     return read;
   };
 /**
- * A URL of one of the protocols (`https:`), without a slash at the end. What Node cannot parse, as
- * the socket URLs of PostgreSQL, is judged by its beginning.
+ * A URL of one of the protocols (`https:`), as it was written. What Node cannot parse, as the
+ * socket URLs of PostgreSQL, is judged by its beginning.
  */
-export const url =
+export const exactUrl =
   (...protocols: string[]): Read<string> =>
   (value) => {
     const protocol = URL.canParse(value)
@@ -66,8 +66,13 @@ export const url =
       : /^([a-z]+:)\/\//.exec(value)?.[1];
     if (protocol === undefined || !protocols.includes(protocol))
       wrong(`must be a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}.`);
-    return value.replace(/\/$/, '');
+    return value;
   };
+/** A URL as `exactUrl` reads it, without a slash at the end. */
+export const url =
+  (...protocols: string[]): Read<string> =>
+  (value) =>
+    exactUrl(...protocols)(value).replace(/\/$/, '');
 /** URLs as `url` reads them, separated by commas; one text again. */
 export const urls =
   (...protocols: string[]): Read<string> =>

@@ -2,7 +2,7 @@
  * The OpenID and OAuth providers that people can sign in with, by the names under which the API
  * knows them.
  */
-export const openid_providers = ['google-oauth2', 'github', 'gitlab'] as const;
+export const openid_providers = ['google-oauth2', 'github', 'gitlab', 'openid'] as const;
 /** One of the providers. */
 export type OpenidProvider = (typeof openid_providers)[number];
 
@@ -14,10 +14,13 @@ export type OpenidSettings = {
   github_client_secret: string | undefined;
   gitlab_client_id: string | undefined;
   gitlab_client_secret: string | undefined;
+  openid_issuer: string | undefined;
+  openid_client_id: string | undefined;
+  openid_client_secret: string | undefined;
 };
 
 /**
- * The providers whose id and secret are both set, in the order of the list. Nothing else says
+ * The providers whose settings are all set, in the order of the list. Nothing else says
  * whether a provider can be used.
  */
 export function configuredProviders(settings: OpenidSettings): OpenidProvider[] {
@@ -25,6 +28,7 @@ export function configuredProviders(settings: OpenidSettings): OpenidProvider[] 
     'google-oauth2': [settings.google_client_id, settings.google_client_secret],
     github: [settings.github_client_id, settings.github_client_secret],
     gitlab: [settings.gitlab_client_id, settings.gitlab_client_secret],
+    openid: [settings.openid_issuer, settings.openid_client_id, settings.openid_client_secret],
   };
   return openid_providers.filter((provider) =>
     credentials[provider].every((value) => value !== undefined),

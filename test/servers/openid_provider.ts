@@ -36,12 +36,14 @@ export type OpenidFault =
   | 'token_error';
 
 /**
- * Google, GitHub and a GitLab on 127.0.0.1: what a server asks of them through `outbound`, and what
- * a browser does there with `visit`.
+ * Google, GitHub, a GitLab and some other provider on 127.0.0.1: what a server asks of them through
+ * `outbound`, and what a browser does there with `visit`.
  */
 export type OpenidTestProvider = {
   /** The address of the GitLab. */
   gitlab_url: string;
+  /** The issuer of the other one; its slash at the end belongs to its name. */
+  openid_issuer: string;
   person: OpenidTestPerson;
   fault: OpenidFault | undefined;
   /** The code challenges and codes that were seen, newest last. */
@@ -81,6 +83,7 @@ export async function openOpenidProvider(): Promise<OpenidTestProvider> {
   };
   const provider: OpenidTestProvider = {
     gitlab_url: `${own}/gitlab`,
+    openid_issuer: `${own}/openid/`,
     person: { sub: '1' },
     fault: undefined,
     codes: [],
@@ -110,7 +113,11 @@ async function answer(
     return void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
   if (provider.fault === 'broken_json')
     return void response.writeHead(200, { 'content-type': 'application/json' }).end('{');
-  const issuer = host === 'gitlab' ? provider.gitlab_url : `https://${host}`;
+  const own: Record<string, string> = {
+    gitlab: provider.gitlab_url,
+    openid: provider.openid_issuer,
+  };
+  const issuer = own[host] ?? `https://${host}`;
   const { sub, info, emails } = provider.person;
   switch (segments.at(-1)) {
     case 'openid-configuration':
@@ -154,7 +161,10 @@ function discoveryOf(issuer: string) {
   return {
     issuer,
     ...Object.fromEntries(
-      Object.entries(endpoints).map(([name, path]) => [name, `${issuer}/${path}`]),
+      Object.entries(endpoints).map(([name, path]) => [
+        name,
+        `${issuer.replace(/\/$/, '')}/${path}`,
+      ]),
     ),
     response_types_supported: ['code'],
     subject_types_supported: ['public'],

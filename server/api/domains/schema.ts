@@ -8,8 +8,8 @@ const jit_description =
   'Whether people who sign in through the identity provider for the first time become members.';
 const sso_description =
   'How people with addresses of the domain must sign in: `""` as they like, `saml` with the ' +
-  'provider below, or `google-oauth2`, `github`, `gitlab` where this server has that provider ' +
-  'configured.';
+  'provider below, or `google-oauth2`, `github`, `gitlab`, `openid` where this server has that ' +
+  'provider configured.';
 const entity_description = 'The name of the identity provider in SAML (its entity id).';
 const url_description =
   'Where the identity provider signs people in: its single sign-on URL for HTTP-Redirect, to ' +

@@ -200,18 +200,22 @@ test('the choices are what the operator has configured', async () => {
     SLUICE_GOOGLE_CLIENT_SECRET: 'secret',
     SLUICE_GITLAB_CLIENT_ID: 'id',
     SLUICE_GITLAB_CLIENT_SECRET: 'secret',
+    SLUICE_OPENID_ISSUER: 'https://id.example/realms/acme',
+    SLUICE_OPENID_CLIENT_ID: 'id',
+    SLUICE_OPENID_CLIENT_SECRET: 'secret',
   });
   const harness = await openHarness({ clickhouse: false, config });
   const home = await harness.newOrganization();
   const post = (sso_enforcement: string) =>
     home.ask('POST', domainsPath(home), { domain: 'choices.test', sso_enforcement });
   const answers = await Promise.all(
-    ['', 'saml', 'google-oauth2', 'gitlab', 'github'].map(
+    ['', 'saml', 'google-oauth2', 'gitlab', 'openid', 'github'].map(
       async (choice) => (await post(choice)).body.code,
     ),
   );
   assert.deepEqual(answers, [
     undefined,
+    'verification_required',
     'verification_required',
     'verification_required',
     'verification_required',

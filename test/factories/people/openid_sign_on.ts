@@ -18,6 +18,7 @@ export const persons: Record<OpenidProvider, OpenidTestProvider['person']> = {
     info: { email, email_verified: true, ...names },
   },
   gitlab: { sub: '200', info: { email, email_verified: true, ...names } },
+  openid: { sub: '400', info: { email, email_verified: true, ...names } },
   github: {
     sub: '300',
     info: { name: 'Ada Lovelace' },
@@ -44,6 +45,9 @@ export async function openOpenidSignOn() {
       gitlab_client_id: id,
       gitlab_client_secret: secret,
       gitlab_url: provider.gitlab_url,
+      openid_issuer: provider.openid_issuer,
+      openid_client_id: id,
+      openid_client_secret: secret,
     },
   });
   /**

@@ -99,6 +99,11 @@ const joining: {
     through: 'google-oauth2',
   },
   {
+    name: 'a domain that names the other provider of the operator',
+    fields: { sso_enforcement: 'openid' },
+    through: 'openid',
+  },
+  {
     name: 'a domain that names another provider',
     fields: { sso_enforcement: 'gitlab', saml_entity_id: null },
     through: 'google-oauth2',

@@ -54,6 +54,7 @@ const scopes: Record<OpenidProvider, string> = {
   'google-oauth2': 'openid email profile',
   gitlab: 'openid email profile',
   github: 'read:user user:email',
+  openid: 'openid email profile',
 };
 
 /**
@@ -109,6 +110,7 @@ async function openConfiguration(
     'google-oauth2': [config.google_client_id, config.google_client_secret],
     github: [config.github_client_id, config.github_client_secret],
     gitlab: [config.gitlab_client_id, config.gitlab_client_secret],
+    openid: [config.openid_client_id, config.openid_client_secret],
   };
   const [id = '', secret = ''] = credentials[provider];
   // undici's own types and those of Node's globals name the same things.
@@ -120,7 +122,12 @@ async function openConfiguration(
     configured.timeout = time_limit_seconds;
     return configured;
   }
-  const issuer = new URL(provider === 'gitlab' ? config.gitlab_url : google_issuer);
+  const issuers = {
+    'google-oauth2': google_issuer,
+    gitlab: config.gitlab_url,
+    openid: config.openid_issuer ?? '',
+  };
+  const issuer = new URL(issuers[provider]);
   const execute = [
     enableNonRepudiationChecks,
     ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : []),

@@ -29,7 +29,7 @@ const Login = Type.Object({
 const Completion = Type.Object({ state: Type.Optional(Type.String()) });
 
 /**
- * Sign-in through Google, GitHub and GitLab, where they are configured: `/login/<provider>/` leads
+ * Sign-in through the OpenID providers that the operator has configured: `/login/<provider>/` leads
  * there, and the provider leads back to `/complete/<provider>/`.
  */
 export function openidRoutes(app: FastifyInstance, deps: Deps): void {

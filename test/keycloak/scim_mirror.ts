@@ -1,0 +1,74 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { root } from '../house/source_files.ts';
+import type { DomainCompany, Person } from './companies.ts';
+import { peers } from './distribution.ts';
+import type { World } from './world.ts';
+
+const run = promisify(execFile);
+
+/** The SCIM client library of the campaign, from PyPI. */
+const packages = ['scim2-client[httpx2]==0.13.2', 'scim2-models==0.12.3'];
+const environment = join(peers, 'scim2-client-0.13.2');
+
+/** What a mirroring did, by addresses and names of groups. */
+export type Mirrored = Record<'created' | 'changed' | 'removed', string[]>;
+
+/**
+ * Creates a token of the directory, by its owner unless another maker is given. Each call of what
+ * it gives mirrors the company's realm into it.
+ */
+export async function openDirectory(
+  { keycloak, realm }: World,
+  { domain, domain_path, owner }: DomainCompany,
+  { ask }: Person = owner,
+): Promise<() => Promise<Mirrored>> {
+  const created = await ask(201, 'POST', `${domain_path}/scim/tokens/`, { name: 'Keycloak' });
+  return async () =>
+    mirror({
+      realm_url: `${keycloak.url}/admin/realms/${realm.name}`,
+      realm_token: await keycloak.newToken(),
+      domain,
+      scim_url: created['base_url'],
+      scim_token: created['token'],
+    });
+}
+
+/**
+ * Makes the directory what the realm is: people of the domain, and groups. Rejects with what the
+ * client library complains about.
+ */
+async function mirror(asked: {
+  realm_url: string;
+  realm_token: string;
+  domain: string;
+  scim_url: string;
+  scim_token: string;
+}): Promise<Mirrored> {
+  const program = join(root, 'test/keycloak/scim_mirror.py');
+  const child = spawn(join(await findClient(), 'bin/python'), [program], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  child.stdin.end(JSON.stringify(asked));
+  const exited = once(child, 'exit');
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
+  if (code !== 0) throw new Error(`The SCIM client ended with ${code}:\n${err}`);
+  return JSON.parse(out) as Mirrored;
+}
+
+/** The folder of a Python that has the library; pip brings it the first time. */
+async function findClient(): Promise<string> {
+  if (existsSync(environment)) return environment;
+  try {
+    await run('python3', ['-m', 'venv', environment]);
+    await run(join(environment, 'bin/pip'), ['install', '--quiet', ...packages]);
+  } catch (error) {
+    rmSync(environment, { recursive: true, force: true });
+    throw error;
+  }
+  return environment;
+}

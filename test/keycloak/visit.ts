@@ -1,0 +1,98 @@
+import type { Page } from 'playwright-core';
+import { realm_password } from './realm.ts';
+import type { Realm, RealmPerson } from './realm.ts';
+import { asker } from './world.ts';
+import type { Ask, World } from './world.ts';
+
+/** Where a browser has come to. */
+export type Visit = {
+  /** `account`: signed in here; `refused`: our page says no; `keycloak`: Keycloak says no. */
+  end: 'account' | 'refused' | 'page' | 'keycloak';
+  /** What the last page shows. */
+  text: string;
+  /** Asks with the cookies of the browser. */
+  ask: Ask;
+};
+
+/** Where a sign-in leads: what it answers shows who is signed in. */
+const account = '/api/users/@me/';
+const refused_title = 'You are not signed in';
+/** What Keycloak shows to whom it does not let in, or for a request that it does not take. */
+const refusal_of_keycloak = '.pf-m-danger, #input-error, #kc-error-message';
+
+/**
+ * Goes the whole way of a sign-in with a fresh Chromium: to `path` here, through the login page of
+ * Keycloak, and back. `alter` changes where the browser is sent to, as whoever holds it can.
+ */
+export async function visit(
+  world: World,
+  path: string,
+  username: string,
+  alter: (url: string) => string = (url) => url,
+): Promise<Visit> {
+  const context = await world.browser.newContext();
+  try {
+    const page = await context.newPage();
+    const begin = await context.request.get(`${world.address}${path}`, { maxRedirects: 0 });
+    const location = begin.headers()['location'];
+    if (location === undefined)
+      return { end: 'refused', text: await begin.text(), ask: asker(world.address, {}) };
+    await page.goto(alter(location));
+    await signInAtKeycloak(world, page, username);
+    const text = await page.locator('body').innerText();
+    const cookies = await context.cookies(world.address);
+    const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+    return { end: endOf(world, page, text), text, ask: asker(world.address, { cookie }) };
+  } finally {
+    await context.close();
+  }
+}
+
+async function signInAtKeycloak(world: World, page: Page, username: string): Promise<void> {
+  const back = page.waitForURL((url) => url.href.startsWith(world.address));
+  const ended = Promise.race([back, page.waitForSelector(refusal_of_keycloak)]);
+  ended.catch(() => undefined);
+  back.catch(() => undefined);
+  if ((await page.locator('#kc-form-login').count()) > 0) {
+    await page.locator('#username').fill(username);
+    await page.locator('#password').fill(realm_password);
+    await page.locator('#kc-login').click();
+  }
+  await ended;
+}
+
+function endOf({ address }: World, page: Page, text: string): Visit['end'] {
+  if (!page.url().startsWith(address)) return 'keycloak';
+  if (text.includes(refused_title)) return 'refused';
+  return new URL(page.url()).pathname === account ? 'account' : 'page';
+}
+
+/** A whole SAML sign-in of the address. */
+export function visitBySaml(
+  world: World,
+  email: string,
+  alter?: (url: string) => string,
+): Promise<Visit> {
+  const query = new URLSearchParams({ email, next: account }).toString();
+  return visit(world, `/login/saml/?${query}`, usernameOf(email), alter);
+}
+
+/** A whole OpenID Connect sign-in of the person. */
+export function visitByOpenid(world: World, email: string): Promise<Visit> {
+  const query = new URLSearchParams({ email, next: account }).toString();
+  return visit(world, `/login/openid/?${query}`, usernameOf(email));
+}
+
+/** What Keycloak knows the person with this address as. */
+export function usernameOf(email: string): string {
+  return email.replace('@', '.');
+}
+
+/** Adds somebody with this address to a realm; gives their id there. */
+export function addPerson(
+  { realm }: { realm: Realm },
+  email: string,
+  fields: Partial<RealmPerson> = {},
+): Promise<string> {
+  return realm.addPerson({ username: usernameOf(email), email, ...fields });
+}
