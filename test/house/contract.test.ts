@@ -43,7 +43,7 @@ const additions: Record<string, string[]> = {
     'steps',
   ],
   invite: ['managed_by'],
-  member: ['last_seen_at', 'managed_by'],
+  member: ['directory_token_count', 'last_seen_at', 'managed_by'],
 };
 
 /** Fields that only the answer has that creates the record. */

@@ -20,6 +20,10 @@ const harness = shareHarness({ clickhouse: false });
 
 /** Texts of bodies that are no line for people to read, each with what it is instead. */
 const other_texts: Record<string, string> = {
+  accepted_providers: 'compared with domains that are stored',
+  allowed_ip_ranges: 'checked as ranges of addresses',
+  authenticatorAttachment: 'of the protocol of passkeys',
+  authenticatorData: 'of the protocol of passkeys',
   code: 'a code that is compared',
   current_password: 'a password',
   custom_query: 'a query of several lines',
@@ -41,6 +45,7 @@ const other_texts: Record<string, string> = {
   method: 'of a protocol',
   new_password: 'a password',
   password: 'a password',
+  publicKey: 'of the protocol of passkeys',
   query: 'several lines',
   saml_acs_url: 'checked as an address',
   saml_entity_id: 'compared byte for byte with what a provider says',
@@ -51,6 +56,7 @@ const other_texts: Record<string, string> = {
   sso_enforcement: 'compared with the providers that are configured',
   timezone: 'compared with the names of zones',
   token: 'a secret',
+  transports: 'of the protocol of passkeys',
   type: 'compared with types that are known',
   url: 'checked as an address',
   value: 'a value of the customer',

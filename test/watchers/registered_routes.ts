@@ -14,6 +14,8 @@ export type RegisteredRoute = {
   /** Asks a session for a recent confirmation. */
   recent_factor: boolean;
   no_store: boolean;
+  /** Closed to a session that reaches a part of what the account has. */
+  own_account: boolean;
   within: 'organization' | 'project' | undefined;
   level: number;
   responses: Record<
@@ -47,6 +49,7 @@ export function collectRoutes(app: FastifyInstance): () => RegisteredRoute[] {
         session: route.config!.session ?? false,
         recent_factor: route.config!.recent_factor ?? false,
         no_store: route.config!.no_store ?? false,
+        own_account: route.config!.own_account ?? false,
         within: route.config!.within,
         level: route.config!.level ?? 1,
         responses: (schema?.response ?? {}) as RegisteredRoute['responses'],
