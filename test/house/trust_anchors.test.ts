@@ -112,7 +112,7 @@ const guarded: Record<string, [Guard, ...string[]]> = {
   [`${me}totp/confirm/`]: ['person', 'code'],
   [`${me}recovery_codes/`]: ['person', 'current_password', 'code', 'passkey'],
   [`${me}passkeys/begin/`]: ['person', 'current_password', 'code', 'passkey'],
-  [`${me}passkeys/`]: ['person'],
+  [`${me}passkeys/`]: ['person', 'name', 'passkey'],
   [`${me}passkeys/:id/`]: ['person', 'name', 'current_password', 'code', 'passkey'],
   '/api/single_sign_on/link/': ['person', 'token'],
 };
