@@ -44,7 +44,7 @@ export function securityEventRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     '/api/users/@me/security_events/',
     {
-      config: { scope: 'user:read', media_types: [lines_type] },
+      config: { scope: 'user:read', own_account: true, media_types: [lines_type] },
       schema: {
         ...listing,
         operationId: 'users_me_security_events_list',
