@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Deps } from '../../deps.ts';
 import { notice_events } from '../../engine/notices/notice.ts';
@@ -11,16 +12,20 @@ import { movedSecrets } from '../../platform/http/bodies/moved_secrets.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { newWebhookSecret } from '../../platform/outbound/standard_webhooks.ts';
 import { findTargetProject } from '../batch_exports/store.ts';
+import { isPutOut, putOut } from '../scim/store.ts';
 import { wrongFields } from './input.ts';
 import { NoticeTargetCreate, NoticeTargetPatch } from './schema.ts';
 import type { NoticeTargetRow } from './schema.ts';
 import { insertNoticeTarget, listNoticeTargets, updateNoticeTarget } from './store.ts';
 
 const targets_max = 50;
+/** What a person cannot do whom their directory has deactivated. */
+export const no_mails = 'let mails be sent';
 
 /**
  * Creates the target that the request describes; gives its id, and the secret when the server
- * created it. Throws 400 for a wrong body and 409 when the project has 50 targets.
+ * created it. Throws 400 for a wrong body, 409 when the project has 50 targets, and 403 for mails
+ * that a person asks for whom their directory has deactivated.
  */
 export async function createTarget(
   deps: Deps,
@@ -40,10 +45,12 @@ export async function createTarget(
       passed,
     ),
   );
-  const counted = await tx.row<{ count: number }>(
-    listNoticeTargets({ organization_id: request.access.organization_id, team_id }).count,
-  );
-  if (counted!.count >= targets_max)
+  const { organization_id } = request.access;
+  const { count, is_out } = (await tx.row<{ count: number; is_out: boolean }>(sql`
+    SELECT (${listNoticeTargets({ organization_id, team_id }).count}) AS count,
+      ${isPutOut(sql`${request.caller.user_id}::integer`)} AS is_out`))!;
+  if (type === 'email' && is_out) throw putOut(no_mails);
+  if (count >= targets_max)
     throw conflict(
       `The project has ${targets_max} notice targets, which is the most: delete one first.`,
     );

@@ -14,7 +14,7 @@ import { mountsOf } from '../../platform/http/caller/mount.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { refuseDeactivated } from '../scim/store.ts';
-import { changeTarget, createTarget } from './change.ts';
+import { changeTarget, createTarget, no_mails } from './change.ts';
 import {
   NewNoticeTarget,
   NoticeTarget,
@@ -69,7 +69,6 @@ function listRoutes(app: FastifyInstance, deps: Deps, { base, within }: Mount): 
     write(request, reply, 201, async (tx, record) => {
       const { id, secret } = await createTarget(deps, tx, request);
       const created = await getTarget(tx, request, id);
-      await refuseMails(tx, request, created);
       record(
         entryOf(
           'created',
@@ -192,7 +191,7 @@ async function refuseMails(
   { caller }: FastifyRequest,
   { type }: NoticeTargetRow,
 ): Promise<void> {
-  if (type === 'email') await refuseDeactivated(db, caller.user_id, 'let mails be sent');
+  if (type === 'email') await refuseDeactivated(db, caller.user_id, no_mails);
 }
 
 /** `unseen` are the changes that the shown fields do not tell. */

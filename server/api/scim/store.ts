@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { forbidden } from '../../platform/http/errors.ts';
+import type { ApiError } from '../../platform/http/errors.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import { isLive } from './live_tokens.ts';
@@ -100,12 +101,19 @@ export function isLeft(organization_id: Sql, email: string): Sql {
  * Whether a directory of a verified domain has deactivated the person whose address is in that
  * domain: their company has put them out, whatever else they belong to on this server.
  */
-export async function isDeactivatedByDirectory(db: Queryable, user_id: number): Promise<boolean> {
-  const row = await db.row(sql`
+export function isPutOut(user_id: Sql): Sql {
+  return sql`EXISTS (
     SELECT 1 FROM scim_users s JOIN domains d ON d.id = s.domain_id JOIN users u ON u.id = s.user_id
     WHERE s.user_id = ${user_id} AND s.deactivated_level IS NOT NULL AND d.state = 'verified'
-      AND right(comparable_address(u.email), length(d.domain) + 1) = '@' || d.domain`);
-  return row !== undefined;
+      AND right(comparable_address(u.email), length(d.domain) + 1) = '@' || d.domain)`;
+}
+
+/** As `isPutOut`, asked alone. */
+export async function isDeactivatedByDirectory(db: Queryable, user_id: number): Promise<boolean> {
+  const row = await db.row<{ is_out: boolean }>(
+    sql`SELECT ${isPutOut(sql`${user_id}::integer`)} AS is_out`,
+  );
+  return row!.is_out;
 }
 
 /**
@@ -117,11 +125,15 @@ export async function refuseDeactivated(
   user_id: number,
   what: string,
 ): Promise<void> {
-  if (await isDeactivatedByDirectory(db, user_id))
-    throw forbidden(
-      `The directory of your company has deactivated you, so you cannot ${what} here. Ask your ` +
-        'company to activate you again.',
-    );
+  if (await isDeactivatedByDirectory(db, user_id)) throw putOut(what);
+}
+
+/** The 403 of `refuseDeactivated`. */
+export function putOut(what: string): ApiError {
+  return forbidden(
+    `The directory of your company has deactivated you, so you cannot ${what} here. Ask your ` +
+      'company to activate you again.',
+  );
 }
 
 /** What somebody reads who would let in again whom the directory has deactivated. */

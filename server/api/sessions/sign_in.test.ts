@@ -82,11 +82,18 @@ test('unknown address, wrong or no password, inactive account cannot be told apa
   const without = await newPerson(harness, { password_hash: null });
   const inactive = await newPerson(harness);
   await harness.deps.db.run(sql`UPDATE users SET is_active = false WHERE id = ${inactive.id}`);
-  const work = async (email: string, given: string) => {
+  const tryOnce = async (email: string, given: string) => {
     await forgetAllAttempts(harness);
     const count = harness.deps.db.statementCount();
     const answer = await trySignIn(harness, email, { password: given });
-    return [...told(answer), setCookieOf(answer), harness.deps.db.statementCount() - count];
+    return { answer, statements: harness.deps.db.statementCount() - count };
+  };
+  const work = async (email: string, given: string) => {
+    // The least: the security log writes its rows beside the requests, once a second.
+    const tries = [await tryOnce(email, given), await tryOnce(email, given)];
+    const [{ answer }] = tries as [(typeof tries)[0]];
+    const statements = Math.min(...tries.map((one) => one.statements));
+    return [...told(answer), setCookieOf(answer), statements];
   };
   const wanted = await work('nobody@example.com', password);
   assert.deepEqual(wanted.slice(0, 2), [401, 'authentication_failed']);
