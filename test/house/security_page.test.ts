@@ -68,7 +68,10 @@ test('docs/security.md has each requirement of ASVS 5.0, levels 1 and 2, once an
 
 test('each has a verdict of the list, and a test, a page or a sentence that exists', () => {
   assert.deepEqual(rowsOf(page).flatMap(faultsOf), []);
-  for (const verdict of verdicts) assert.ok(page.includes(`- **${verdict}**`), verdict);
+  for (const verdict of verdicts) {
+    const count = rowsOf(page).filter((row) => row.verdict === verdict).length;
+    assert.ok(page.includes(`\n- **${verdict}** (${count})`), `${verdict}: ${count} rows`);
+  }
 });
 
 test('every file that the page names in full is there', () => {
