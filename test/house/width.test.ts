@@ -15,6 +15,7 @@ const pages = [
   'CONTRIBUTING.md',
   'ARCHITECTURE.md',
   'CHANGELOG.md',
+  'SECURITY.md',
   'bench/README.md',
   ...listFiles('docs', '.md'),
 ];
