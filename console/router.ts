@@ -32,6 +32,7 @@ import {
   project_settings_route,
   start_route,
 } from './projects/routes.ts';
+import { security_route } from './security/routes.ts';
 import { login_link_route, login_route } from './sessions/routes.ts';
 import { root_route } from './shell/root_route.ts';
 import { signed_in_route } from './shell/signed_in_route.ts';
@@ -84,6 +85,7 @@ const routes = root_route.addChildren([
       activity_route,
       domains_route,
       domain_route,
+      security_route,
       organization_settings_route,
     ]),
   ]),

@@ -59,6 +59,7 @@ const signed_in: Record<string, Look> = {
     path: '/organizations/$organization_id/domains/$domain_id',
     heading: 'console.example.com',
   },
+  security_route: { path: '/organizations/$organization_id/security', heading: 'Security' },
   organization_settings_route: {
     path: '/organizations/$organization_id/settings',
     heading: 'Organization settings',
