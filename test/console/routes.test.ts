@@ -68,6 +68,7 @@ const signed_in: Record<string, Look> = {
 /** What leads on by itself to another, where an address was cut off. */
 const leading_on: Record<string, Look> = {
   project_index_route: { path: '/projects/$project_id', heading: 'Exports' },
+  confirm_route: { path: '/confirm?next=%2Faccount', heading: 'Your account' },
   organization_index_route: { path: '/organizations/$organization_id', heading: 'Members' },
 };
 /** What only stands around others. */
