@@ -32,7 +32,10 @@ import {
   project_settings_route,
   start_route,
 } from './projects/routes.ts';
-import { login_link_route, login_route } from './sessions/routes.ts';
+import { security_route } from './security/routes.ts';
+import { ConfirmPlace } from './sessions/confirm_place.tsx';
+import { confirm_route, login_link_route, login_route } from './sessions/routes.ts';
+import { current_session } from './sessions/sessions.ts';
 import { root_route } from './shell/root_route.ts';
 import { signed_in_route } from './shell/signed_in_route.ts';
 import { account } from './users/account.ts';
@@ -47,6 +50,7 @@ import {
 const routes = root_route.addChildren([
   login_route,
   login_link_route,
+  confirm_route,
   forgot_password_route,
   reset_password_route,
   verify_email_route,
@@ -84,6 +88,7 @@ const routes = root_route.addChildren([
       activity_route,
       domains_route,
       domain_route,
+      security_route,
       organization_settings_route,
     ]),
   ]),
@@ -115,10 +120,11 @@ export function openRouter(queries: QueryClient) {
           ({ routeId }) => routeId === signed_in_route.id,
         );
         if (!is_inside || pathname === '/login') return;
-        queries.removeQueries({ queryKey: account.queryKey });
+        for (const { queryKey } of [account, current_session]) queries.removeQueries({ queryKey });
         void router.navigate({ to: '/login', search: { next: href }, replace: true });
       },
     },
+    InnerWrap: ConfirmPlace,
     parseSearch,
     // What a page does not know of its address is left out, as its `validateSearch` says.
     search: { strict: true },

@@ -9,6 +9,7 @@ export const scope_words: Record<string, string> = {
   notice_delivery: 'Notice',
   notice_target: 'Target of notices',
   organization: 'Organization',
+  organization_security: 'Security of the organization',
   passkey: 'Passkey',
   personal_api_key: 'API key',
   pipeline_destination: 'Plugin (destination)',

@@ -13,9 +13,12 @@ import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
+import { waitingFields } from './anchor_words.ts';
+import type { AnchorField } from './anchor_words.ts';
 import { directoryOf } from './directory.ts';
 import { DirectorySection } from './directory_section.tsx';
 import { domainOf, domainPath, proof_states } from './domains.ts';
+import { PendingSection } from './pending_section.tsx';
 import { ProviderForm, RulesForm, TestSignIn } from './provider_steps.tsx';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/domains/$domain_id');
@@ -40,6 +43,7 @@ export function DomainPage() {
           return (
             <>
               <ManagedNote by={domain.managed_by} />
+              <PendingSection {...given} />
               <Section title="1. Add the record to your DNS">
                 <Mark is_done={domain.is_verified} />
                 <RecordToAdd domain={domain} />
@@ -48,7 +52,7 @@ export function DomainPage() {
                 <Proof {...given} />
               </Section>
               <Section title="3. Enter your identity provider">
-                <Mark is_done={domain.has_saml} />
+                <Mark is_done={domain.has_saml} waits={isWaiting(domain, isSaml)} />
                 <OnlyFor organization_id={organization_id} shows>
                   <ProviderForm {...given} />
                 </OnlyFor>
@@ -59,7 +63,10 @@ export function DomainPage() {
                 </OnlyFor>
               </Section>
               <Section title="5. Say how people sign in">
-                <Mark is_done={domain.sso_enforcement !== ''} />
+                <Mark
+                  is_done={domain.sso_enforcement !== ''}
+                  waits={isWaiting(domain, (field) => !isSaml(field))}
+                />
                 <OnlyFor organization_id={organization_id} shows>
                   <RulesForm {...given} />
                 </OnlyFor>
@@ -78,8 +85,17 @@ export function DomainPage() {
   );
 }
 
-/** Whether a step is done. */
-function Mark({ is_done }: { is_done: boolean }) {
+function isSaml(field: AnchorField): boolean {
+  return field.startsWith('saml_');
+}
+
+function isWaiting(domain: DomainRow, isOfStep: (field: AnchorField) => boolean): boolean {
+  return waitingFields(domain).some(isOfStep);
+}
+
+/** Whether a step is done, or was changed and waits for an owner. */
+function Mark({ is_done, waits = false }: { is_done: boolean; waits?: boolean }) {
+  if (waits) return <p className="warn">Waiting for an owner. The fields show what waits.</p>;
   return <p className={is_done ? 'good' : 'warn'}>{is_done ? 'Done' : 'To do'}</p>;
 }
 

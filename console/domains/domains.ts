@@ -20,6 +20,11 @@ export function domainPath(organization_id: string, id?: string): string {
   return id === undefined ? path : `${path}${encodeURIComponent(id)}/`;
 }
 
+/** The changes of a domain that wait for an owner, in the API. */
+export function pendingPath(organization_id: string, id: string): string {
+  return `${domainPath(organization_id, id)}pending_changes/`;
+}
+
 /** Where the proof of a domain stands, in words. */
 export const proof_states = {
   pending: { word: 'Not proved yet', tone: 'warn' },

@@ -58,7 +58,7 @@ export function DomainsPage() {
 }
 
 function Row({ domain, organization_id }: { domain: DomainRow; organization_id: string }) {
-  const { id, verification, sso_enforcement, has_saml, managed_by } = domain;
+  const { id, verification, sso_enforcement, has_saml, managed_by, pending_changes } = domain;
   const { word, tone } = proof_states[verification.state];
   const provider = sso_enforcement === 'saml' ? 'your provider' : sso_enforcement;
   return (
@@ -88,6 +88,7 @@ function Row({ domain, organization_id }: { domain: DomainRow; organization_id: 
           : has_saml
             ? 'Free, or through your provider'
             : 'Free'}
+        {pending_changes !== null && <p className="warn">Waiting for an owner</p>}
       </Table.Td>
     </Table.Tr>
   );

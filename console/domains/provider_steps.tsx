@@ -13,16 +13,19 @@ import { server_address } from '../http/address.ts';
 import { etagOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
 import { Panel } from '../page/panel.tsx';
-import { useDone } from '../page/section.tsx';
-import { provider_names, providersFor } from '../single_sign_on/providers.ts';
+import { providersFor } from '../single_sign_on/providers.ts';
 import { Instant } from '../time/instant.tsx';
-import { domainOf, domainPath } from './domains.ts';
+import { anchor_labels, enforcementWords } from './anchor_words.ts';
+import type { AnchorValue } from './anchor_words.ts';
+import { domainPath } from './domains.ts';
+import { changedAnchors, shownOf, useSavedAnchors } from './saved_anchors.ts';
 
 type Given = { domain: DomainRow; organization_id: string };
 
 /** What the identity provider is, as SAML has it, and what it has to know of this server. */
 export function ProviderForm({ domain, organization_id }: Given) {
-  const done = useDone();
+  const saved = useSavedAnchors({ domain, organization_id });
+  const textOf = (field: SamlField) => String(shownOf(domain, field) ?? '');
   return (
     <>
       <p>Give your provider the metadata of this server. Its address is the entity id as well:</p>
@@ -36,63 +39,70 @@ export function ProviderForm({ domain, organization_id }: Given) {
         Have it sign assertions, with RSA and SHA-256, and send the attribute <code>email</code>.
       </p>
       <Form<DomainRow>
+        // What was typed is no longer what waits once that was confirmed or discarded.
+        key={String(domain.pending_changes === null)}
         method="PATCH"
         path={domainPath(organization_id, domain.id)}
         if_match={etagOf(domain)}
-        body={emptyAsNull}
-        done={(saved) => done(savedOf(saved), domainOf(organization_id, domain.id))}
+        body={(values) => changedAnchors(domain, emptyAsNull(values))}
+        done={(answer) => saved(answer, savedOf(answer))}
         button="Save the provider"
         part="provider"
       >
         <TextField
           name="saml_entity_id"
-          label="Its name (entity id)"
-          value={domain.saml_entity_id ?? ''}
+          label={anchor_labels.saml_entity_id}
+          value={textOf('saml_entity_id')}
           autoComplete="off"
           inputMode="url"
         />
         <TextField
           name="saml_acs_url"
-          label="Its sign-on address"
-          hint="The single sign-on URL for HTTP-Redirect, to which sign-ins are sent."
-          value={domain.saml_acs_url ?? ''}
+          label={anchor_labels.saml_acs_url}
+          hint="The provider’s single sign-on URL for HTTP-Redirect."
+          value={textOf('saml_acs_url')}
           autoComplete="off"
           inputMode="url"
         />
         <LongField
           name="saml_x509_cert"
-          label="Its certificates"
-          hint="As PEM, several below each other; while keys change, the old and the new one."
+          label={anchor_labels.saml_x509_cert}
+          hint="PEM, several below each other. While keys change, enter the old and the new one."
           rows={6}
-          defaultValue={domain.saml_x509_cert ?? ''}
+          defaultValue={textOf('saml_x509_cert')}
         />
       </Form>
     </>
   );
 }
 
+const saml_fields = ['saml_entity_id', 'saml_acs_url', 'saml_x509_cert'] as const;
+type SamlField = (typeof saml_fields)[number];
+
 /** What was saved of the provider, with what it cannot do without. */
-function savedOf({ saml_entity_id, saml_acs_url, saml_x509_cert }: DomainRow): string {
-  const fields = {
-    'its name': saml_entity_id,
-    'its sign-on address': saml_acs_url,
-    'its certificates': saml_x509_cert,
-  };
-  const missing = Object.entries(fields).filter(([, value]) => !value);
+function savedOf(saved: DomainRow): string {
+  const missing = saml_fields.filter((field) => !shownOf(saved, field));
   if (missing.length === 0) return 'The provider was saved.';
-  if (missing.length === 3) return 'The provider was taken away.';
-  const named = new Intl.ListFormat('en-GB').format(missing.map(([what]) => what));
-  return `It was saved. Still to be entered: ${named}.`;
+  if (missing.length === 3) return 'The provider was removed.';
+  const named = new Intl.ListFormat('en-GB').format(missing.map((field) => anchor_labels[field]));
+  return `Saved. Still missing: ${named}.`;
 }
 
-function emptyAsNull(values: Values): Record<string, unknown> {
+/** Whether the provider is known, with what waits for an owner. */
+function isComplete(domain: DomainRow): boolean {
+  return saml_fields.every((field) => Boolean(shownOf(domain, field)));
+}
+
+function emptyAsNull(values: Values): Record<string, AnchorValue> {
   return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, value === '' ? null : value]),
+    saml_fields.map((field) => [field, values[field] === '' ? null : String(values[field])]),
   );
 }
 
 /** What is left to do before people can sign in through the provider; undefined: nothing. */
-function missingBefore({ is_verified, has_saml }: DomainRow): string | undefined {
+function missingBefore(domain: DomainRow): string | undefined {
+  const { is_verified, has_saml } = domain;
+  if (is_verified && !has_saml && isComplete(domain)) return 'an owner has confirmed the provider';
   if (!is_verified) return has_saml ? 'the domain is verified' : 'the steps above are done';
   return has_saml ? undefined : 'all three fields of step 3 are saved';
 }
@@ -129,7 +139,8 @@ export function TestSignIn({ domain, organization_id }: Given) {
 
 /** How people with addresses of the domain sign in, and who becomes a member by it. */
 export function RulesForm({ domain, organization_id }: Given) {
-  const { sso_enforcement, jit_provisioning_enabled, is_verified, has_saml } = domain;
+  const { sso_enforcement, jit_provisioning_enabled, is_verified } = domain;
+  const has_saml = isComplete(domain);
   // What is set already can be taken back without a proof.
   const is_early = !is_verified && sso_enforcement === '' && !jit_provisioning_enabled;
   const form = <ChangeRules domain={domain} organization_id={organization_id} />;
@@ -147,45 +158,41 @@ export function RulesForm({ domain, organization_id }: Given) {
 }
 
 function ChangeRules({ domain, organization_id }: Given) {
-  const done = useDone();
+  const saved = useSavedAnchors({ domain, organization_id });
   const { data } = useQuery(providersFor());
-  const { id, sso_enforcement, jit_provisioning_enabled, has_saml } = domain;
+  const has_saml = isComplete(domain);
+  const sso_enforcement = String(shownOf(domain, 'sso_enforcement'));
   // Without a provider of theirs nobody could sign in: the API refuses to have it demanded.
   const saml = has_saml ? (['saml'] as const) : [];
-  const options = [...new Set([...saml, ...(data?.providers ?? [])])].map((value) => ({
-    value,
-    label: value === 'saml' ? 'Through your provider alone' : `With ${provider_names[value]} alone`,
-  }));
-  const isListed = options.some(({ value }) => value === sso_enforcement);
-  const stored = { value: sso_enforcement, label: sso_enforcement };
+  const values = [...new Set(['', ...saml, ...(data?.providers ?? []), sso_enforcement])];
   return (
-    <Form
-      key={options.length}
+    <Form<DomainRow>
+      key={`${values.length} ${domain.pending_changes === null}`}
       method="PATCH"
-      path={domainPath(organization_id, id)}
+      path={domainPath(organization_id, domain.id)}
       if_match={etagOf(domain)}
-      body={(values) => ({
-        sso_enforcement: values['sso_enforcement'],
-        jit_provisioning_enabled: isTicked(values, 'jit_provisioning_enabled'),
-      })}
-      done={() => done('The rules were saved.', domainOf(organization_id, id))}
+      body={(filled) =>
+        changedAnchors(domain, {
+          sso_enforcement: String(filled['sso_enforcement']),
+          jit_provisioning_enabled: isTicked(filled, 'jit_provisioning_enabled'),
+        })
+      }
+      done={(answer) => saved(answer, 'The rules were saved.')}
       button="Save the rules"
       part="rules"
     >
       <ChoiceField
         name="sso_enforcement"
-        label="People of the domain sign in"
-        options={[
-          { value: '', label: 'As they like' },
-          ...options,
-          ...(isListed || sso_enforcement === '' ? [] : [stored]),
-        ]}
+        label={anchor_labels.sso_enforcement}
+        hint="For everybody whose address is in this domain."
+        options={values.map((value) => ({ value, label: enforcementWords(value) }))}
         value={sso_enforcement}
       />
       <BoxField
         name="jit_provisioning_enabled"
-        label="Who signs in through it for the first time becomes a member"
-        is_on={jit_provisioning_enabled}
+        label={anchor_labels.jit_provisioning_enabled}
+        hint="They become members when they sign in through it for the first time."
+        is_on={shownOf(domain, 'jit_provisioning_enabled') === true}
       />
     </Form>
   );

@@ -29,6 +29,8 @@ type Given<Answer> = Sending<Answer> & {
   /** What screen readers add to the button's text, where several are alike. */
   about?: string;
   tone?: 'plain' | 'danger';
+  /** What stands beside the button, such as a way to leave it. */
+  beside?: ReactNode;
   /** Whether it is empty again once it is done. */
   clears?: boolean;
   /** Asked with what was filled in before anything is sent; false: nothing is. */
@@ -67,7 +69,7 @@ export function Form<Answer>(given: Given<Answer>) {
 }
 
 function OpenForm<Answer>(given: Given<Answer>) {
-  const { children, button, about, tone, path, method = 'POST', part = '' } = given;
+  const { children, path, method = 'POST', part = '' } = given;
   const form = useRef<HTMLFormElement>(null);
   const kept = useKeptFields(
     form,
@@ -112,18 +114,37 @@ function OpenForm<Answer>(given: Given<Answer>) {
         <p role="alert" id={whole_id} tabIndex={-1} className="fault">
           <Sentence text={whole} />
         </p>
-        <Button
-          type="submit"
-          loading={is_busy}
-          variant={tone === undefined ? 'filled' : 'default'}
-          className={tone === 'danger' ? 'danger' : ''}
-        >
-          {button}
-          {about !== undefined && <span className="unseen"> {about}</span>}
-        </Button>
+        <Submit {...given} is_busy={is_busy} />
       </form>
       {question !== undefined && <Asking question={question} answer={answer} />}
     </FormContext>
+  );
+}
+
+function Submit({
+  button,
+  about,
+  tone,
+  beside,
+  is_busy,
+}: Pick<Given<never>, 'button' | 'about' | 'tone' | 'beside'> & { is_busy: boolean }) {
+  const submit = (
+    <Button
+      type="submit"
+      loading={is_busy}
+      variant={tone === undefined ? 'filled' : 'default'}
+      className={tone === 'danger' ? 'danger' : ''}
+    >
+      {button}
+      {about !== undefined && <span className="unseen"> {about}</span>}
+    </Button>
+  );
+  if (beside === undefined) return submit;
+  return (
+    <div className="answers">
+      {beside}
+      {submit}
+    </div>
   );
 }
 

@@ -4,6 +4,7 @@ import type { Method } from '../http/ask.ts';
 import { askForChange } from '../http/change.ts';
 import { openIdempotencyKeys } from '../http/idempotency.ts';
 import type { Problem } from '../http/problem.ts';
+import { noteEtag } from '../http/reading.ts';
 import { useBegun } from '../page/section.tsx';
 import type { Values } from './values.ts';
 
@@ -49,6 +50,7 @@ export function useSending<Answer>({
       );
       if (outcome.ok || outcome.problem.status !== 0) keys.settle();
       if (!outcome.ok) throw outcome.problem;
+      noteEtag(outcome.body, outcome.etag);
       // The next page may show what was read a moment ago, and changed since.
       await queries.invalidateQueries({ refetchType: 'none' });
       await done(outcome.body, values);

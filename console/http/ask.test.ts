@@ -83,3 +83,75 @@ test('a refusal that is not of the API is said to be of another', async (context
   assert.ok(!outcome.ok);
   assert.match(outcome.problem.message, /such as a proxy, refused this with the status 413/);
 });
+
+const unconfirmed = { status: 403, code: 'own_factor_required' } as const;
+const signed_out = { status: 401, code: 'authentication_failed' } as const;
+const confirm_path = '/api/sessions/@current/confirm/';
+
+/** `ask` in a page whose server answers in turn: with a refusal, or with an empty record. */
+async function answeringInTurn(context: TestContext, answers: object[]) {
+  const asked: string[] = [];
+  const held: (() => void)[] = [];
+  const modules = await answering(context, 500, 'error');
+  const confirming = await import('./confirming.ts');
+  context.mock.method(globalThis, 'fetch', async (path: string) => {
+    const answer = answers[asked.length] as { status?: number; code?: ErrorCode };
+    asked.push(new URL(path, 'https://sluice.example/').pathname);
+    if (path.endsWith(confirm_path)) await new Promise<void>((resolve) => held.push(resolve));
+    const { status = 200, code = 'error' } = answer;
+    const body = status === 200 ? {} : { errors: [{ attr: null, code, detail: 'As told.' }] };
+    return new Response(JSON.stringify(body), {
+      status,
+      headers: { 'content-type': 'application/json' },
+    });
+  });
+  return { ...modules, ...confirming, asked, held };
+}
+
+test('a change that waits for a confirmation is asked for once more after it', async (context) => {
+  for (const [method, confirmed, answers, outcome] of [
+    ['PATCH', true, [unconfirmed, {}], true],
+    ['POST', true, [{ status: 403, code: 'second_factor_required' }, {}], true],
+    ['DELETE', true, [unconfirmed, unconfirmed], false],
+    ['PATCH', false, [unconfirmed], false],
+    ['GET', undefined, [unconfirmed], false],
+    ['POST', undefined, [{ status: 403, code: 'permission_denied' }], false],
+    ['POST', undefined, [{ status: 401, code: 'second_factor_required' }], false],
+  ] as const) {
+    const { ask, whenUnconfirmed, asked } = await answeringInTurn(context, [...answers]);
+    const confirm = context.mock.fn(() => Promise.resolve(confirmed === true));
+    whenUnconfirmed(confirm);
+    const given = await ask(method, '/api/projects/1/');
+    assert.equal(given.ok, outcome, method);
+    assert.equal(asked.length, answers.length, method);
+    assert.equal(confirm.mock.callCount(), confirmed === undefined ? 0 : 1, method);
+  }
+});
+
+test('what was under way while the session got a fresh token is asked again', async (context) => {
+  const answers = [{}, signed_out, {}];
+  const { ask, whenSignedOut, asked, held } = await answeringInTurn(context, answers);
+  const tell = context.mock.fn();
+  whenSignedOut(tell);
+  const confirming = ask('POST', confirm_path);
+  const reading = ask('GET', '/api/users/@me/');
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(asked.length, 2, 'the second try waits until the browser has the token');
+  held[0]!();
+  assert.deepEqual([(await confirming).ok, (await reading).ok], [true, true]);
+  assert.equal(tell.mock.callCount(), 0);
+});
+
+test('who is signed out is told so, also after a fresh token', async (context) => {
+  const answers = [{}, signed_out, signed_out, signed_out];
+  const { ask, whenSignedOut, asked, held } = await answeringInTurn(context, answers);
+  const tell = context.mock.fn();
+  whenSignedOut(tell);
+  const confirming = ask('POST', confirm_path);
+  const reading = ask('GET', '/api/users/@me/');
+  held[0]!();
+  await Promise.all([confirming, reading]);
+  assert.deepEqual([asked.length, tell.mock.callCount()], [3, 1]);
+  await ask('GET', '/api/users/@me/');
+  assert.deepEqual([asked.length, tell.mock.callCount()], [4, 2], 'nothing is under way now');
+});

@@ -1,6 +1,8 @@
 import { addressOf } from './address.ts';
+import { confirmPerson, isUnconfirmed } from './confirming.ts';
 import { isSignedOut, problemOf, unheard, unreached } from './problem.ts';
 import type { Problem } from './problem.ts';
+import { noteRenewal, watchRenewals } from './renewals.ts';
 
 /** A method of the API. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -31,14 +33,32 @@ export function whenSignedOut(tell: () => void): void {
 
 /**
  * Asks the API with the browser's session. Never throws, but for an `AbortError`: what is no answer
- * of the API becomes a problem that says what to do. The browser's own headers (`Sec-Fetch-Site`,
- * `Origin`) are the proof that a change comes from this site, so there is no other token.
+ * of the API becomes a problem that says what to do. A change that the API refuses until the person
+ * confirms that it is they waits for that, and is asked for once more. The browser's own headers
+ * (`Sec-Fetch-Site`, `Origin`) are the proof that a change comes from this site, so there is no
+ * other token.
  */
 export async function ask<Body>(
   method: Method,
   path: string,
   sent: Sent = {},
 ): Promise<Outcome<Body>> {
+  const outcome = await askSignedIn<Body>(method, path, sent);
+  if (outcome.ok || method === 'GET' || !isUnconfirmed(outcome.problem)) return outcome;
+  return (await confirmPerson(outcome.problem)) ? askSignedIn(method, path, sent) : outcome;
+}
+
+/** Asks; once more where the token of the session was replaced while the request was under way. */
+async function askSignedIn<Body>(method: Method, path: string, sent: Sent): Promise<Outcome<Body>> {
+  const showedOldToken = watchRenewals();
+  let outcome = await noteRenewal(path, () => askOnce<Body>(method, path, sent));
+  if (outcome.ok || !isSignedOut(outcome.problem)) return outcome;
+  if (await showedOldToken()) outcome = await askOnce(method, path, sent);
+  if (!outcome.ok && isSignedOut(outcome.problem)) signedOut();
+  return outcome;
+}
+
+async function askOnce<Body>(method: Method, path: string, sent: Sent): Promise<Outcome<Body>> {
   const response = await send(method, path, sent);
   if (response === undefined) return { ok: false, problem: unreached() };
   const body = await bodyOf(response);
@@ -48,9 +68,7 @@ export async function ask<Body>(
     const etag = response.headers.get('etag') ?? undefined;
     return { ok: true, status: response.status, body: body as Body, etag };
   }
-  const problem = problemOf(response.status, body);
-  if (isSignedOut(problem)) signedOut();
-  return { ok: false, problem };
+  return { ok: false, problem: problemOf(response.status, body) };
 }
 
 /** Why the server does not give the console itself; undefined where it does. Never throws. */

@@ -38,6 +38,8 @@ export function isOutage({ status }: Problem): boolean {
 export function problemOf(status: number, body: unknown): Problem {
   const { errors, request_id } = (body ?? {}) as Partial<ReturnType<typeof errorBody>>;
   if (status === 412) return new Problem(412, [changed_meanwhile], request_id);
+  const for_people = status === 403 && errors?.length === 1 && in_words[errors[0]!.code];
+  if (for_people) return new Problem(403, [{ ...errors[0]!, detail: for_people }], request_id);
   if (errors?.length === 1 && errors[0]!.detail === 'Not found.')
     return new Problem(status, [gone_meanwhile], request_id);
   return Array.isArray(errors) && errors.length > 0
@@ -81,6 +83,14 @@ const changed_meanwhile: Violation = {
   detail:
     'Somebody has changed this since you opened it, so nothing of yours was saved: look at it as ' +
     'it is now, and make your change again.',
+};
+
+/** What the API says with the path of a route, which is a button here. */
+const in_words: Partial<Record<ErrorCode, string>> = {
+  own_factor_required: 'This needs a confirmation that it is you.',
+  second_factor_required:
+    'This organization asks its members for a second factor: set one up in your account, or ' +
+    'confirm with yours.',
 };
 
 const gone_meanwhile: Violation = {

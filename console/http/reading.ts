@@ -13,12 +13,17 @@ const busy_interval_ms = 2_000;
 /** So often everything else is asked for that is on the screen. */
 const idle_interval_ms = 30_000;
 
-/** The ETags of what was read, by the very object that was read. */
+/** The ETags of what was answered, by the very object of the answer. */
 const etags = new WeakMap<object, string>();
 
-/** The ETag of a record as it was read, for `if_match`; undefined for what was not read. */
+/** The ETag of a record as it was answered, for `if_match`; undefined for what was not. */
 export function etagOf(record: object | undefined): string | undefined {
   return record === undefined ? undefined : etags.get(record);
+}
+
+/** Notes the ETag of a record that an answer brought. */
+export function noteEtag(record: unknown, etag: string | undefined): void {
+  if (etag !== undefined && typeof record === 'object' && record !== null) etags.set(record, etag);
 }
 
 /** The path of the API that a query reads. */
@@ -49,7 +54,7 @@ export function reading<Body extends object>(path: string, rhythm: Rhythm<Body> 
       const outcome = await ask<Body>('GET', path, { if_none_match: etagOf(known), signal });
       if (!outcome.ok) throw outcome.problem;
       if (outcome.status === 304 && known !== undefined) return known;
-      if (outcome.etag !== undefined) etags.set(outcome.body, outcome.etag);
+      noteEtag(outcome.body, outcome.etag);
       return outcome.body;
     },
     structuralSharing: false,

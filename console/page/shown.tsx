@@ -1,13 +1,14 @@
 import { Alert, Skeleton } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useContext } from 'react';
 import type { ReactNode } from 'react';
+import { isForPerson } from '../http/confirming.ts';
 import { isOutage } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { AroundContext } from './around.ts';
 import { BusyButton } from './busy_button.tsx';
 import { Sentence } from './sentence.tsx';
+import { WayOutContext } from './way_out.ts';
 
 /**
  * What was read, or how it stands: a quiet placeholder while it is read for the first time, the
@@ -66,8 +67,8 @@ export function NoSuch({ noun, children }: { noun: string; children?: ReactNode 
 
 /**
  * Why something could not be read or done, each reason with the part of the address or of what was
- * sent that it is about, and the request id that support asks for. Who lacks a second factor is led
- * to where they set it up.
+ * sent that it is about, and the request id that support asks for; with a way out where there is
+ * one. What only waits for the person is told quietly.
  */
 export function Refusal({
   problem,
@@ -78,6 +79,14 @@ export function Refusal({
   title?: string;
   children?: ReactNode;
 }) {
+  const drawWayOut = useContext(WayOutContext);
+  if (isForPerson(problem))
+    return (
+      <div role="alert" className="panel">
+        <p>{problem.message}</p>
+        {drawWayOut(problem)}
+      </div>
+    );
   return (
     <Alert color="red" title={title} role="alert" mb="md">
       {problem.violations.map(({ attr, detail }) => (
@@ -90,11 +99,7 @@ export function Refusal({
           <Sentence text={detail} />
         </p>
       ))}
-      {problem.code === 'second_factor_required' && (
-        <p>
-          <Link to="/account">Set one up in your account</Link>
-        </p>
-      )}
+      {drawWayOut(problem)}
       {problem.request_id !== undefined && (
         <p className="muted">
           Request id: <code>{problem.request_id}</code>

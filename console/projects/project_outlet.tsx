@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useParams } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { Page } from '../page/page.tsx';
-import { NoSuch, Shown } from '../page/shown.tsx';
+import { Around } from '../page/around_pages.tsx';
+import { NoSuch } from '../page/shown.tsx';
 import { ZoneContext } from '../time/instant.tsx';
 import { projectOf } from './project.ts';
 import { rememberProject } from './remembered.ts';
@@ -16,19 +16,17 @@ export function ProjectOutlet() {
     if (id !== undefined) rememberProject(id);
   }, [id]);
   const missing = (
-    <Page title="Project">
-      <NoSuch noun="project">
-        <Link to="/">To the start</Link>
-      </NoSuch>
-    </Page>
+    <NoSuch noun="project">
+      <Link to="/">To the start</Link>
+    </NoSuch>
   );
   return (
-    <Shown query={project} missing={missing}>
+    <Around title="Project" query={project} missing={missing}>
       {({ timezone }) => (
         <ZoneContext value={timezone}>
           <Outlet />
         </ZoneContext>
       )}
-    </Shown>
+    </Around>
   );
 }

@@ -1,15 +1,19 @@
 import { createRoute, redirect } from '@tanstack/react-router';
 import { loadedPage } from '../page/load_page.tsx';
 import { root_route } from '../shell/root_route.ts';
+import { requireSession } from '../shell/signed_in_route.ts';
 import { account } from '../users/account.ts';
 import { localPath } from './local_path.ts';
+
+function nextOf({ next }: { next?: string }): { next?: string } {
+  return next === undefined ? {} : { next: localPath(next) };
+}
 
 /** `/login`, from which whoever is signed in is led on. */
 export const login_route = createRoute({
   getParentRoute: () => root_route,
   path: 'login',
-  validateSearch: ({ next }: { next?: string }): { next?: string } =>
-    next === undefined ? {} : { next: localPath(next) },
+  validateSearch: nextOf,
   beforeLoad: async ({ context, search }) => {
     const known = await context.queries
       .fetchQuery({ ...account, staleTime: 0 })
@@ -17,6 +21,19 @@ export const login_route = createRoute({
     if (known !== undefined) redirect({ href: localPath(search.next), replace: true, throw: true });
   },
   component: loadedPage(() => import('./login_page.tsx'), 'LoginPage'),
+});
+
+/** `/confirm`, before anything else in a session whose provider is new to the account. */
+export const confirm_route = createRoute({
+  getParentRoute: () => root_route,
+  path: 'confirm',
+  validateSearch: nextOf,
+  beforeLoad: async (entering) => {
+    const { awaits_factor } = await requireSession(entering);
+    const href = localPath(entering.search.next);
+    if (!awaits_factor) redirect({ href, replace: true, throw: true });
+  },
+  component: loadedPage(() => import('./confirm_page.tsx'), 'ConfirmPage'),
 });
 
 /** `/login/link?token=`: the link of the terminal; it takes the token out of the address. */

@@ -5,6 +5,7 @@ import { Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { TyperContext } from '../form/kept.ts';
 import { AroundContext } from '../page/around.ts';
+import { PartialNote } from '../sessions/partial_note.tsx';
 import { account } from '../users/account.ts';
 import { Navigation } from './navigation.tsx';
 import { Outage } from './outage.tsx';
@@ -53,6 +54,7 @@ export function Frame() {
       <main className="main" id="main" tabIndex={-1} ref={main}>
         <TyperContext value={own?.uuid}>
           <Outage />
+          <PartialNote />
           <AroundContext value="frame">
             <Outlet />
           </AroundContext>

@@ -7,6 +7,7 @@ import {
   IconPlug,
   IconSearch,
   IconSettings,
+  IconShieldLock,
   IconTimeline,
   IconUsers,
   IconWorld,
@@ -66,6 +67,12 @@ export const organization_pages = [
     also: ['SSO', 'SAML', 'single sign-on', 'provider'],
     to: '/organizations/$organization_id/domains',
     icon: IconWorld,
+  },
+  {
+    label: 'Security',
+    also: ['single sign-on', 'SSO', 'session', 'IP ranges', 'second factor'],
+    to: '/organizations/$organization_id/security',
+    icon: IconShieldLock,
   },
   {
     label: 'Activity',

@@ -1,22 +1,40 @@
 import { createRoute, redirect } from '@tanstack/react-router';
+import type { SessionRow } from '../../server/api/sessions/schema.ts';
 import { Problem, isSignedOut } from '../http/problem.ts';
 import { loadedPage } from '../page/load_page.tsx';
-import { Opening } from './opening.tsx';
+import { current_session } from '../sessions/sessions.ts';
 import { account } from '../users/account.ts';
+import { Opening } from './opening.tsx';
 import { root_route } from './root_route.ts';
 import type { RouteContext } from './root_route.ts';
 
 type Entering = { context: RouteContext; location: { href: string } };
 
-/** Leads who is not signed in to the sign-in, and from there back to where they are. */
-export async function requireSignIn({ context, location }: Entering): Promise<void> {
+/** Gives the session; leads who is not signed in to the sign-in, and from there back. */
+export async function requireSession({ context, location }: Entering): Promise<SessionRow> {
+  const { queries } = context;
   try {
-    await context.queries.ensureQueryData(account);
+    const [session] = await Promise.all([
+      queries.ensureQueryData(current_session),
+      queries.ensureQueryData(account),
+    ]);
+    return session;
   } catch (error) {
     if (error instanceof Problem && isSignedOut(error))
       redirect({ to: '/login', search: { next: location.href }, replace: true, throw: true });
     throw error;
   }
+}
+
+/**
+ * Leads who is not signed in to the sign-in, and who has to confirm that it is they to that, each
+ * from there back to where they are.
+ */
+export async function requireSignIn(entering: Entering): Promise<void> {
+  const { awaits_factor } = await requireSession(entering);
+  if (!awaits_factor) return;
+  const search = { next: entering.location.href };
+  redirect({ to: '/confirm', search, replace: true, throw: true });
 }
 
 /** What only somebody who is signed in sees. */

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
-import { providerAddress, provider_names } from './providers.ts';
-import type { Provider } from './providers.ts';
+import { provider_names } from './provider_names.ts';
+import type { Provider } from './provider_names.ts';
+import { providerAddress } from './providers.ts';
 
 /** Begins a sign-in through a provider; `email` is a hint for its page. */
 export function ProviderLink({

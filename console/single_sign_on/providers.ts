@@ -2,20 +2,9 @@ import type { Static } from 'typebox';
 import type { Providers } from '../../server/api/single_sign_on/schema.ts';
 import { addressOf } from '../http/address.ts';
 import { reading } from '../http/reading.ts';
+import type { Provider } from './provider_names.ts';
 
 type Found = Static<typeof Providers>;
-/** Through whom somebody can sign in. */
-export type Provider = Found['providers'][number];
-
-/** What the providers are called. */
-export const provider_names: Record<Provider, string> = {
-  saml: 'single sign-on',
-  'google-oauth2': 'Google',
-  github: 'GitHub',
-  gitlab: 'GitLab',
-  openid: 'OpenID Connect',
-};
-
 /** The providers of this server; with an address, those that its domain leaves. */
 export function providersFor(email?: string) {
   const query = email === undefined ? '' : `?${new URLSearchParams({ email }).toString()}`;

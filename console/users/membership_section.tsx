@@ -1,14 +1,21 @@
+import { useQuery } from '@tanstack/react-query';
 import type { AccountRow } from '../../server/api/users/schema.ts';
 import { level_names } from '../members/level_names.ts';
 import { Section } from '../page/section.tsx';
+import { current_session } from '../sessions/sessions.ts';
 
 /** The organizations of the account, and which of them are closed to it. */
 export function MembershipSection({ own }: { own: AccountRow }) {
   const { organizations, is_2fa_enabled } = own;
+  const { data: session } = useQuery(current_session);
   return (
     <Section title="Organizations">
       {organizations.length === 0 && (
-        <p>You belong to no organization: open the link of an invite to join one.</p>
+        <p>
+          {session?.is_partial === true
+            ? 'None of yours accepts the provider through which you signed in.'
+            : 'You belong to no organization: open the link of an invite to join one.'}
+        </p>
       )}
       <ul className="records">
         {organizations.map(({ id, name, membership_level, enforce_2fa }) => (

@@ -59,6 +59,7 @@ const signed_in: Record<string, Look> = {
     path: '/organizations/$organization_id/domains/$domain_id',
     heading: 'console.example.com',
   },
+  security_route: { path: '/organizations/$organization_id/security', heading: 'Security' },
   organization_settings_route: {
     path: '/organizations/$organization_id/settings',
     heading: 'Organization settings',
@@ -67,6 +68,7 @@ const signed_in: Record<string, Look> = {
 /** What leads on by itself to another, where an address was cut off. */
 const leading_on: Record<string, Look> = {
   project_index_route: { path: '/projects/$project_id', heading: 'Exports' },
+  confirm_route: { path: '/confirm?next=%2Faccount', heading: 'Your account' },
   organization_index_route: { path: '/organizations/$organization_id', heading: 'Members' },
 };
 /** What only stands around others. */

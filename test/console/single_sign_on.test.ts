@@ -78,12 +78,12 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   assert.ok(metadata.includes(`entityID="${address}"`), metadata);
   assert.ok(metadata.includes(`Location="${await told('the ACS URL')}"`), metadata);
   const { port } = provider.address() as AddressInfo;
-  await page.getByLabel('Its name (entity id)').fill(acme.entity_id);
-  await page.getByLabel('Its sign-on address').fill(`http://localhost:${port}/sso`);
+  await page.getByLabel('Entity ID').fill(acme.entity_id);
+  await page.getByLabel('Sign-on URL').fill(`http://localhost:${port}/sso`);
   // A part of it is kept, and not called the provider.
   await page.getByRole('button', { name: 'Save the provider' }).click();
-  await page.getByText('It was saved. Still to be entered: its certificates.').waitFor();
-  await page.getByLabel('Its certificates').fill(acme.certificate);
+  await page.getByText('Saved. Still missing: Certificates.').waitFor();
+  await page.getByLabel('Certificates').fill(acme.certificate);
   await page.getByRole('button', { name: 'Save the provider' }).click();
   await page.getByText('The provider was saved.').waitFor();
 
@@ -96,8 +96,8 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   await tried.getByText('ada@acme.example').first().waitFor();
   await tried.close();
 
-  await page.getByLabel('People of the domain sign in').selectOption('saml');
-  await page.getByLabel('Who signs in through it for the first time becomes a member').check();
+  await page.getByLabel('Required sign-in').selectOption('saml');
+  await page.getByLabel('Add people at their first sign-in').check();
   await page.getByRole('button', { name: 'Save the rules' }).click();
   await page.getByText('The rules were saved.').waitFor();
   await checkEverywhere(page, 'domain_done');

@@ -1,10 +1,9 @@
-import { Button } from '@mantine/core';
 import { IconCommand } from '@tabler/icons-react';
 import { Suspense, useEffect, useEffectEvent, useState } from 'react';
-import { Dialog } from '../../page/dialog.tsx';
 import { loadedLater } from '../../page/load_page.tsx';
+import { MissingDialog } from '../../page/missing_dialog.tsx';
 
-const Palette = loadedLater(() => import('./palette.tsx'), 'Palette', MissingPalette);
+const Palette = loadedLater(() => import('./palette.tsx'), 'Palette', MissingDialog);
 
 const is_apple = /Mac|iP/.test(navigator.userAgent);
 
@@ -36,17 +35,6 @@ export function usePalette(): { open: () => void; palette: React.ReactNode } {
       </Suspense>
     ),
   };
-}
-
-function MissingPalette({ close }: { close: () => void }) {
-  return (
-    <Dialog title="This could not be loaded" close={close}>
-      <p>Check your connection, then load the page again in the browser.</p>
-      <Button variant="default" onClick={close}>
-        Close
-      </Button>
-    </Dialog>
-  );
 }
 
 /** The button for it in the navigation, for whoever does not know the keys. */

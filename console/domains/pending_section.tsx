@@ -1,0 +1,102 @@
+import { Table } from '@mantine/core';
+import { useState } from 'react';
+import type { DomainRow } from '../../server/api/domains/schema.ts';
+import { Form } from '../form/form.tsx';
+import { etagOf } from '../http/reading.ts';
+import { OnlyFor } from '../members/only_for.tsx';
+import { Command } from '../page/command.tsx';
+import { Rows } from '../page/rows.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Instant } from '../time/instant.tsx';
+import { anchorWords, anchor_labels, waitingFields } from './anchor_words.ts';
+import type { AnchorField, AnchorValue } from './anchor_words.ts';
+import { domainOf, pendingPath } from './domains.ts';
+
+type Given = { domain: DomainRow; organization_id: string };
+
+/**
+ * The changes of a domain that wait for an owner, to be confirmed or discarded; it stays while
+ * somebody looks, to say what became of them.
+ */
+export function PendingSection({ domain, organization_id }: Given) {
+  const waiting = domain.pending_changes;
+  const [was_waiting, setWasWaiting] = useState(waiting !== null);
+  if (waiting !== null && !was_waiting) setWasWaiting(true);
+  if (waiting === null && !was_waiting) return null;
+  return (
+    <Section title="Waiting for an owner" is_wide>
+      {waiting === null ? (
+        <p className="muted">No changes are waiting any more.</p>
+      ) : (
+        <>
+          <p>
+            <bdi>{domain.pending_set_by}</bdi> made these changes
+            {domain.pending_set_at !== null && (
+              <>
+                {' '}
+                <Instant at={domain.pending_set_at} />
+              </>
+            )}
+            . They have no effect until an owner confirms them.
+          </p>
+          <Rows columns={['Setting', 'Now', 'After']}>
+            {waitingFields(domain).map((field) => (
+              <Table.Tr key={field}>
+                <Table.Th scope="row">{anchor_labels[field]}</Table.Th>
+                <Table.Td data-label="Now">
+                  <Value field={field} value={domain[field]} />
+                </Table.Td>
+                <Table.Td data-label="After">
+                  <Value field={field} value={waiting[field]} />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Rows>
+          <Decide domain={domain} organization_id={organization_id} />
+        </>
+      )}
+    </Section>
+  );
+}
+
+function Value({ field, value }: { field: AnchorField; value: AnchorValue }) {
+  const words = <bdi className="long">{anchorWords(field, value)}</bdi>;
+  if (field !== 'saml_x509_cert' || typeof value !== 'string' || value === '') return words;
+  return (
+    <>
+      {words}
+      <Seldom summary="Show it all">
+        <Command text={value} what="the certificates" />
+      </Seldom>
+    </>
+  );
+}
+
+function Decide({ domain, organization_id }: Given) {
+  const done = useDone();
+  const path = pendingPath(organization_id, domain.id);
+  const settled = (told: string) => done(told, domainOf(organization_id, domain.id));
+  return (
+    <div className="toolbar after_form">
+      <OnlyFor organization_id={organization_id} level={15} what="They are confirmed">
+        <Form
+          path={`${path}confirm/`}
+          if_match={etagOf(domain)}
+          done={() => settled('The changes are in effect.')}
+          button="Confirm changes"
+        />
+      </OnlyFor>
+      <OnlyFor organization_id={organization_id} what="They are discarded">
+        <Form
+          method="DELETE"
+          path={path}
+          if_match={etagOf(domain)}
+          body={() => undefined}
+          done={() => settled('The changes were discarded.')}
+          button="Discard changes"
+          tone="danger"
+        />
+      </OnlyFor>
+    </div>
+  );
+}

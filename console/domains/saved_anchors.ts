@@ -1,0 +1,69 @@
+import type { DomainRow } from '../../server/api/domains/schema.ts';
+import { ask } from '../http/ask.ts';
+import { etagOf } from '../http/reading.ts';
+import { useIsOwner } from '../members/only_for.tsx';
+import { useDone } from '../page/section.tsx';
+import { waitingFields } from './anchor_words.ts';
+import type { AnchorField, AnchorValue } from './anchor_words.ts';
+import { domainOf, pendingPath } from './domains.ts';
+
+type Given = { domain: DomainRow; organization_id: string };
+
+/**
+ * What a form shows of a field: what waits for an owner, else what is stored. Who saves it again
+ * must not undo what waits.
+ */
+export function shownOf(domain: DomainRow, field: AnchorField): AnchorValue {
+  const waiting = domain.pending_changes?.[field];
+  return waiting === undefined ? domain[field] : waiting;
+}
+
+/**
+ * Of what was filled in, what differs from what the form showed: the rest is not sent, so that an
+ * owner who changes one field confirms none that waits.
+ */
+export function changedAnchors(
+  domain: DomainRow,
+  values: Record<string, AnchorValue>,
+): Record<string, AnchorValue> {
+  const plain = (value: AnchorValue) =>
+    typeof value === 'string' ? value.replaceAll('\r\n', '\n') : (value ?? '');
+  return Object.fromEntries(
+    Object.entries(values).filter(
+      ([name, value]) => plain(value) !== plain(shownOf(domain, name as AnchorField)),
+    ),
+  );
+}
+
+/**
+ * For the end of a form that changes who signs in: reads the domain anew and says what was saved.
+ * An owner whose change waits confirms it at once; where they do not, or are none, it says that it
+ * waits. What waited before is never confirmed along with it.
+ */
+export function useSavedAnchors(given: Given): (saved: DomainRow, told: string) => Promise<void> {
+  const { domain, organization_id } = given;
+  const done = useDone();
+  const is_owner = useIsOwner(organization_id);
+  const isWaiting = (saved: DomainRow) =>
+    waitingFields(saved).some(
+      (field) => saved.pending_changes?.[field] !== domain.pending_changes?.[field],
+    );
+  return async (saved, told) => {
+    const may_confirm = is_owner && domain.pending_changes === null && isWaiting(saved);
+    const settled = may_confirm ? await confirmChanges(organization_id, saved) : saved;
+    const waits = is_owner
+      ? 'Saved. It has no effect until you confirm it above.'
+      : 'Saved. It has no effect until an owner confirms it.';
+    await done(isWaiting(settled) ? waits : told, domainOf(organization_id, domain.id));
+  };
+}
+
+/** Confirms what was saved just now; gives the domain as it is then, confirmed or not. */
+async function confirmChanges(organization_id: string, saved: DomainRow): Promise<DomainRow> {
+  const path = `${pendingPath(organization_id, saved.id)}confirm/`;
+  const outcome = await ask<DomainRow>('POST', path, { body: {}, if_match: etagOf(saved) });
+  if (outcome.ok) return outcome.body;
+  const { code, status } = outcome.problem;
+  if (code === 'own_factor_required' || status === 412) return saved;
+  throw outcome.problem;
+}

@@ -1,0 +1,23 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Page } from './page.tsx';
+import { Shown } from './shown.tsx';
+
+/**
+ * What the pages of something stand in, as `Shown` has it: they are there once it was read. Where
+ * it is refused or not there, a page with this title says so.
+ */
+export function Around<Body>({
+  title,
+  ...given
+}: {
+  title: string;
+  query: Pick<UseQueryResult<Body>, 'data' | 'error' | 'refetch' | 'isFetching'>;
+  missing: ReactNode;
+  children: (body: Body) => ReactNode;
+}) {
+  const { data, error } = given.query;
+  const is_refused = error !== null && (data === undefined || error.status === 404);
+  const shown = <Shown {...given} />;
+  return is_refused ? <Page title={title}>{shown}</Page> : shown;
+}

@@ -1,0 +1,14 @@
+import { Button } from '@mantine/core';
+import { Dialog } from './dialog.tsx';
+
+/** In the place of a dialog whose code did not come. */
+export function MissingDialog({ close }: { close: () => void }) {
+  return (
+    <Dialog title="This could not be loaded" close={close}>
+      <p>Check your connection, then load the page again in the browser.</p>
+      <Button variant="default" onClick={close}>
+        Close
+      </Button>
+    </Dialog>
+  );
+}

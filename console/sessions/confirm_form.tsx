@@ -1,0 +1,89 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { SessionRow } from '../../server/api/sessions/schema.ts';
+import type { AccountRow } from '../../server/api/users/schema.ts';
+import { PasswordField } from '../form/fields.tsx';
+import { Form } from '../form/form.tsx';
+import { Panel } from '../page/panel.tsx';
+import { useShownPasskey } from '../passkeys/use_passkey.tsx';
+import { FactorField } from '../users/factor_field.tsx';
+import { current_session } from './sessions.ts';
+
+type Given = {
+  own: AccountRow;
+  session: SessionRow;
+  /** Called once the server has taken it. */
+  done: () => unknown;
+  /** What stands beside its button. */
+  beside?: ReactNode;
+};
+
+/**
+ * Asks for what the account has of its own: password, code, or both, or a passkey alone. A provider
+ * of the operator stands for the password beside a code. An account with neither has a link mailed.
+ */
+export function ConfirmForm({ own, session, done, beside }: Given) {
+  const { email, has_password, is_2fa_enabled } = own;
+  const queries = useQueryClient();
+  const shown = useShownPasskey();
+  if (!has_password && !is_2fa_enabled) return <MailLink beside={beside} />;
+  const is_vouched = is_2fa_enabled && operator_methods.includes(session.method);
+  return (
+    <Form<SessionRow>
+      path="/api/sessions/@current/confirm/"
+      body={(values) => {
+        const { passkey, ...typed } = shown.body(values);
+        return passkey === undefined ? typed : { passkey };
+      }}
+      done={(confirmed) => {
+        queries.setQueryData(current_session.queryKey, confirmed);
+        return done();
+      }}
+      button="Confirm"
+      part={null}
+      beside={beside}
+    >
+      {has_password && !is_vouched && (
+        <>
+          <input type="email" autoComplete="username" value={email} readOnly hidden />
+          <PasswordField name="password" label="Your password" />
+        </>
+      )}
+      <FactorField own={own} shown={shown} />
+    </Form>
+  );
+}
+
+/** How a session says that a provider of this server's operator opened it. */
+const operator_methods = ['google-oauth2', 'github', 'gitlab'];
+
+function MailLink({ beside }: Pick<Given, 'beside'>) {
+  const [mailed_to, setMailedTo] = useState<string>();
+  if (mailed_to !== undefined)
+    return (
+      <>
+        <Panel>
+          <p>
+            The link is on its way to <bdi>{mailed_to}</bdi>. Open it, choose a password, and sign
+            in with it.
+          </p>
+        </Panel>
+        <div className="answers">{beside}</div>
+      </>
+    );
+  return (
+    <>
+      <p>
+        Your account has no password and no second factor yet. Choose a password under a link that
+        we mail to you, then sign in with it.
+      </p>
+      <Form<{ email: string }>
+        path="/api/users/@me/reset_password/"
+        done={({ email }) => setMailedTo(email)}
+        button="Mail me a link"
+        beside={beside}
+      />
+    </>
+  );
+}

@@ -1,0 +1,25 @@
+import { useQuery } from '@tanstack/react-query';
+import { provider_names } from '../single_sign_on/provider_names.ts';
+import type { Provider } from '../single_sign_on/provider_names.ts';
+import { account } from '../users/account.ts';
+import { ConfirmButton } from './confirm_button.tsx';
+import { current_session } from './sessions.ts';
+
+/** Says in a session that reaches only a part of the account how to see the rest. */
+export function PartialNote() {
+  const { data: session } = useQuery(current_session);
+  const { data: own } = useQuery(account);
+  if (session?.is_partial !== true || own === undefined) return null;
+  return (
+    <p className="note" role="note">
+      You signed in through {providerOf(session.method, own.email)}. You see only organizations that
+      accept it. <ConfirmButton /> to see the rest.
+    </p>
+  );
+}
+
+/** The provider that opened a session, as people know it: that of an organization by its domain. */
+export function providerOf(method: string, email: string): string {
+  if (method === 'saml') return `the provider of ${email.slice(email.lastIndexOf('@') + 1)}`;
+  return method in provider_names ? provider_names[method as Provider] : method;
+}

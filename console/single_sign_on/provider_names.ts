@@ -1,0 +1,14 @@
+import type { Static } from 'typebox';
+import type { Providers } from '../../server/api/single_sign_on/schema.ts';
+
+/** Through whom somebody can sign in. */
+export type Provider = Static<typeof Providers>['providers'][number];
+
+/** What the providers are called. */
+export const provider_names: Record<Provider, string> = {
+  saml: 'single sign-on',
+  'google-oauth2': 'Google',
+  github: 'GitHub',
+  gitlab: 'GitLab',
+  openid: 'OpenID Connect',
+};
