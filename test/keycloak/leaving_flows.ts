@@ -4,7 +4,7 @@ import type { DomainCompany } from './companies.ts';
 import { assertTold, signedIn } from './flow.ts';
 import type { Flow } from './flow.ts';
 import { addPerson, visitByOpenid, visitBySaml } from './visit.ts';
-import type { World } from './world.ts';
+import type { Ask, World } from './world.ts';
 
 const keys = '/api/personal_api_keys/';
 
@@ -19,47 +19,70 @@ export const leaving_flows: Flow[] = [
         jit_provisioning_enabled: true,
         sso_enforcement: 'saml',
       });
-      // The key was limited to the organization, so it is deleted.
-      await leaveTheDomain(world, company, visitBySaml, 401);
+      const [email, elsewhere] = ['mallory@holds.example', 'mallory@not-holds.example'];
+      await addPerson(world, email);
+      const { ask, ...visited } = await visitBySaml(world, email);
+      const { uuid } = await signedIn({ ask, ...visited });
+      await ask(403, 'POST', '/api/users/@me/email/', { email: elsewhere });
+      // A password of their own, and with it the right to change the account.
+      await ask(202, 'POST', '/api/users/@me/reset_password/', {});
+      await choosePassword(world, email);
+      const again = await visitBySaml(world, email);
+      await again.ask(200, 'POST', '/api/sessions/@current/confirm/', { password });
+      const key = await again.ask(201, 'POST', keys, { label: 'stays', scopes: ['*'] });
+      const change = { email: elsewhere, current_password: password };
+      await leaveTheDomain(world, company, again.ask, change);
+      await assertOutside(world, company, elsewhere, { uuid, key: key['value'] });
     },
   },
   {
     name: 'P-03: an address outside of an enforced domain ends the membership (OpenID)',
     walk: async (world) => {
       const company = await foundOpenidCompany(world, 'Stays', 'stays.example');
-      await leaveTheDomain(world, company, visitByOpenid, 404);
+      const [email, elsewhere] = ['mallory@stays.example', 'mallory@not-stays.example'];
+      await addPerson(world, email);
+      const { ask, ...visited } = await visitByOpenid(world, email);
+      const { uuid } = await signedIn({ ask, ...visited });
+      const key = await ask(201, 'POST', keys, { label: 'stays', scopes: ['*'] });
+      await leaveTheDomain(world, company, ask, { email: elsewhere });
+      await world.anybody(202, 'POST', '/api/users/reset_password/', { email: elsewhere });
+      await choosePassword(world, elsewhere);
+      await assertOutside(world, company, elsewhere, { uuid, key: key['value'] });
     },
   },
 ];
 
-/** Somebody comes in by the provider, gives the account another address, and then a password. */
+async function choosePassword(world: World, email: string): Promise<void> {
+  const chosen = { token: await linkIn(world, email, 'reset-password'), password };
+  await world.anybody(200, 'POST', '/api/users/reset_password/confirm/', chosen);
+}
+
+/** The member changes the address, is none any more, and the owner is told. */
 async function leaveTheDomain(
   world: World,
   company: DomainCompany,
-  visitBy: typeof visitByOpenid,
-  key_answer: number,
+  ask: Ask,
+  change: { email: string; current_password?: string },
 ): Promise<void> {
-  const email = `mallory@${company.domain}`;
-  const elsewhere = `mallory@not-${company.domain}`;
-  await addPerson(world, email);
-  const { ask, ...visited } = await visitBy(world, email);
-  const { uuid } = await signedIn({ ask, ...visited });
-  assert.equal((await membersOf(company))[email], 1);
-  const key = await ask(201, 'POST', keys, { label: 'stays', scopes: ['*'] });
-  await ask(200, 'POST', '/api/users/@me/email/', { email: elsewhere });
-  const token = await linkIn(world, elsewhere, 'verify-email');
+  assert.equal(Object.keys(await membersOf(company)).length, 2);
+  await ask(200, 'POST', '/api/users/@me/email/', change);
+  const token = await linkIn(world, change.email, 'verify-email');
   await ask(200, 'POST', '/api/users/verify_email/', { token });
   assert.deepEqual(await membersOf(company), { [company.owner.email]: 15 });
   await assertTold(world, company.owner.email, /^A member left /);
+}
 
-  await world.anybody(202, 'POST', '/api/users/reset_password/', { email: elsewhere });
-  const chosen = { token: await linkIn(world, elsewhere, 'reset-password'), password };
-  await world.anybody(200, 'POST', '/api/users/reset_password/confirm/', chosen);
-  const again = world.asking({});
-  await again(201, 'POST', '/api/sessions/', { email: elsewhere, password });
-  const account = await again(200, 'GET', '/api/users/@me/');
+/** The account is there, with its password and key, and has nothing of the company. */
+async function assertOutside(
+  world: World,
+  { path }: DomainCompany,
+  email: string,
+  { uuid, key }: { uuid: string; key: string },
+): Promise<void> {
+  const ask = world.asking({});
+  await ask(201, 'POST', '/api/sessions/', { email, password });
+  const account = await ask(200, 'GET', '/api/users/@me/');
   assert.deepEqual([account['uuid'], account['organizations']], [uuid, []]);
-  await again(404, 'GET', `${company.path}/`);
-  const with_key = world.asking({ authorization: `Bearer ${key['value']}` });
-  await with_key(key_answer, 'GET', `${company.path}/`);
+  await ask(404, 'GET', `${path}/`);
+  await world.asking({ authorization: `Bearer ${key}` })(404, 'GET', `${path}/`);
 }
