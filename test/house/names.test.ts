@@ -20,6 +20,7 @@ const harness = shareHarness({ clickhouse: false });
 
 /** Texts of bodies that are no line for people to read, each with what it is instead. */
 const other_texts: Record<string, string> = {
+  allowed_ip_ranges: 'checked as addresses of networks',
   code: 'a code that is compared',
   current_password: 'a password',
   custom_query: 'a query of several lines',

@@ -179,6 +179,14 @@ export function forbidden(detail: string): ApiError {
   return forbiddenMany([{ attr: null, code: 'permission_denied', detail }]);
 }
 
+/** 403 for a key that comes from an address that it is not taken from. */
+export function wrongAddress(ip: string): ApiError {
+  return forbidden(
+    `This API key is taken from certain addresses alone, and ${ip} is none of them: ask from one ` +
+      'of those, or let the owner of the key add this one (`allowed_ip_ranges`).',
+  );
+}
+
 /**
  * 403 that lists every field that asks for more than the caller may; there must be one at least.
  */

@@ -76,6 +76,8 @@ export type Credential = { kind: 'key' | 'session'; hash: Buffer };
 
 /** One row of the look-up: the credential, its user and, when the user may be there, the target. */
 export type Found = Caller & {
+  /** Of a key: the addresses and networks from which alone it is taken; empty: from anywhere. */
+  allowed_ip_ranges: string[];
   last_used_at: string | null;
   /** Of a session: when its token was created, and whether the request showed the one before it. */
   token_created_at: string | null;

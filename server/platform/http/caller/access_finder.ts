@@ -122,7 +122,8 @@ const named = (columns: Record<string, string>) =>
 
 const session_columns =
   "s.id, s.user_id, s.expires_at, s.last_used_at, ARRAY['*'] AS scopes, NULL::uuid[] AS " +
-  'scoped_organizations, NULL::integer[] AS scoped_teams, s.token_created_at';
+  "scoped_organizations, NULL::integer[] AS scoped_teams, '{}'::text[] AS allowed_ip_ranges, " +
+  's.token_created_at';
 
 /** Where credential `k` of a hash comes from. */
 const sources: Record<Credential['kind'], { columns: Record<string, string>; join: string }> = {
@@ -156,6 +157,7 @@ const of_caller = {
   scopes: 'k.scopes',
   scoped_organizations: 'k.scoped_organizations',
   scoped_teams: 'k.scoped_teams',
+  allowed_ip_ranges: 'k.allowed_ip_ranges',
   last_used_at: 'k.last_used_at',
   user_id: 'u.id',
   user_uuid: 'u.uuid',

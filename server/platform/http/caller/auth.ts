@@ -6,7 +6,8 @@ import type { AccessFinder, Credential, Found, Target } from './access.ts';
 import { isWellFormedApiKey } from './api_key.ts';
 import type { HttpContext } from '../context.ts';
 import { refuseCrossSite } from './cross_site.ts';
-import { twoCredentials, unauthenticated } from '../errors.ts';
+import { twoCredentials, unauthenticated, wrongAddress } from '../errors.ts';
+import { isInRanges } from '../ip_ranges.ts';
 import { isWriteKey } from './write_key.ts';
 import { isStale, isWellFormedSessionToken, sessionTokenOf } from './session.ts';
 
@@ -27,7 +28,7 @@ const refusals = {
  * Who asks and what the path's target is to them, in one round trip. Throws 401 without a valid key
  * or session; a credential of the wrong form or with a wrong checksum is refused without a look at
  * the database. Throws 400 when a request shows both, and 403 when a session's cookie comes with a
- * change from another site.
+ * change from another site, or a key from an address that it is not taken from.
  */
 export async function authenticate(
   context: HttpContext,
@@ -49,6 +50,8 @@ export async function authenticate(
       'authentication_failed',
       refusals[isWriteKey(shown.text) ? 'write_key' : shown.kind],
     );
+  if (found.allowed_ip_ranges.length > 0 && !isInRanges(request.ip, found.allowed_ip_ranges))
+    throw wrongAddress(request.ip);
   touch(context, found, request);
   return found;
 }

@@ -146,7 +146,7 @@ function accessOf(found: Found, level: 1 | 8 | 15) {
 
 /**
  * Refused keys and sessions count against the address that they come from, so that nobody tries
- * keys without end.
+ * keys without end, nor one that is not taken from there.
  */
 async function authenticateCounted(
   context: HttpContext,
@@ -158,7 +158,7 @@ async function authenticateCounted(
   try {
     return await authenticate(context, findAccess, request, target);
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    if (!(error instanceof ApiError) || (error.status !== 401 && error.status !== 403)) throw error;
     const wait_seconds = limiter.takeRefused(request.ip);
     throw wait_seconds === undefined ? error : throttled(wait_seconds);
   }
