@@ -5,3 +5,7 @@
 -- Processes of the release before refuse new codes and go on to take theirs.
 
 ALTER TABLE recovery_codes ADD COLUMN argon2id text;
+
+-- The addresses and networks from which alone a personal API key is taken; empty: from anywhere.
+-- Processes of the release before take such a key from anywhere.
+ALTER TABLE personal_api_keys ADD COLUMN allowed_ip_ranges text[] NOT NULL DEFAULT '{}';

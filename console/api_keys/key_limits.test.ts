@@ -6,7 +6,7 @@ const shop = { id: 'a', name: 'Shop', teams: [1, 2].map((id) => ({ id, name: `We
 const lab = { id: 'b', name: 'Lab', teams: [{ id: 3, name: 'Test' }] };
 
 test('a key says where it works', () => {
-  const cases: [string[], number[], string][] = [
+  const cases: [string[], number[], string, string[]?][] = [
     [[], [], 'everywhere'],
     [[], [3], 'in project Test'],
     [[], [1, 3], 'in projects Web 1, Test'],
@@ -14,9 +14,13 @@ test('a key says where it works', () => {
     [['a', 'b'], [1], 'in project Web 1, and only in organizations Shop, Lab'],
     [[], [2, 9], 'in projects Web 2, 1 that you do not see'],
     [['x', 'y'], [], 'in organizations 2 that you do not see'],
+    [[], [], 'from 10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
+    [[], [3], 'in project Test, and only from 10.0.0.0/8', ['10.0.0.0/8']],
   ];
-  for (const [scoped_organizations, scoped_teams, words] of cases)
-    assert.equal(whereItWorks({ scoped_organizations, scoped_teams }, [shop, lab]), words);
+  for (const [scoped_organizations, scoped_teams, words, allowed_ip_ranges = []] of cases) {
+    const limits = { scoped_organizations, scoped_teams, allowed_ip_ranges };
+    assert.equal(whereItWorks(limits, [shop, lab]), words);
+  }
 });
 
 test('a project names its organization where there are more', () => {

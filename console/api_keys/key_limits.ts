@@ -2,17 +2,18 @@ import type { ApiKeyRow } from '../../server/api/api_keys/schema.ts';
 import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 
 type Known = Pick<OrganizationRow, 'id' | 'name'> & { teams: { id: number; name: string }[] };
-type Limits = Pick<ApiKeyRow, 'scoped_organizations' | 'scoped_teams'>;
+type Limits = Pick<ApiKeyRow, 'scoped_organizations' | 'scoped_teams' | 'allowed_ip_ranges'>;
 
-/** Where a key works, in words: its projects, its organizations, both, or everywhere. */
+/** Where and from where a key works, in words: projects, organizations and addresses. */
 export function whereItWorks(
-  { scoped_organizations, scoped_teams }: Limits,
+  { scoped_organizations, scoped_teams, allowed_ip_ranges }: Limits,
   organizations: Known[],
 ): string {
   const projects = organizations.flatMap(({ teams }) => teams);
   const limits = [
     ...named('project', scoped_teams, projects),
     ...named('organization', scoped_organizations, organizations),
+    ...(allowed_ip_ranges.length === 0 ? [] : [`from ${allowed_ip_ranges.join(', ')}`]),
   ];
   return limits.length === 0 ? 'everywhere' : limits.join(', and only ');
 }

@@ -80,13 +80,20 @@ type Creating = { created: (key: NewKey) => void };
 
 function CreateKey({ created }: Creating) {
   const done = useDone();
-  const known = useQuery(organizations).data?.results ?? [];
-  const projects = projectChoices(known);
   return (
     <Form<NewKey>
       path="/api/personal_api_keys/"
-      body={({ expires_at, scoped_organizations = [], scoped_teams = [], ...values }) => ({
+      body={({
+        expires_at,
+        scoped_organizations = [],
+        scoped_teams = [],
+        allowed_ip_ranges = '',
+        ...values
+      }) => ({
         ...values,
+        allowed_ip_ranges: String(allowed_ip_ranges)
+          .split(/[\s,]+/)
+          .filter((range) => range !== ''),
         scoped_organizations: [scoped_organizations].flat(),
         scoped_teams: [scoped_teams].flat().map(Number),
         expires_at:
@@ -101,6 +108,28 @@ function CreateKey({ created }: Creating) {
     >
       <TextField name="label" label="What it is for" autoComplete="off" />
       <ChoicesField name="scopes" label="What may be done with it" options={scope_choices} />
+      <LimitFields />
+      <ChoiceField
+        name="expires_at"
+        label="How long it works"
+        value="90"
+        options={[
+          { value: '30', label: '30 days' },
+          { value: '90', label: '90 days' },
+          { value: '365', label: 'a year' },
+          { value: '', label: 'until it is revoked' },
+        ]}
+      />
+    </Form>
+  );
+}
+
+/** Where, and from where, the key is to work. */
+function LimitFields() {
+  const known = useQuery(organizations).data?.results ?? [];
+  const projects = projectChoices(known);
+  return (
+    <>
       {known.length > 0 && (
         <ChoicesField
           name="scoped_organizations"
@@ -115,18 +144,14 @@ function CreateKey({ created }: Creating) {
           options={projects}
         />
       )}
-      <ChoiceField
-        name="expires_at"
-        label="How long it works"
-        value="90"
-        options={[
-          { value: '30', label: '30 days' },
-          { value: '90', label: '90 days' },
-          { value: '365', label: 'a year' },
-          { value: '', label: 'until it is revoked' },
-        ]}
+      <TextField
+        name="allowed_ip_ranges"
+        label="Only from these addresses (none: from anywhere)"
+        hint="Addresses and networks, such as 203.0.113.0/24, with blanks between them."
+        autoComplete="off"
+        is_optional
       />
-    </Form>
+    </>
   );
 }
 

@@ -85,6 +85,10 @@ test('a key is shown once, works, and no longer does when it is revoked', { skip
   await page.getByLabel('organization:read').check();
   await page.locator('input[name=scoped_organizations]').check();
   await page.locator('input[name=scoped_teams]').check();
+  await page.locator('[name=allowed_ip_ranges]').fill('127.0.0.0/8, nowhere');
+  await press('Create the key');
+  await page.getByText('Must be an IP address or a network, such as').waitFor();
+  await page.locator('[name=allowed_ip_ranges]').fill('127.0.0.0/8, ::1');
   await press('Create the key');
   await page.getByText('It is not shown again').waitFor();
   const key = (await section('Personal API keys').locator('.panel code').textContent())!;
@@ -93,7 +97,10 @@ test('a key is shown once, works, and no longer does when it is revoked', { skip
   assert.deepEqual([own.label, own.scopes], ['A <b> & "key"', ['organization:read']]);
   assert.deepEqual(own.scoped_organizations, [organization.id]);
   assert.deepEqual(own.scoped_teams, [project.id]);
-  await page.getByText(/organization:read, in project .*, and only in organization/).waitFor();
+  assert.deepEqual(own.allowed_ip_ranges, ['127.0.0.0/8', '::1']);
+  await page
+    .getByText(/organization:read, in project .*, and only in organization .*, and only from 127/)
+    .waitFor();
   assert.ok(Math.abs(Date.parse(own.expires_at) - clock.now() - 90 * 86_400_000) < 60_000);
   const dialog = page.getByRole('dialog', { name: 'Revoke the key “A <b> & "key"”?' });
   await press('Revoke the key A <b> & "key"');

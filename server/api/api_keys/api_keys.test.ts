@@ -41,6 +41,7 @@ test('a key is created, shown once, and works with its scopes', async () => {
       scopes: ['project:read', 'event:write'],
       scoped_organizations: [],
       scoped_teams: [],
+      allowed_ip_ranges: [],
       expires_at: '2030-06-01T10:00:00.000000Z',
       last_used_at: null,
       last_used_ip: null,

@@ -4,6 +4,7 @@ import { isUuid } from '../../platform/uuid.ts';
 import { beginBody } from '../../platform/http/bodies/body.ts';
 import { conflict, invalid, ownFactorRequired } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
+import { rangeFaults } from '../../platform/http/ip_ranges.ts';
 import { isInstant } from '../../platform/instant.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { limits_max } from './schema.ts';
@@ -14,7 +15,7 @@ import type { Owner } from './store.ts';
 /** Keys that work at a time, per person. */
 const keys_max = 100;
 
-const lists = ['scopes', 'scoped_organizations', 'scoped_teams'] as const;
+const lists = ['scopes', 'scoped_organizations', 'scoped_teams', 'allowed_ip_ranges'] as const;
 const team_id_max = 2_147_483_647;
 
 /** Throws 400 when the person has as many working keys as one may have. */
@@ -56,7 +57,8 @@ export function refuseRevival(
 /**
  * The checked body of a key. Throws one 400 with every violation, of the schema and of the rules: a
  * scope or a limit stands once, limits name organizations and projects of the person (others are
- * told apart from unknown ones by nothing), and the expiry lies in the future.
+ * told apart from unknown ones by nothing), ranges are addresses or networks, and the expiry lies
+ * in the future.
  */
 export async function keyBody<Schema extends TObject>(
   request: FastifyRequest,
@@ -66,6 +68,7 @@ export async function keyBody<Schema extends TObject>(
   const { sent, endWith } = beginBody(request, schema);
   return endWith([
     ...lists.flatMap((name) => repeated(name, entriesOf(sent, name))),
+    ...rangeFaults('allowed_ip_ranges', entriesOf(sent, 'allowed_ip_ranges')),
     ...pastExpiry(sent['expires_at'], about.now_ms),
     ...(await foreignLimits(about.db, request.caller, sent)),
   ]);

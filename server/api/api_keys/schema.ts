@@ -26,6 +26,11 @@ const record = {
       'It opens only these projects, and nothing of their organizations beside them; empty: ' +
       'no such limit.',
   }),
+  allowed_ip_ranges: Type.Array(Type.String(), {
+    description:
+      'It is taken from these addresses and networks alone; empty: from anywhere. Another ' +
+      'address gets 403.',
+  }),
   expires_at: nullable(instant('From then on it is refused; null: never.')),
   last_used_at: nullable(instant('Exact to the minute; null: never used.')),
   last_used_ip: nullable(Type.String({ description: 'The address that it was used from then.' })),
@@ -86,6 +91,14 @@ const limits = {
       description:
         'Projects of the caller; default and empty: no such limit. With both limits a project ' +
         'must be within both.',
+    }),
+  ),
+  allowed_ip_ranges: Type.Optional(
+    Type.Array(Type.String({ trim: true, minLength: 1, maxLength: 50 }), {
+      maxItems: limits_max,
+      description:
+        'IP addresses and networks (`203.0.113.0/24`, `2001:db8::/32`) from which alone the key ' +
+        'is taken; default and empty: from anywhere.',
     }),
   ),
   expires_at: Type.Optional(nullable(instant('In the future; default null: it does not expire.'))),

@@ -18,12 +18,14 @@ export type ApiKeyFields = {
   scopes: string[];
   scoped_organizations?: string[] | null;
   scoped_teams?: number[] | null;
+  allowed_ip_ranges?: string[];
   expires_at?: string | null;
 };
 
 const columns = sql`
   k.id, k.label, k.mask_value, k.scopes, coalesce(k.scoped_organizations,
-    '{}') AS scoped_organizations, coalesce(k.scoped_teams, '{}') AS scoped_teams, k.expires_at,
+    '{}') AS scoped_organizations, coalesce(k.scoped_teams, '{}') AS scoped_teams,
+  k.allowed_ip_ranges, k.expires_at,
   k.last_used_at, k.last_used_ip, k.last_used_user_agent, k.created_at`;
 
 /** Whose keys are meant, and which of them a session reaches that a provider opened. */
@@ -126,11 +128,11 @@ export async function insertApiKey(
 ): Promise<ApiKeyRow & { value: string }> {
   const [row] = await db.rows<ApiKeyRow>(sql`
     INSERT INTO personal_api_keys AS k (id, user_id, label, key_hash, mask_value, scopes,
-      scoped_organizations, scoped_teams, expires_at)
+      scoped_organizations, scoped_teams, allowed_ip_ranges, expires_at)
     VALUES (${uuidv7()}, ${fields.user_id}, ${fields.label}, ${secrets.hash(value)},
       ${maskApiKey(value)}, ${fields.scopes},
       ${limitOf(fields.scoped_organizations)}::uuid[], ${limitOf(fields.scoped_teams)}::integer[],
-        ${fields.expires_at ?? null}::timestamptz)
+        ${fields.allowed_ip_ranges ?? []}::text[], ${fields.expires_at ?? null}::timestamptz)
     RETURNING ${columns}`);
   return { ...row!, value };
 }

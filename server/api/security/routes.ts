@@ -6,7 +6,7 @@ import { closedTo } from '../../platform/http/caller/entrance.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
-import { isInRanges, rangeFault } from '../../platform/http/ip_ranges.ts';
+import { isInRanges, rangeFaults } from '../../platform/http/ip_ranges.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { OrganizationSecurity, SecurityPatch } from './schema.ts';
@@ -103,13 +103,9 @@ function change(deps: Deps) {
 async function readChanges(tx: Transaction, request: FastifyRequest): Promise<SecurityChanges> {
   const { passed, endWith } = beginBody(request, SecurityPatch);
   const ranges = textsOf(passed['allowed_ip_ranges']);
-  const violations: Violation[] = ranges.flatMap((range, index) => {
-    const detail = rangeFault(range);
-    return detail === undefined
-      ? []
-      : [{ attr: `allowed_ip_ranges__${index}`, code: 'invalid_input', detail }];
-  });
-  if (violations.length === 0 && !isInRanges(request.ip, ranges))
+  const violations: Violation[] = rangeFaults('allowed_ip_ranges', ranges);
+  const isBound = ranges.length > 0 && violations.length === 0;
+  if (isBound && !isInRanges(request.ip, ranges))
     violations.push({
       attr: 'allowed_ip_ranges',
       code: 'invalid_input',

@@ -165,6 +165,15 @@ export function forbidden(detail: string, reason = 'rule'): ApiError {
   return notedAs(error, 'right_refused', reason);
 }
 
+/** 403 for a key that comes from an address that it is not taken from. */
+export function wrongAddress(ip: string): ApiError {
+  return forbidden(
+    `This API key is taken from certain addresses alone, and ${ip} is none of them: ask from one ` +
+      'of those, or let the owner of the key add this one (`allowed_ip_ranges`).',
+    'ip_range',
+  );
+}
+
 /**
  * 403 that lists every field that asks for more than the caller may; there must be one at least.
  */

@@ -1,23 +1,61 @@
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import type { Violation } from './errors.ts';
 
-/** What is wrong with a range of addresses in CIDR form; undefined when it can be used. */
-export function rangeFault(text: string): string | undefined {
-  return ipaddr.isValidCIDR(text)
-    ? undefined
-    : 'Must be an address range in CIDR form, such as 203.0.113.0/24 or 2001:db8::/32.';
+/** An example of each form that a range has, for a sentence. */
+export const range_examples = '203.0.113.7, 203.0.113.0/24 or 2001:db8::/32';
+
+/** True for an IP address, and for a network of them in CIDR notation. */
+export function isIpRange(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0 || address.includes('%')) return false;
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+  );
+}
+
+/** What is wrong with the entries of a list of ranges, each by its place. */
+export function rangeFaults(name: string, list: readonly unknown[]): Violation[] {
+  return list.flatMap((entry, index) =>
+    typeof entry !== 'string' || isIpRange(entry.trim())
+      ? []
+      : [
+          {
+            attr: `${name}__${index}`,
+            code: 'invalid_input' as const,
+            detail: `Must be an IP address or a network, such as ${range_examples}.`,
+          },
+        ],
+  );
 }
 
 /**
- * Is the address in one of the ranges (CIDR)? An empty list lets every address in; text that is no
- * address is in none.
+ * Is the address in one of these ranges, each of which `isIpRange` takes? An IPv4 address counts as
+ * such, however it is written. Nothing is in an empty list, and what is no address is in none.
  */
 export function isInRanges(ip: string, ranges: readonly string[]): boolean {
-  if (ranges.length === 0) return true;
-  if (!ipaddr.isValid(ip)) return false;
-  // An IPv4 address that a socket for both shows as IPv6 is the IPv4 one.
-  const address = ipaddr.process(ip);
-  return ranges.some((range) => {
-    const [network, bits] = ipaddr.parseCIDR(range);
-    return network.kind() === address.kind() && address.match(network, bits);
-  });
+  return openRanges(ranges)(ip);
+}
+
+/** As `isInRanges`, for a list that is asked for many addresses. */
+export function openRanges(ranges: readonly string[]): (ip: string) => boolean {
+  const networks = ranges.map(networkOf);
+  return (ip) => {
+    if (isIP(ip) === 0) return false;
+    const address = ipaddr.process(ip);
+    return networks.some(
+      ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
+    );
+  };
+}
+
+function networkOf(range: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  const [text = '', length] = range.split('/');
+  const address = ipaddr.parse(text);
+  const bits = length === undefined ? (address.kind() === 'ipv4' ? 32 : 128) : Number(length);
+  // ::ffff:203.0.113.0/120 is 203.0.113.0/24.
+  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96
+    ? [address.toIPv4Address(), bits - 96]
+    : [address, bits];
 }

@@ -1,7 +1,6 @@
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import { openRanges } from '../../../platform/http/ip_ranges.ts';
 import type { EventFate, ProjectTraffic } from '../../projects/schema.ts';
 import type { Visit } from './visitors.ts';
 
@@ -53,7 +52,7 @@ export function openTraffic(traffic: Traffic | undefined): TrafficJudge | undefi
   if (traffic === undefined) return undefined;
   const { robot_events, internal_events, internal_addresses, user_agent, address } = traffic;
   if (robot_events === 'keep' && internal_events === 'keep') return undefined;
-  const isInternal = openAddresses(internal_addresses);
+  const isInternal = openRanges(internal_addresses);
   const sender = user_agent?.startsWith('Mozilla/') === true ? address : undefined;
   return (given) => {
     const properties = isJsonObject(given) ? given : {};
@@ -76,20 +75,4 @@ function textOf(values: JsonObject, names: readonly string[]): string | undefine
     if (typeof value === 'string' && value !== '') return value;
   }
   return undefined;
-}
-
-/** Looks an address up in addresses and networks, of which each is valid. */
-function openAddresses(listed: readonly string[]): (address: string) => boolean {
-  const networks = listed.map((item): [ipaddr.IPv4 | ipaddr.IPv6, number] => {
-    if (item.includes('/')) return ipaddr.parseCIDR(item);
-    const address = ipaddr.process(item);
-    return [address, address.kind() === 'ipv4' ? 32 : 128];
-  });
-  return (text) => {
-    if (isIP(text) === 0) return false;
-    const address = ipaddr.process(text);
-    return networks.some(
-      ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
-    );
-  };
 }

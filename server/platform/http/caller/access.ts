@@ -91,6 +91,8 @@ export type Credential = { kind: 'key' | 'session'; hash: Buffer };
 
 /** One row of the look-up: the credential, its user and, when the user may be there, the target. */
 export type Found = Caller & {
+  /** Of a key: the addresses and networks from which alone it is taken; empty: from anywhere. */
+  allowed_ip_ranges: string[];
   last_used_at: string | null;
   /** Of a session: when its token was created, and whether the request showed the one before it. */
   token_created_at: string | null;
@@ -106,7 +108,7 @@ export type Found = Caller & {
   /** Why the organization is closed to its member; null: it is open. */
   closed: string | null;
   /** Addresses that the organization lets in; empty: all. */
-  allowed_ip_ranges: string[] | null;
+  organization_ip_ranges: string[] | null;
   team_id: number | null;
   timezone: string | null;
   /** The record of the route, when it was asked for and is there. */

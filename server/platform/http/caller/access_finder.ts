@@ -105,7 +105,7 @@ const in_limits =
  */
 const organization_allowed = `m.user_id = k.user_id AND (k.is_session OR ${in_limits})`;
 const of_membership = `m.organization_id, m.level, m.last_seen_at, ${closed} AS closed,
-  o.allowed_ip_ranges`;
+  o.allowed_ip_ranges AS organization_ip_ranges`;
 const in_organization = `SELECT ${of_membership},
   NULL::integer AS team_id, NULL::text AS timezone FROM members m
   JOIN organizations o ON o.id = m.organization_id WHERE k.scoped_teams IS NULL
@@ -142,7 +142,8 @@ const session_columns = `s.id, s.user_id, s.expires_at, s.last_used_at, ARRAY['*
   CASE WHEN ${is_own_method} OR s.own_factor_at IS NOT NULL THEN NULL
     ELSE ARRAY(SELECT r.organization_id FROM provider_reach r
       WHERE r.domain_id = s.domain_id AND NOT s.awaits_factor) END AS scoped_organizations,
-  NULL::integer[] AS scoped_teams, s.token_created_at, true AS is_session,
+  NULL::integer[] AS scoped_teams, '{}'::text[] AS allowed_ip_ranges, s.token_created_at,
+  true AS is_session,
   s.domain_id AS session_domain_id, s.created_at AS session_created_at,
   CASE WHEN ${is_own_method} THEN coalesce(s.own_factor_at, s.created_at)
     ELSE s.own_factor_at END AS own_factor_at,
@@ -199,6 +200,7 @@ const of_caller = {
   scopes: 'k.scopes',
   scoped_organizations: 'k.scoped_organizations',
   scoped_teams: 'k.scoped_teams',
+  allowed_ip_ranges: 'k.allowed_ip_ranges',
   last_used_at: 'k.last_used_at',
   user_id: 'u.id',
   user_uuid: 'u.uuid',
@@ -211,7 +213,7 @@ const of_target = Object.fromEntries(
     'level',
     'last_seen_at',
     'closed',
-    'allowed_ip_ranges',
+    'organization_ip_ranges',
     'team_id',
     'timezone',
   ].map((name) => [name, `target.${name}`]),

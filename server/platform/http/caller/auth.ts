@@ -6,7 +6,8 @@ import type { AccessFinder, Found, Target } from './access.ts';
 import { isWellFormedApiKey } from './api_key.ts';
 import type { HttpContext } from '../context.ts';
 import { refuseCrossSite } from './cross_site.ts';
-import { notedAs, twoCredentials, unauthenticated } from '../errors.ts';
+import { notedAs, twoCredentials, unauthenticated, wrongAddress } from '../errors.ts';
+import { isInRanges } from '../ip_ranges.ts';
 import { judgeRefused } from './refused_credential.ts';
 import type { Shown } from './refused_credential.ts';
 import { isWriteKey } from './write_key.ts';
@@ -29,7 +30,7 @@ const refusals = {
  * Who asks and what the path's target is to them, in one round trip. Throws 401 without a valid key
  * or session; a credential of the wrong form or with a wrong checksum is refused without a look at
  * the database. Throws 400 when a request shows both, and 403 when a session's cookie comes with a
- * change from another site.
+ * change from another site, or a key from an address that it is not taken from.
  */
 export async function authenticate(
   context: HttpContext,
@@ -54,6 +55,10 @@ export async function authenticate(
       ),
       ...(await judgeRefused(context, request, shown, found)),
     );
+  if (found.allowed_ip_ranges.length > 0 && !isInRanges(request.ip, found.allowed_ip_ranges)) {
+    request.caller = found;
+    throw wrongAddress(request.ip);
+  }
   touch(context, found, request);
   return found;
 }

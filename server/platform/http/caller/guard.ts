@@ -145,7 +145,8 @@ function accessOf(found: Found, level: 1 | 8 | 15, ip: string) {
   if (organization_id === undefined || organization_id === null || found.level === null)
     throw notFound();
   refuseClosed(found.closed);
-  if (!isInRanges(ip, found.allowed_ip_ranges ?? []))
+  const ranges = found.organization_ip_ranges ?? [];
+  if (ranges.length > 0 && !isInRanges(ip, ranges))
     throw forbidden(
       `This organization can be reached from some addresses only, and ${ip} is not one of them.`,
       'ip_range',
@@ -162,7 +163,7 @@ function accessOf(found: Found, level: 1 | 8 | 15, ip: string) {
 
 /**
  * Refused keys and sessions count against the address that they come from, so that nobody tries
- * keys without end.
+ * keys without end, nor one that is not taken from there.
  */
 async function authenticateCounted(
   context: HttpContext,
@@ -174,7 +175,7 @@ async function authenticateCounted(
   try {
     return await authenticate(context, findAccess, request, target);
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    if (!(error instanceof ApiError) || (error.status !== 401 && error.status !== 403)) throw error;
     const wait_seconds = limiter.takeRefused(request.ip);
     throw wait_seconds === undefined
       ? error
