@@ -96,7 +96,6 @@ export type NewTokenRow = Static<typeof NewToken>;
 /** Body of POST of a token. */
 export const TokenCreate = Type.Object({
   name: lineOfText({
-    trim: true,
     minLength: 1,
     maxLength: 100,
     description: 'Where it is used; white space around it is removed.',

@@ -1,13 +1,13 @@
 import type { MailContent } from '../../platform/mail/compose.ts';
 import { level_names } from '../../platform/http/caller/access.ts';
-import { oneLine } from '../../platform/mail/plain_text.ts';
+import { withoutLinks } from '../../platform/mail/plain_text.ts';
 import type { GroupRow } from './schema.ts';
 
 type Said = Pick<MailContent, 'heading' | 'paragraphs'>;
 type Named = { name: string; mask_value: string };
 
 /** Names are anyone's words: they must not write paragraphs of ours. */
-const quoted = (name: string) => `“${oneLine(name)}”`;
+const quoted = (name: string) => `“${withoutLinks(name)}”`;
 const called = ({ name, mask_value }: Named) => `the token ${quoted(name)} (${mask_value})`;
 const where = 'on the page of the domain';
 
