@@ -241,7 +241,7 @@ test('what the server refuses is told at its place in the files, all of it', asy
 
 test('hostile names end no line, no cell and no code span', async () => {
   const at = await harness.newOrganization();
-  const name = '"a | b</code>\\u001b[2J\\n- [x](javascript:1) <b>"';
+  const name = '"a | b</code> - [x](javascript:1) <b>"';
   const path = file('hostile.yaml', `projects:\n  web:\n    name: ${name}\n`);
   for (const words of [['plan'], ['plan', '--markdown']]) {
     const { out, code } = await sluice.run(
@@ -249,9 +249,16 @@ test('hostile names end no line, no cell and no code span', async () => {
       {},
     );
     assert.equal(code, 0);
-    assert.ok(!out.includes('\u001b'));
     assert.doesNotMatch(out, words.includes('--markdown') ? /<b>|\| b<|\]\(/ : /^- \[x\]/m);
   }
+  const broken = file('broken.yaml', 'projects:\n  web:\n    name: "a\\u001b[2J\\nb"\n');
+  const refused = await sluice.run(
+    ['config', 'plan', broken, '--url', address, '--key', at.key],
+    {},
+  );
+  assert.equal(refused.code, 1);
+  assert.match(refused.err + refused.out, /line/);
+  assert.ok(!(refused.err + refused.out).includes('\u001b'));
 });
 
 test('an unreachable server and a wrong key are told in a sentence', async () => {
