@@ -20,6 +20,10 @@ const refused_settings = {
   503: refused[503],
 };
 
+const refused_name = {
+  404: 'The name in the path has more than 100 characters, or is not encoded as a URL has it.',
+};
+
 /** What the OpenAPI document says of a door of an SDK; bodies are the SDK's own. */
 export function doorSchema(
   { summary, answers = ['application/json'], refusals }: Door,
@@ -53,7 +57,8 @@ export function settingsSchema(
   method: string,
   path: string,
 ): FastifySchema {
-  const problems = Object.entries(refused_settings).map(([status, told]) => [
+  const told_of = path.includes(':') ? { ...refused_settings, ...refused_name } : refused_settings;
+  const problems = Object.entries(told_of).map(([status, told]) => [
     status,
     { ...Problem, description: told },
   ]);

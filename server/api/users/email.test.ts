@@ -37,6 +37,9 @@ const change = (
 test('an address is proved by the link that is mailed to it, once', async () => {
   const user = await newPerson(harness);
   const key = await harness.newKey(user, { scopes: ['user:write'] });
+  const tried = await harness.request('POST', `${url}verify_email/?validate_only=true`, { key });
+  assert.deepEqual([tried.status, tried.body], [200, { email: user.email }]);
+  assert.ok(!server.mails.some(({ to }) => to.includes(user.email)));
   const sent = await harness.request('POST', `${url}verify_email/`, { key });
   assert.deepEqual([sent.status, sent.body], [202, { email: user.email }]);
   const token = await mailedToken(server, user.email, 'verify-email');

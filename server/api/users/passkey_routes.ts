@@ -127,7 +127,7 @@ function finishRoute(app: FastifyInstance, deps: Deps): void {
   app.post(
     list,
     {
-      config,
+      config: { ...config, no_store: true },
       schema: {
         summary: 'Finish creating a passkey with what the browser gave',
         description:

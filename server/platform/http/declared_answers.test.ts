@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shareHarness } from '../../../test/harness.ts';
+import { withHiddenRoutes } from '../../../test/watchers/hidden_routes.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 
 type Operation = {
@@ -77,4 +78,31 @@ test('the log as a file has its own media type in the document', () => {
   const { content } = operationOf('get', '/api/organizations/{organization_id}/activity/')
     .responses['200']!;
   assert.deepEqual(Object.keys(content!), ['application/json', 'application/x-ndjson']);
+});
+
+test('what a write answers with validate_only is declared: 200 beside 201 and 202', () => {
+  const undeclared = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      .filter(([, { parameters = [] }]) => parameters.some(({ name }) => name === 'validate_only'))
+      .filter(([, { responses }]) => '201' in responses || '202' in responses)
+      .filter(([, { responses }]) => !('200' in responses))
+      .map(([method]) => `${method} ${path}`),
+  );
+  assert.deepEqual(undeclared, []);
+});
+
+test('a parameter that nothing can have gets a declared answer at every path', async () => {
+  const whole = withHiddenRoutes({ paths, components: {} }, harness.hiddenRoutes());
+  const parametric = Object.entries(whole.paths).filter(([path]) => path.includes('{'));
+  assert.ok(parametric.length > 100);
+  const undeclared = new Set<string>();
+  for (const [path, operations] of parametric)
+    for (const method of Object.keys(operations))
+      for (const odd of ['x'.repeat(101), '%zz', '%00', '%2F..']) {
+        const url = path.replaceAll(/\{\w+\}/g, odd);
+        const { status } = await harness.request(method.toUpperCase(), url, { key: own.key });
+        if (!(status in operations[method]!.responses))
+          undeclared.add(`${method} ${path} ${status}`);
+      }
+  assert.deepEqual([...undeclared], []);
 });

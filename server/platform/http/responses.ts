@@ -116,10 +116,11 @@ function documented(route: RouteOptions): FastifySchema {
   const response: Record<string, unknown> = {};
   for (const [status, body] of Object.entries(own))
     response[status] = { description: descriptionOf(Number(status), route), ...body };
-  if (response['201'] !== undefined)
+  const kept = own['201'] ?? own['202'];
+  if (kept !== undefined)
     response['200'] ??= {
-      ...own['201'],
-      description: 'With `validate_only`: the record as it would have been created.',
+      ...kept,
+      description: 'With `validate_only`: what would have been answered.',
     };
   for (const status of statusesOf(route, method))
     response[status] ??=
