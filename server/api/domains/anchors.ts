@@ -65,6 +65,7 @@ function isSame(standing: unknown, value: unknown): boolean {
 /** Has the domain a say in who signs in, so that its end would change that? */
 export function isAnchor(domain: DomainRow, has_directory: boolean): boolean {
   const { is_verified, has_saml, jit_provisioning_enabled, sso_enforcement } = domain;
-  const decides = has_saml || jit_provisioning_enabled || sso_enforcement !== '' || has_directory;
-  return is_verified && decides;
+  // What a directory remembers of people counts again when the domain is proved again.
+  if (has_directory) return true;
+  return is_verified && (has_saml || jit_provisioning_enabled || sso_enforcement !== '');
 }

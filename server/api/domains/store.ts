@@ -12,8 +12,8 @@ import { managedBy } from '../configuration/store.ts';
 import type { Pending } from './anchors.ts';
 import { newChallenge } from './proof/challenge.ts';
 import { newProof, nextCheck } from './proof/checks.ts';
-import { certificatesExpireAt } from './saml_fields.ts';
-import type { DomainChanges, DomainRow } from './schema.ts';
+import { certificatesExpireAt, isUnset, saml_fields } from './saml_fields.ts';
+import type { AnchorChanges, DomainChanges, DomainRow } from './schema.ts';
 
 const has_saml = sql`NOT '' IN (coalesce(d.saml_entity_id, ''), coalesce(d.saml_acs_url, ''),
   coalesce(d.saml_x509_cert, ''))`;
@@ -149,6 +149,18 @@ export type VerifiedDomain = Pick<
   | 'saml_acs_url'
   | 'saml_x509_cert'
 > & { organization_id: string };
+
+/**
+ * The domain as it would be with what waits for an owner, for a test of its provider, which signs
+ * nobody in.
+ */
+export async function withPending(db: Queryable, domain: VerifiedDomain): Promise<VerifiedDomain> {
+  const row = await db.row<{ changes: AnchorChanges | null }>(
+    sql`SELECT pending -> 'changes' AS changes FROM domains WHERE id = ${domain.id}::uuid`,
+  );
+  const changed = { ...domain, ...row?.changes };
+  return { ...changed, has_saml: saml_fields.every((field) => !isUnset(changed[field])) };
+}
 
 /**
  * The verified domain of an e-mail address, or of a domain, in any case and script; undefined when

@@ -10,7 +10,7 @@ import { query } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import { serviceMetadata } from '../../platform/saml/metadata.ts';
-import { findDomain, findVerifiedDomain } from '../domains/store.ts';
+import { findDomain, findVerifiedDomain, withPending } from '../domains/store.ts';
 import { limitAddress } from './limit.ts';
 import { findSamlParties, samlService } from './saml/provider.ts';
 import { findProviders } from './find_providers.ts';
@@ -106,7 +106,8 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: "Begin a test of a verified domain's identity provider",
         description:
-          'Works before `sso_enforcement` is set. Nothing is changed, and nobody is signed in.',
+          'Works before `sso_enforcement` is set, and with changes that wait for an owner. Nothing ' +
+          'is changed, and nobody is signed in.',
         response: { 200: TestSignIn },
       },
     },
@@ -122,7 +123,7 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
             'verification_required',
             'The domain is not verified: add its TXT record and have it looked up first.',
           );
-        if (findSamlParties(deps.config, verified) === undefined)
+        if (findSamlParties(deps.config, await withPending(tx, verified)) === undefined)
           throw invalid(
             null,
             'invalid_input',

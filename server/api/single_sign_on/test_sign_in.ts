@@ -5,7 +5,7 @@ import { sign_in_lifetime_ms } from '../../platform/http/caller/browser_mark.ts'
 import { html } from '../../platform/http/pages/html.ts';
 import type { Html } from '../../platform/http/pages/html.ts';
 import type { Page } from '../../platform/http/pages/page.ts';
-import { findVerifiedDomain } from '../domains/store.ts';
+import { findVerifiedDomain, withPending } from '../domains/store.ts';
 import type { VerifiedDomain } from '../domains/store.ts';
 import type { Outcome, Received } from './outcome.ts';
 
@@ -31,7 +31,7 @@ export function createTestUrl(
 }
 
 /**
- * The verified domain that the test is for; undefined when the token was not created here, has
+ * The verified domain that the test is for, with what waits for an owner; undefined when the token was not created here, has
  * expired, or the domain is not verified any more.
  */
 export async function openTestToken(
@@ -48,7 +48,8 @@ export async function openTestToken(
     Buffer.from(seal),
     Buffer.from(sealOf(secrets, domain.id, Number(expires))),
   ];
-  return shown.length === wanted.length && timingSafeEqual(shown, wanted) ? domain : undefined;
+  const isOurs = shown.length === wanted.length && timingSafeEqual(shown, wanted);
+  return isOurs ? withPending(db, domain) : undefined;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Deps } from '../../../deps.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { readResponse } from '../../../platform/saml/response.ts';
 import type { ResponseForm } from '../../../platform/saml/response.ts';
-import { findVerifiedDomain } from '../../domains/store.ts';
+import { findVerifiedDomain, withPending } from '../../domains/store.ts';
 import type { Outcome } from '../outcome.ts';
 import { SignInRefused } from '../refusal.ts';
 import { findSamlParties, samlSettingsHash } from './provider.ts';
@@ -33,9 +33,11 @@ export async function judgeResponse(
   form: ResponseForm,
   request_id: string,
 ): Promise<Judged> {
-  const domain = await findVerifiedDomain(deps.db, deps.config, request.domain);
-  if (domain?.id !== request.domain_id)
+  const standing = await findVerifiedDomain(deps.db, deps.config, request.domain);
+  if (standing?.id !== request.domain_id)
     return refused('domain_not_verified', `The domain ${request.domain} is no longer verified.`);
+  const is_test = request.purpose === 'test';
+  const domain = is_test ? await withPending(deps.db, standing) : standing;
   const parties = findSamlParties(deps.config, domain);
   if (
     parties === undefined ||
@@ -55,8 +57,7 @@ export async function judgeResponse(
     not_on_or_after_ms,
     session_not_on_or_after_ms,
   } = read.sign_in;
-  const certificate =
-    request.purpose === 'test' ? await findSigner(form, parties, expectations) : {};
+  const certificate = is_test ? await findSigner(form, parties, expectations) : {};
   const end =
     session_not_on_or_after_ms === undefined
       ? {}
