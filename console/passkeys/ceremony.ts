@@ -19,27 +19,37 @@ export function arePasskeysOffered(): boolean {
   return browserSupportsWebAuthn() && !isAddress(location.hostname);
 }
 
-/** Whether the browser offers passkeys in the field for the address. */
-export async function areFilledIn(): Promise<boolean> {
-  return arePasskeysOffered() && (await browserSupportsWebAuthnAutofill());
+/**
+ * Lets the person show a passkey in a window of the browser. Throws a `Problem` when they show
+ * none.
+ */
+export async function showPasskey(): Promise<GivenPasskey> {
+  const optionsJSON = await beginShowing();
+  return problemOnFault(() => startAuthentication({ optionsJSON }) as Promise<GivenPasskey>);
 }
 
 /**
- * Lets the person show a passkey, in a window of the browser or, `filled_in`, from the field for
- * the address. Throws a `Problem` when they show none.
+ * Lets the person show a passkey from the field for the address, while that `isWanted`: what the
+ * browser asks later ends what it asked before. Undefined when they show none.
  */
-export async function showPasskey(filled_in?: 'filled_in'): Promise<GivenPasskey> {
-  const outcome = await ask<PublicKeyCredentialRequestOptionsJSON>(
-    'POST',
-    '/api/sessions/passkey/begin/',
-    { body: {} },
-  );
+export async function fillPasskeyIn(isWanted: () => boolean): Promise<GivenPasskey | undefined> {
+  if (!arePasskeysOffered() || !(await browserSupportsWebAuthnAutofill())) return undefined;
+  try {
+    const optionsJSON = await beginShowing();
+    if (!isWanted()) return undefined;
+    const shown = await startAuthentication({ optionsJSON, useBrowserAutofill: true });
+    return isWanted() ? (shown as GivenPasskey) : undefined;
+  } catch {
+    // The person takes another way, or presses the button, which says what is wrong.
+    return undefined;
+  }
+}
+
+async function beginShowing(): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  const path = '/api/sessions/passkey/begin/';
+  const outcome = await ask<PublicKeyCredentialRequestOptionsJSON>('POST', path, { body: {} });
   if (!outcome.ok) throw outcome.problem;
-  const optionsJSON = outcome.body;
-  const useBrowserAutofill = filled_in !== undefined;
-  return problemOnFault(
-    () => startAuthentication({ optionsJSON, useBrowserAutofill }) as Promise<GivenPasskey>,
-  );
+  return outcome.body;
 }
 
 /** Lets the person create a passkey. Throws a `Problem` when they create none. */

@@ -6,7 +6,7 @@ import { ask } from '../http/ask.ts';
 import type { Problem } from '../http/problem.ts';
 import { BusyButton } from '../page/busy_button.tsx';
 import { Sentence } from '../page/sentence.tsx';
-import { areFilledIn, arePasskeysOffered, showPasskey } from './ceremony.ts';
+import { arePasskeysOffered, fillPasskeyIn, showPasskey } from './ceremony.ts';
 
 /** Shorter than a challenge is good for, so that the field never offers an old one. */
 const renewal_ms = 240_000;
@@ -46,10 +46,8 @@ function useFilledIn(shown: (passkey: GivenPasskey) => void, is_busy: boolean): 
     if (is_busy) return;
     let is_over = false;
     const offer = async () => {
-      if (!(await areFilledIn()) || is_over) return;
-      // The person may take none: then the button says what is wrong.
-      const passkey = await showPasskey('filled_in').catch(() => undefined);
-      if (passkey !== undefined && !is_over) shown(passkey);
+      const passkey = await fillPasskeyIn(() => !is_over);
+      if (passkey !== undefined) shown(passkey);
     };
     void offer();
     const timer = setInterval(() => void offer(), renewal_ms);

@@ -45,6 +45,7 @@ const press = (page: Page, name: string) => page.getByRole('button', { name, exa
 const section = (page: Page) => page.getByRole('region', { name: 'Passkeys' });
 
 async function signIn(page: Page, { email }: { email: string }): Promise<void> {
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   await page.getByLabel('E-mail address').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await press(page, 'Sign in');
@@ -55,6 +56,14 @@ async function signOut(page: Page, { email }: { email: string }): Promise<void> 
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await page.waitForURL('**/login');
 }
+
+/** Has the browser offer passkeys in fields, or not: the authenticator shows them unasked there. */
+const fillIn = (page: Page, is_on: boolean) =>
+  page.evaluate(`{
+    const own = PublicKeyCredential;
+    own.was ??= own.isConditionalMediationAvailable;
+    own.isConditionalMediationAvailable = ${is_on} ? own.was : async () => false;
+  }`);
 
 async function addPasskey(page: Page, name: string): Promise<void> {
   const part = section(page);
@@ -87,6 +96,7 @@ test(
       (await kept()).map(({ rpId, isResidentCredential }) => [rpId, isResidentCredential]),
       [['localhost', true]],
     );
+    await fillIn(page, false);
     // The device does not know who is there.
     await knows(false);
     await signOut(page, user);
@@ -129,22 +139,21 @@ test(
   },
   async () => {
     const { page, leave } = await world.visit();
-    const { knows, unplug } = await plugIn(page);
+    const { unplug } = await plugIn(page);
     const user = await newPerson(world.harness);
     await page.goto('/login?next=/account');
     await signIn(page, user);
     await addPasskey(page, 'Phone');
-    await knows(false);
+    await fillIn(page, false);
     await signOut(page, user);
     await signIn(page, user);
     await page.getByLabel('Code of your second factor').waitFor();
-    await knows(true);
     await press(page, 'Use a passkey instead');
     await page.waitForURL('**/account');
     await page
       .getByText('On: your passkeys count as one. You have 10 recovery codes left.')
       .waitFor();
-    // The authenticator of a test takes what the field offers by itself.
+    await fillIn(page, true);
     await press(page, user.email);
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByText('by passkey', { exact: false }).waitFor();
@@ -153,6 +162,26 @@ test(
     await leave();
   },
 );
+
+test('a passkey alone confirms a change that asks for it', { skip }, async () => {
+  const { page, leave } = await world.visit();
+  const { unplug } = await plugIn(page);
+  const user = await newPerson(world.harness);
+  const home = await world.harness.newOrganization();
+  await addMember(world.harness.deps, home.organization.id, user, 15);
+  await page.goto('/login?next=/account');
+  await signIn(page, user);
+  await addPasskey(page, 'Phone');
+  world.clock.pass(11 * 60_000);
+  await page.goto(`/organizations/${home.organization.id}/security`);
+  await page.getByLabel('Longest session, in hours').fill('12');
+  await press(page, 'Save session limits');
+  const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
+  await dialog.getByRole('button', { name: 'Use a passkey instead' }).click();
+  await page.getByRole('region', { name: 'Sessions' }).getByText('Saved.').waitFor();
+  await unplug();
+  await leave();
+});
 
 test(
   'under an IP address none is offered, and the account says where they work',

@@ -154,3 +154,17 @@ test('a provider is trusted with an account as it was set when the factor was sh
   await changeDomain(stranger, { saml_acs_url: 'https://elsewhere.example/sso' });
   assert.deepEqual(await reachOf(await newBrowser()), []);
 });
+
+test('it plants neither a password nor a second factor in an account without them', async () => {
+  await world.newHome({ jit_provisioning_enabled: true });
+  const browser = await newBrowser();
+  for (const [path, body] of [
+    ['passkeys/begin/', {}],
+    ['totp/', {}],
+    ['password/', { new_password: password }],
+  ] as const) {
+    const answer = await browser.ask('POST', `/api/users/@me/${path}`, body);
+    assert.equal(answer.status, 403, path);
+    assert.match(answer.body.detail, /have a link mailed to you/);
+  }
+});
