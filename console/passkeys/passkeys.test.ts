@@ -163,7 +163,7 @@ test(
   },
 );
 
-test('a passkey alone confirms a change that asks for it', { skip }, async () => {
+test('a passkey alone confirms that it is you', { skip }, async () => {
   const { page, leave } = await world.visit();
   const { unplug } = await plugIn(page);
   const user = await newPerson(world.harness);
@@ -171,15 +171,21 @@ test('a passkey alone confirms a change that asks for it', { skip }, async () =>
   await addMember(world.harness.deps, home.organization.id, user, 15);
   await page.goto('/login?next=/account');
   await signIn(page, user);
-  await addPasskey(page, 'Phone');
+  await addPasskey(page, 'Laptop');
   world.clock.pass(11 * 60_000);
   await page.goto(`/organizations/${home.organization.id}/security`);
   await page.getByLabel('Longest session, in hours').fill('12');
   await press(page, 'Save session limits');
   const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
-  await dialog.getByRole('button', { name: 'Use a passkey instead' }).click();
+  await dialog.getByLabel('Your password').waitFor();
+  await press(page, 'Use a passkey instead');
   await page.getByRole('region', { name: 'Sessions' }).getByText('Saved.').waitFor();
+  assert.equal(await dialog.count(), 0);
   await unplug();
+  world.clock.pass(11 * 60_000);
+  await press(page, 'Save session limits');
+  await dialog.getByRole('button', { name: 'Use a passkey instead' }).waitFor();
+  await checkEverywhere(page, 'confirm_by_passkey');
   await leave();
 });
 

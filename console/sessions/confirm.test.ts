@@ -133,7 +133,7 @@ test('an invite of others is accepted once it is confirmed', { skip }, async () 
   await confirm();
   await page.waitForURL(`**/projects/${inviting.project.id}/*`);
   await page.getByRole('button', { name: 'Inviting' }).waitFor();
-  assert.equal(await page.getByRole('note').count(), 0);
+  await page.getByRole('note').waitFor({ state: 'detached' });
 });
 
 test('an account without anything of its own has a link mailed', { skip }, async () => {
@@ -175,6 +175,22 @@ test(
     await page.getByRole('button', { name: 'Save the organization' }).waitFor();
   },
 );
+
+test('a provider of the operator stands for the password beside a code', { skip }, async () => {
+  const { harness } = world;
+  const { home, vera } = await newHome();
+  const { secret } = await setUpSecondFactor(harness, await signedIn(harness, vera));
+  await giveSession(visitor, world.server, vera);
+  await harness.deps.db.run(sql`UPDATE sessions SET method = 'openid' WHERE user_id = ${vera.id}`);
+  clock.pass(60_000);
+  await page.goto(settingsOf(home));
+  await page.getByText('You signed in through OpenID Connect.').waitFor();
+  await page.getByRole('alert').getByRole('button', { name: 'Confirm that it is you' }).click();
+  await dialog().getByLabel('Code', { exact: true }).fill(codeOf(secret, clock.now()));
+  assert.equal(await dialog().getByLabel('Your password').count(), 0);
+  await confirm();
+  await page.getByRole('button', { name: 'Save the organization' }).waitFor();
+});
 
 test('who has to come in through the provider is led to it', { skip }, async () => {
   const { harness } = world;

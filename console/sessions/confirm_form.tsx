@@ -7,6 +7,7 @@ import { PasswordField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { Panel } from '../page/panel.tsx';
 import { useShownPasskey } from '../passkeys/use_passkey.tsx';
+import { provider_names } from '../single_sign_on/provider_names.ts';
 import { FactorField } from '../users/factor_field.tsx';
 import { current_session } from './sessions.ts';
 
@@ -28,7 +29,7 @@ export function ConfirmForm({ own, session, done, beside }: Given) {
   const queries = useQueryClient();
   const shown = useShownPasskey();
   if (!has_password && !is_2fa_enabled) return <MailLink beside={beside} />;
-  const is_vouched = is_2fa_enabled && operator_methods.includes(session.method);
+  const is_vouched = is_2fa_enabled && isOfOperator(session);
   return (
     <Form<SessionRow>
       path="/api/sessions/@current/confirm/"
@@ -55,8 +56,10 @@ export function ConfirmForm({ own, session, done, beside }: Given) {
   );
 }
 
-/** How a session says that a provider of this server's operator opened it. */
-const operator_methods = ['google-oauth2', 'github', 'gitlab'];
+/** Whether a provider of this server's operator opened the session, not one of an organization. */
+function isOfOperator({ method }: SessionRow): boolean {
+  return method !== 'saml' && method in provider_names;
+}
 
 function MailLink({ beside }: Pick<Given, 'beside'>) {
   const [mailed_to, setMailedTo] = useState<string>();
