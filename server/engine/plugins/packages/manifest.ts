@@ -111,7 +111,7 @@ function readTexts(json: Record<string, unknown>, faults: Faults) {
     return null;
   };
   const readLine = (key: 'name' | 'version'): string | null => {
-    const line = read(key)?.trim() ?? null;
+    const line = read(key);
     if (line !== null && !isLineOfText(line)) faults.add(key, `must be ${line_of_text_rule}`);
     return line;
   };
