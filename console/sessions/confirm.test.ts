@@ -5,6 +5,7 @@ import sql from 'sql-template-tag';
 import { openOneBrowser } from '../../test/console/open_console.ts';
 import { checkEverywhere, focused, giveSession } from '../../test/console/visitor.ts';
 import type { Visitor } from '../../test/console/visitor.ts';
+import { newExport } from '../../test/factories/batch_exports/batch_exports.ts';
 import { addMember } from '../../test/factories/people/members.ts';
 import {
   codeOf,
@@ -124,6 +125,7 @@ test('an invite of others is accepted once it is confirmed', { skip }, async () 
   const { stranger, domain, vera } = await newHome();
   await addMember(world.harness.deps, stranger.organization.id, vera, 1);
   const inviting = await world.harness.newOrganization({ name: 'Inviting' });
+  await newExport(inviting);
   const invites = `/api/organizations/${inviting.organization.id}/invites/`;
   assert.equal((await inviting.ask('POST', invites, { target_email: vera.email })).status, 201);
   await enterByProvider(vera, domain);
@@ -131,7 +133,7 @@ test('an invite of others is accepted once it is confirmed', { skip }, async () 
   await page.getByRole('button', { name: 'Join' }).click();
   await dialog().getByLabel('Your password').fill(password);
   await confirm();
-  await page.waitForURL(`**/projects/${inviting.project.id}/*`);
+  await page.waitForURL(`**/projects/${inviting.project.id}/exports`);
   await page.getByRole('button', { name: 'Inviting' }).waitFor();
   await page.getByRole('note').waitFor({ state: 'detached' });
 });
