@@ -106,8 +106,8 @@ function testRoute(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: "Begin a test of a verified domain's identity provider",
         description:
-          'Works before `sso_enforcement` is set, and with changes that wait for an owner. Nothing ' +
-          'is changed, and nobody is signed in.',
+          'Works before `sso_enforcement` is set, and with changes that wait for an owner. ' +
+          'Nothing is changed, and nobody is signed in.',
         response: { 200: TestSignIn },
       },
     },

@@ -31,8 +31,8 @@ export function createTestUrl(
 }
 
 /**
- * The verified domain that the test is for, with what waits for an owner; undefined when the token was not created here, has
- * expired, or the domain is not verified any more.
+ * The verified domain that the test is for, with what waits for an owner; undefined when the token
+ * was not created here, has expired, or the domain is not verified any more.
  */
 export async function openTestToken(
   { db, secrets, clock, config }: Maker & Pick<Deps, 'db'>,
