@@ -11,7 +11,7 @@ import {
 import { openHarness } from '../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../test/harness.ts';
 import { root } from '../../test/house/source_files.ts';
-import { listOrganizations, setPluginsLevel } from './organization.ts';
+import { listOrganizations, openOrganization, setPluginsLevel } from './organization.ts';
 import { UserError, WrongUsageError } from './user_error.ts';
 
 let harness: Harness;
@@ -61,6 +61,21 @@ test('what cannot be is told in a sentence', async () => {
   await assert.rejects(setPluginsLevel(harness.deps, 'nobody', '9'), UserError);
   await harness.deps.db.run(sql`DELETE FROM organizations`);
   assert.equal(await listOrganizations(harness.deps), 'There are no organizations.');
+});
+
+test('an organization that shuts its members out is opened by the operator', async () => {
+  const home = await harness.newOrganization();
+  const { id } = home.organization;
+  await harness.deps.db.run(sql`UPDATE organizations SET requires_sso = true,
+    allowed_ip_ranges = '{10.0.0.0/8}' WHERE id = ${id}::uuid`);
+  const one = `/api/organizations/${id}/`;
+  assert.equal((await home.ask('GET', one)).status, 403);
+  assert.match(await openOrganization(harness.deps, home.organization.slug), /is open to its/);
+  assert.equal((await home.ask('GET', one)).status, 200);
+  const { body } = await home.ask('GET', `/api/organizations/${id}/activity/`);
+  assert.equal(body.results[0].scope, 'organization_security');
+  assert.match(await openOrganization(harness.deps, id), /Nothing was changed/);
+  await assert.rejects(openOrganization(harness.deps, 'nobody'), UserError);
 });
 
 test('an upgrade keeps 9 where it was first or used, and holds what runs to its code', async () => {

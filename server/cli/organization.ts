@@ -75,6 +75,38 @@ export async function setPluginsLevel(
 }
 
 /**
+ * Takes back what can shut all members of an organization (its id or slug) out: single sign-on for
+ * everybody, and the ranges of addresses. It is logged as the doing of the server. Throws
+ * `UserError` for an unknown organization.
+ */
+export async function openOrganization(
+  { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
+  named: string,
+): Promise<string> {
+  return db.transaction(async (tx) => {
+    const organization_id = await findOrganizationId(tx, named);
+    const { name, ...before } = (await tx.row<{ name: string; requires_sso: boolean }>(sql`
+      SELECT name, requires_sso, allowed_ip_ranges FROM organizations
+        WHERE id = ${organization_id}::uuid`))!;
+    const changes = changesOf(before, { requires_sso: false, allowed_ip_ranges: [] });
+    if (changes.length === 0) return `${name} shuts nobody out. Nothing was changed.`;
+    await tx.run(sql`UPDATE organizations SET requires_sso = false, allowed_ip_ranges = '{}',
+      updated_at = now() WHERE id = ${organization_id}::uuid`);
+    await appendActivity(tx, secrets, { organization_id }, server_actor, {
+      activity: 'updated',
+      scope: 'organization_security',
+      item_id: organization_id,
+      item_name: name,
+      changes,
+    });
+    return (
+      `${name} is open to its members again, from every address. Its owners can set single ` +
+      'sign-on and the ranges anew on its security page.'
+    );
+  });
+}
+
+/**
  * The id of the organization with this id or slug, which stays until the transaction ends. Throws
  * `UserError` without one.
  */

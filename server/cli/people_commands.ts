@@ -63,7 +63,7 @@ export function addKeyCommand(program: Command, wrap: Wrap): void {
     .action(wrap(saying(async () => (await import('./key.ts')).revokeKey)));
 }
 
-/** `sluice organization`: which there are, and what each may do with plugins. */
+/** `sluice organization`: which there are, what each may do with plugins, and a way back in. */
 export function addOrganizationCommand(program: Command, wrap: Wrap): void {
   const organization = program
     .command('organization')
@@ -82,6 +82,11 @@ export function addOrganizationCommand(program: Command, wrap: Wrap): void {
     .argument('<organization>', 'its id or slug')
     .argument('<level>', '0, 3, 6 or 9')
     .action(wrap(saying(async () => (await import('./organization.ts')).setPluginsLevel)));
+  organization
+    .command('open')
+    .description('let members in again: no single sign-on for all, no ranges of addresses')
+    .argument('<organization>', 'its id or slug')
+    .action(wrap(saying(async () => (await import('./organization.ts')).openOrganization)));
 }
 
 const load = () => import('./user.ts');
