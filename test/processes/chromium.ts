@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliDecompressSync } from 'node:zlib';
@@ -56,8 +56,8 @@ export function startChromium(): Promise<Browser> {
 }
 
 /**
- * Where the program is. It is unpacked once for each version; processes that do so at once do not
- * disturb each other.
+ * Where the program is. It is unpacked once for each version. Of processes that do so at once the
+ * first one's stays: a Chromium that runs starts its own file again, and fails when that is gone.
  */
 function unpackChromium(): string {
   const installed = import.meta.resolve('@sparticuz/chromium');
@@ -72,6 +72,12 @@ function unpackChromium(): string {
   mkdirSync(dirname(program), { recursive: true });
   const packed = readFileSync(new URL('../bin/chromium.br', installed));
   writeFileSync(unfinished, brotliDecompressSync(packed), { mode: 0o755 });
-  renameSync(unfinished, program);
+  try {
+    linkSync(unfinished, program);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    unlinkSync(unfinished);
+  }
   return program;
 }
