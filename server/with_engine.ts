@@ -5,7 +5,7 @@ import { beginCounts } from './engine/runs/first_counts.ts';
 import { openSecurityLog } from './platform/http/security_log/security_log.ts';
 import { openOutbox } from './platform/mail/outbox.ts';
 
-/** What a process has, with the export engine, the outbox of mails and the security log on it. */
+/** The parts of a process, with the export engine, the outbox of mails and the security log. */
 export function withEngine(parts: Omit<Deps, 'engine' | 'outbox' | 'security_log'>): Deps {
   const { db, clickhouse, clock, log, secrets, outbound, metrics, tracer, config, query_budget } =
     parts;

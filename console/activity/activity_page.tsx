@@ -18,7 +18,7 @@ import { SecurityPanel } from './security_panel.tsx';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/activity');
 
-/** What was changed in the organization, and for owners what was refused. */
+/** The changes of the organization and, for owners, its refusals. */
 export function ActivityPage() {
   const { organization_id } = route.useParams();
   const { tab = 'changes', event, ...filter } = route.useSearch();
@@ -61,7 +61,7 @@ export function ActivityPage() {
   );
 }
 
-/** What was changed, by whom, and what it was before. */
+/** A list of changes: who changed what, and its value before. */
 function Changes({
   organization_id,
   filter,

@@ -1,6 +1,7 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { NativeSelect, TextInput } from '@mantine/core';
 import type { SyntheticEvent } from 'react';
 import { readValues } from '../form/values.ts';
+import { FilterEnd } from './filter_end.tsx';
 import type { Filter } from './activity.ts';
 import { scopeWords, scope_words } from './scope_words.ts';
 
@@ -35,26 +36,7 @@ export function FilterForm({
         defaultValue={filter.scope ?? ''}
       />
       <TextInput name="activity" label="How" placeholder="deleted" defaultValue={filter.activity} />
-      <TextInput
-        name="after"
-        type="date"
-        label="From day (UTC)"
-        defaultValue={filter.after?.slice(0, 10)}
-      />
-      <TextInput
-        name="before"
-        type="date"
-        label="Before day (UTC)"
-        defaultValue={filter.before?.slice(0, 10)}
-      />
-      <Button type="submit" variant="default">
-        Filter
-      </Button>
-      {Object.keys(filter).length > 0 && (
-        <Button variant="subtle" onClick={() => chosen({})}>
-          Show all
-        </Button>
-      )}
+      <FilterEnd filter={filter} showAll={() => chosen({})} />
       {(filter.user ?? filter.item_id) !== undefined && (
         <p className="muted">
           Only {filter.user === undefined ? 'one thing' : 'one person'}:{' '}

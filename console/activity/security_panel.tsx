@@ -1,4 +1,4 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { SyntheticEvent } from 'react';
@@ -10,6 +10,7 @@ import { EventList } from '../security_events/event_list.tsx';
 import { event_words } from '../security_events/event_words.ts';
 import { securityEventsOf } from '../security_events/security_events.ts';
 import type { EventFilter } from '../security_events/security_events.ts';
+import { FilterEnd } from './filter_end.tsx';
 import { Further } from './further.tsx';
 
 type Given = {
@@ -18,7 +19,7 @@ type Given = {
   go: (filter: EventFilter) => void;
 };
 
-/** What was refused that concerns the organization; for owners. */
+/** The refusals that concern the organization; for owners. */
 export function SecurityPanel(given: Given) {
   return (
     <OnlyFor organization_id={given.organization_id} level={15} what="Security events are read">
@@ -74,26 +75,7 @@ function EventFilterForm({ filter, go }: Given) {
         ]}
         defaultValue={filter.event ?? ''}
       />
-      <TextInput
-        name="after"
-        type="date"
-        label="From day (UTC)"
-        defaultValue={filter.after?.slice(0, 10)}
-      />
-      <TextInput
-        name="before"
-        type="date"
-        label="Before day (UTC)"
-        defaultValue={filter.before?.slice(0, 10)}
-      />
-      <Button type="submit" variant="default">
-        Filter
-      </Button>
-      {Object.keys(filter).length > 0 && (
-        <Button variant="subtle" onClick={() => go({})}>
-          Show all
-        </Button>
-      )}
+      <FilterEnd filter={filter} showAll={() => go({})} />
       {filter.user !== undefined && (
         <p className="muted">
           Only one person: <code>{filter.user}</code>

@@ -4,7 +4,7 @@ import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 type Known = Pick<OrganizationRow, 'id' | 'name'> & { teams: { id: number; name: string }[] };
 type Limits = Pick<ApiKeyRow, 'scoped_organizations' | 'scoped_teams' | 'allowed_ip_ranges'>;
 
-/** Where and from where a key works, in words: projects, organizations and addresses. */
+/** The reach of a key in words: projects, organizations and addresses. */
 export function whereItWorks(
   { scoped_organizations, scoped_teams, allowed_ip_ranges }: Limits,
   organizations: Known[],

@@ -4,10 +4,10 @@ import type { Provider } from '../single_sign_on/provider_names.ts';
 
 /** A field of a domain that decides who signs in. */
 export type AnchorField = keyof AnchorChanges;
-/** What such a field holds. */
+/** The value of such a field. */
 export type AnchorValue = AnchorChanges[AnchorField];
 
-/** What the fields are called, in the order of the page. */
+/** The labels of the fields, in the order of the page. */
 export const anchor_labels: Record<AnchorField, string> = {
   saml_entity_id: 'Entity ID',
   saml_acs_url: 'Sign-on URL',
@@ -29,7 +29,7 @@ export function enforcementWords(value: string): string {
   return value in provider_names ? provider_names[value as Provider] : value;
 }
 
-/** What a field holds, in a few words: of certificates how many, and how each ends. */
+/** The value of a field in a few words: of certificates their number and how each ends. */
 export function anchorWords(field: AnchorField, value: AnchorValue): string {
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   if (field === 'sso_enforcement') return enforcementWords(value ?? '');

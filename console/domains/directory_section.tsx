@@ -74,9 +74,7 @@ function On({ directory, created, ...given }: Given & Created & { directory: Dir
   return (
     <>
       {!domain.is_verified && (
-        <p className="bad">
-          The domain is not verified at present, so the server refuses the directory.
-        </p>
+        <p className="bad">The domain is not verified now, so the server refuses the directory.</p>
       )}
       <p>Give your directory this base URL and a token:</p>
       <Command text={base_url} what="the base URL" />

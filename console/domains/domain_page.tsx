@@ -93,7 +93,7 @@ function isWaiting(domain: DomainRow, isOfStep: (field: AnchorField) => boolean)
   return waitingFields(domain).some(isOfStep);
 }
 
-/** Whether a step is done, or was changed and waits for an owner. */
+/** True if a step is done, or was changed and waits for an owner. */
 function Mark({ is_done, waits = false }: { is_done: boolean; waits?: boolean }) {
   if (waits) return <p className="warn">Waiting for an owner. The fields show what waits.</p>;
   return <p className={is_done ? 'good' : 'warn'}>{is_done ? 'Done' : 'To do'}</p>;

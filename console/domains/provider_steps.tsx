@@ -39,7 +39,7 @@ export function ProviderForm({ domain, organization_id }: Given) {
         Have it sign assertions, with RSA and SHA-256, and send the attribute <code>email</code>.
       </p>
       <Form<DomainRow>
-        // What was typed is no longer what waits once that was confirmed or discarded.
+        // The typed text is out of date once the change was confirmed or discarded.
         key={String(domain.pending_changes === null)}
         method="PATCH"
         path={domainPath(organization_id, domain.id)}
@@ -88,7 +88,7 @@ function savedOf(saved: DomainRow): string {
   return `Saved. Still missing: ${named}.`;
 }
 
-/** Whether the provider is known, with what waits for an owner. */
+/** True if the provider is known, with what waits for an owner. */
 function isComplete(domain: DomainRow): boolean {
   return saml_fields.every((field) => Boolean(shownOf(domain, field)));
 }

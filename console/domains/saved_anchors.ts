@@ -10,8 +10,8 @@ import { domainOf, pendingPath } from './domains.ts';
 type Given = { domain: DomainRow; organization_id: string };
 
 /**
- * What a form shows of a field: what waits for an owner, else what is stored. Who saves it again
- * must not undo what waits.
+ * The value that a form shows of a field: what waits for an owner, else what is stored. Who saves
+ * it again must not undo what waits.
  */
 export function shownOf(domain: DomainRow, field: AnchorField): AnchorValue {
   const waiting = domain.pending_changes?.[field];
@@ -19,7 +19,7 @@ export function shownOf(domain: DomainRow, field: AnchorField): AnchorValue {
 }
 
 /**
- * Of what was filled in, what differs from what the form showed: the rest is not sent, so that an
+ * The filled-in fields that differ from what the form showed: the rest is not sent, so that an
  * owner who changes one field confirms none that waits.
  */
 export function changedAnchors(
@@ -36,7 +36,7 @@ export function changedAnchors(
 }
 
 /**
- * For the end of a form that changes who signs in: reads the domain anew and says what was saved.
+ * For the end of a form that changes who signs in: reads the domain again and says what was saved.
  * An owner whose change waits confirms it at once; where they do not, or are none, it says that it
  * waits. What waited before is never confirmed along with it.
  */

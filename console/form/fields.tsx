@@ -116,7 +116,7 @@ export function CodeField({
 }: {
   label: string;
   fault?: string | undefined;
-  /** Whether no other code than one of these would do. */
+  /** True if no other code than one of these would do. */
   is_of_recovery?: boolean;
 }) {
   return (

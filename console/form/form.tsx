@@ -29,7 +29,7 @@ type Given<Answer> = Sending<Answer> & {
   /** What screen readers add to the button's text, where several are alike. */
   about?: string;
   tone?: 'plain' | 'danger';
-  /** What stands beside the button, such as a way to leave it. */
+  /** Elements beside the button, such as a way to leave it. */
   beside?: ReactNode;
   /** Whether it is empty again once it is done. */
   clears?: boolean;

@@ -48,7 +48,7 @@ export async function ask<Body>(
   return (await confirmPerson(outcome.problem)) ? askSignedIn(method, path, sent) : outcome;
 }
 
-/** Asks; once more where the token of the session was replaced while the request was under way. */
+/** Asks; once more if the session's token was replaced while the request was in progress. */
 async function askSignedIn<Body>(method: Method, path: string, sent: Sent): Promise<Outcome<Body>> {
   const showedOldToken = watchRenewals();
   let outcome = await noteRenewal(path, () => askOnce<Body>(method, path, sent));

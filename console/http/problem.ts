@@ -85,7 +85,7 @@ const changed_meanwhile: Violation = {
     'it is now, and make your change again.',
 };
 
-/** What the API says with the path of a route, which is a button here. */
+/** Sentences of the API that name the path of a route, which is a button here. */
 const in_words: Partial<Record<ErrorCode, string>> = {
   own_factor_required: 'This needs a confirmation that it is you.',
   second_factor_required:

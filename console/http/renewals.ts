@@ -1,4 +1,7 @@
-/** What gives the session a fresh token; requests under way with the one before it are refused. */
+/**
+ * Routes that give the session a fresh token; the server refuses requests in progress with the old
+ * one.
+ */
 const renewing_paths = ['/api/sessions/@current/confirm/', '/api/users/@me/password/'];
 
 let begun = 0;

@@ -15,7 +15,7 @@ import { memberPath, members, nameOf } from './members.ts';
 
 type Given = { member: MemberRow; organization: OrganizationRow; page: number };
 
-/** What can be done with a member: level, sessions, removal; with oneself: leaving. */
+/** The actions on a member: level, sessions, removal; on oneself: leaving. */
 export function ManageMember({ is_oneself, ...given }: Given & { is_oneself: boolean }) {
   return (
     <Panel>
@@ -92,7 +92,7 @@ function ChangeLevel(given: Given) {
   );
 }
 
-/** What ends with the right of an owner who made tokens of directories. */
+/** The tokens of directories that end with the right of the owner who made them. */
 function tokensEnding({ directory_token_count: count }: MemberRow): string {
   return (
     `${count === 1 ? 'A directory token' : `${count} directory tokens`} (SCIM) that they created ` +

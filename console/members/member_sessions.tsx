@@ -56,7 +56,7 @@ function EndOne({ session, ...given }: Given & { session: SessionRow }) {
       path={`${pathOf(given)}${id}/`}
       done={() => done('The session was ended.', sessionsOf(given))}
       button="End"
-      about={`the session from ${ip}, begun ${exactly(created_at, 'UTC')}`}
+      about={`the session from ${ip}, opened ${exactly(created_at, 'UTC')}`}
       tone="danger"
       asks={() => ({
         title: `End the session in ${browserOf(user_agent)}?`,

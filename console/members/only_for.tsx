@@ -18,7 +18,7 @@ export function useIsAdministrator(organization_id: string): boolean {
   return own >= 8;
 }
 
-/** Whether who is signed in may do in the organization what owners may. */
+/** True if the person who is signed in may do what owners may. */
 export function useIsOwner(organization_id: string): boolean {
   const { own = 15 } = useLevel(organization_id);
   return own === 15;

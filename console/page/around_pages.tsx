@@ -4,7 +4,7 @@ import { Page } from './page.tsx';
 import { Shown } from './shown.tsx';
 
 /**
- * What the pages of something stand in, as `Shown` has it: they are there once it was read. Where
+ * The frame of the pages of something, as `Shown` has it: they are there once it was read. Where
  * it is refused or not there, a page with this title says so.
  */
 export function Around<Body>({

@@ -14,7 +14,7 @@ import { ask } from '../http/ask.ts';
 import { Problem } from '../http/problem.ts';
 import { isAddress, refusalWords } from './words.ts';
 
-/** Whether passkeys can be shown here: the browser has them, and the page is under a host name. */
+/** True if passkeys can be shown here: the browser has them, and the page is under a host name. */
 export function arePasskeysOffered(): boolean {
   return browserSupportsWebAuthn() && !isAddress(location.hostname);
 }

@@ -7,7 +7,7 @@ import { arePasskeysOffered, showPasskey } from './ceremony.ts';
 
 /** A passkey that was shown for a form, and is sent once. */
 export type ShownPasskey = {
-  /** What the form sends: with the passkey in place of a code, where one was shown. */
+  /** The fields to send: with the passkey in place of a code, where one was shown. */
   body: (values: Values) => Record<string, unknown>;
   keep: (passkey: GivenPasskey) => void;
 };

@@ -57,7 +57,7 @@ export function WaitingVersion({ config, place }: { config: PluginConfigRow; pla
   );
 }
 
-/** What people call a version: its tag, or the beginning of its hash. */
+/** The name of a version for people: its tag, or the beginning of its hash. */
 function nameOf({ tag, content_sha256 }: { tag: string | null; content_sha256: string }): string {
   return tag === null || tag === '' ? `the code ${content_sha256.slice(0, 8)}` : `version ${tag}`;
 }

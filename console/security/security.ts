@@ -2,7 +2,7 @@ import type { SecurityRow } from '../../server/api/security/schema.ts';
 import { reading } from '../http/reading.ts';
 import { organizationPath } from '../organizations/organization.ts';
 
-/** What an organization asks of those who sign in. */
+/** The security settings of an organization. */
 export function securityOf(organization_id: string) {
   return reading<SecurityRow>(securityPath(organization_id));
 }

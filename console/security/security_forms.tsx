@@ -20,7 +20,7 @@ const ranges_hint =
   'In CIDR form, one a line, such as 203.0.113.0/24. They hold for sessions and keys. Empty: ' +
   'from everywhere.';
 
-/** Who has to come in through a provider, and through which. */
+/** The form for single sign-on: who needs a provider, and which ones count. */
 export function SignInForm(given: Given) {
   const { security } = given;
   return (
@@ -131,7 +131,7 @@ export function NetworkForm(given: Given) {
   );
 }
 
-/** What was typed, also where it is no number: the API says what is wrong with it. */
+/** The typed text, also where it is no number: the API says what is wrong with it. */
 type Filled = { [Field in keyof SecurityChanges]: SecurityChanges[Field] | string };
 
 function SecurityForm({

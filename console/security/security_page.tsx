@@ -11,7 +11,7 @@ import { securityOf, securityPath } from './security.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/security');
 
-/** What the organization asks of those who sign in: administrators read it, owners change it. */
+/** The security page of an organization: administrators read it, owners change it. */
 export function SecurityPage() {
   const { organization_id } = route.useParams();
   return (

@@ -1,6 +1,6 @@
 import type { SecurityEventRow } from '../../server/api/security_events/schema.ts';
 
-/** What happened, in the words of the console; what stands in no list is not among them. */
+/** The sentences of events in the console, by their word. */
 export const event_words: Record<
   Exclude<SecurityEventRow['event'], 'signed_in' | 'cross_site_refused'>,
   string

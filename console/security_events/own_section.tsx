@@ -4,7 +4,7 @@ import { Shown } from '../page/shown.tsx';
 import { EventList } from './event_list.tsx';
 import { own_security_events } from './security_events.ts';
 
-/** What was refused to the person lately, and where they signed in for the first time. */
+/** The person's own recent refusals, and their sign-ins from new devices. */
 export function OwnSecuritySection() {
   const query = useQuery(own_security_events);
   return (

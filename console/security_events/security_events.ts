@@ -3,7 +3,7 @@ import type { Continued } from '../http/list.ts';
 import { reading } from '../http/reading.ts';
 import { organizationPath } from '../organizations/organization.ts';
 
-/** What narrows the security events, with the place in them, as the address has it. */
+/** The filters of the security events, with the place in them, as the address has it. */
 export type EventFilter = {
   event?: string;
   user?: string;
@@ -12,7 +12,7 @@ export type EventFilter = {
   cursor?: string;
 };
 
-/** What was refused that concerns an organization, newest first, as far as it fits the filter. */
+/** The security events of an organization, newest first, as far as the filter takes them. */
 export function securityEventsOf(organization_id: string, filter: EventFilter) {
   const query = new URLSearchParams({ limit: '50', ...filter }).toString();
   return reading<Continued<SecurityEventRow>>(

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from 'react';
 import { confirmPerson } from '../http/confirming.ts';
 
 /**
- * Asks the person to confirm that it is they; what is on the screen is read anew after it. When it
+ * Asks the person to confirm that it is they, and reads what is on the screen again. When it
  * goes by that, the page has the focus next.
  */
 export function ConfirmButton() {

@@ -8,7 +8,7 @@ import { account } from '../users/account.ts';
 import { ConfirmForm } from './confirm_form.tsx';
 import { current_session } from './sessions.ts';
 
-/** What a dialog is asked for. */
+/** The request that a dialog confirms. */
 export type Confirming = {
   /** The refusal for which it is asked. */
   problem: Problem | undefined;

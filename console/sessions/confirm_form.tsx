@@ -16,7 +16,7 @@ type Given = {
   session: SessionRow;
   /** Called once the server has taken it. */
   done: () => unknown;
-  /** What stands beside its button. */
+  /** Elements beside its button. */
   beside?: ReactNode;
 };
 
@@ -56,7 +56,7 @@ export function ConfirmForm({ own, session, done, beside }: Given) {
   );
 }
 
-/** Whether a provider of this server's operator opened the session, not one of an organization. */
+/** True if a provider of this server's operator opened the session, not one of an organization. */
 function isOfOperator({ method }: SessionRow): boolean {
   return method !== 'saml' && method in provider_names;
 }

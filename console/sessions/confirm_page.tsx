@@ -63,7 +63,7 @@ function NewProvider({ own, session }: { own: AccountRow; session: SessionRow })
   );
 }
 
-/** Who joins by signing in does so only once the provider is known to the account. */
+/** The page for a provider that is new to the account: the person joins once they confirmed. */
 function SignInAgain({ email, next }: { email: string; next: string | undefined }) {
   return (
     <Panel>

@@ -4,7 +4,7 @@ import type { Problem } from '../http/problem.ts';
 import { UsePasskey, useShownPasskey } from '../passkeys/use_passkey.tsx';
 import type { ShownPasskey } from '../passkeys/use_passkey.tsx';
 
-/** Whether the API has asked for a second factor, and how often it was sent none. */
+/** The state of the second step: whether the API asked for a factor, and how often in vain. */
 export type Step = {
   asked: number;
   refused: (problem: Problem) => boolean;

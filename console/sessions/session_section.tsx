@@ -70,7 +70,7 @@ export function SessionWords({ session }: { session: SessionRow }) {
     <div>
       <p title={user_agent}>{browserOf(user_agent)}</p>
       <p className="muted">
-        From {ip} by {method}, begun <Instant at={created_at} />, last used{' '}
+        From {ip} by {method}, opened <Instant at={created_at} />, last used{' '}
         <Instant at={last_used_at} />
       </p>
     </div>

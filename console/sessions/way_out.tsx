@@ -6,7 +6,7 @@ import { providersFor } from '../single_sign_on/providers.ts';
 import { account } from '../users/account.ts';
 import { ConfirmButton } from './confirm_button.tsx';
 
-/** What a person can do where something is closed to them because of how they signed in. */
+/** The way out for a person to whom something is closed because of how they signed in. */
 export function WayOut({ problem: { status, code } }: { problem: Problem }) {
   if (status !== 403) return null;
   if (code === 'own_factor_required')

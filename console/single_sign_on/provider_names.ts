@@ -4,7 +4,7 @@ import type { Providers } from '../../server/api/single_sign_on/schema.ts';
 /** Through whom somebody can sign in. */
 export type Provider = Static<typeof Providers>['providers'][number];
 
-/** What the providers are called. */
+/** The names of the providers. */
 export const provider_names: Record<Provider, string> = {
   saml: 'single sign-on',
   'google-oauth2': 'Google',

@@ -89,7 +89,7 @@ export function choresOf(deps: Deps): Chore[] {
   ];
 }
 
-/** What people are told before it ends, or when it does. */
+/** The warnings that people get before something ends, or when it does. */
 function warningsOf(deps: Deps): Chore[] {
   return [
     {

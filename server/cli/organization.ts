@@ -101,7 +101,7 @@ export async function openOrganization(
     });
     return (
       `${name} is open to its members again, from every address. Its owners can set single ` +
-      'sign-on and the ranges anew on its security page.'
+      'sign-on and the ranges again on its security page.'
     );
   });
 }

@@ -1,7 +1,7 @@
 import { choice, exactUrl, setting, text, url } from './values.ts';
 
 /**
- * Who may create organizations, and the OpenID providers that people may sign in with: each is
+ * Settings for who creates organizations, and for the OpenID providers of people: each is
  * offered when its id and secret are set, which go together.
  */
 export const sign_in_settings = {

@@ -7,7 +7,7 @@ const pattern =
   '^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$';
 const compiled = new RegExp(pattern);
 
-/** What a text must be that `isLineOfText` refuses, as the end of a sentence. */
+/** The rule of `isLineOfText`, as the end of a sentence. */
 export const line_of_text_rule =
   'one line of text, without control characters and marks that change the direction of writing';
 

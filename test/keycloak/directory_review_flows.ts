@@ -7,7 +7,7 @@ import { addPerson, visitBySaml } from './visit.ts';
 
 const keys = '/api/personal_api_keys/';
 
-/** What a directory does that its maker may not, and whom it has closed. */
+/** Flows in which a directory does what its maker may not, and meets whom it has closed. */
 export const directory_review_flows: Flow[] = [
   {
     name: 'P-02: only an owner creates a token, and it ends with the right to have created it',

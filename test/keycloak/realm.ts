@@ -27,7 +27,7 @@ export type Realm = {
   addGroup(name: string, people: string[]): Promise<string>;
   /** Makes a SAML client of our metadata (XML), as "Import client" does; it sends the names too. */
   importClient(metadata: string): Promise<void>;
-  /** Where a sign-in at this client begins that Keycloak starts by itself. */
+  /** The address of a sign-in at this client that Keycloak starts by itself. */
   startAtKeycloak(entity_id: string): Promise<string>;
   /** Makes or changes an OpenID Connect client. */
   setOpenidClient(client: { id: string; secret: string; redirect_uri: string }): Promise<void>;
@@ -38,7 +38,7 @@ export type Realm = {
   activateKey(id: string): Promise<void>;
 };
 
-/** What Keycloak's console offers as "Add predefined mapper". */
+/** The mapper that Keycloak's console offers as "Add predefined mapper". */
 const mappers = ['X500 email', 'X500 givenName', 'X500 surname'];
 
 /** Creates a realm without anybody in it. */

@@ -25,7 +25,7 @@ async function setUpSecondFactor({ ask }: Person): Promise<string[]> {
   return (await ask(200, 'POST', '/api/users/@me/totp/confirm/', { code }))['recovery_codes'];
 }
 
-/** What the person in a session may not do without their own factor. */
+/** Requests that a session may not make without the person's own factor. */
 async function assertClosed(ask: Person['ask'], path: string): Promise<void> {
   for (const [method, url, body] of [
     ['GET', `${path}/`],

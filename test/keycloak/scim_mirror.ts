@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const packages = ['scim2-client[httpx2]==0.13.2', 'scim2-models==0.12.3'];
 const environment = join(peers, 'scim2-client-0.13.2');
 
-/** What a mirroring did, by addresses and names of groups. */
+/** The result of a mirroring, by addresses and names of groups. */
 export type Mirrored = Record<'created' | 'changed' | 'removed', string[]>;
 
 /**

@@ -4,20 +4,20 @@ import type { Realm, RealmPerson } from './realm.ts';
 import { asker } from './world.ts';
 import type { Ask, World } from './world.ts';
 
-/** Where a browser has come to. */
+/** The place that a browser has come to. */
 export type Visit = {
   /** `account`: signed in here; `refused`: our page says no; `keycloak`: Keycloak says no. */
   end: 'account' | 'refused' | 'page' | 'keycloak';
-  /** What the last page shows. */
+  /** The last page. */
   text: string;
   /** Asks with the cookies of the browser. */
   ask: Ask;
 };
 
-/** Where a sign-in leads: what it answers shows who is signed in. */
+/** The end of a sign-in: its answer shows who is signed in. */
 const account = '/api/users/@me/';
 const refused_title = 'You are not signed in';
-/** What Keycloak shows to whom it does not let in, or for a request that it does not take. */
+/** The page of Keycloak for a person or request that it does not let in. */
 const refusal_of_keycloak = '.pf-m-danger, #input-error, #kc-error-message';
 
 /**
@@ -83,7 +83,7 @@ export function visitByOpenid(world: World, email: string): Promise<Visit> {
   return visit(world, `/login/openid/?${query}`, usernameOf(email));
 }
 
-/** What Keycloak knows the person with this address as. */
+/** Keycloak's id of the person with this address. */
 export function usernameOf(email: string): string {
   return email.replace('@', '.');
 }

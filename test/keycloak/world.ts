@@ -13,7 +13,7 @@ import type { Keycloak } from './keycloak_server.ts';
 import { createRealm } from './realm.ts';
 import type { Realm } from './realm.ts';
 
-/** What a request of a person or key is answered with; fails with another status than expected. */
+/** The answer to a request of a person or key; fails with another status than expected. */
 export type Ask = (
   expected: number,
   method: string,

@@ -56,8 +56,9 @@ export function startChromium(): Promise<Browser> {
 }
 
 /**
- * Where the program is. It is unpacked once for each version. Of processes that do so at once the
- * first one's stays: a Chromium that runs starts its own file again, and fails when that is gone.
+ * Gives the path of the program. It is unpacked once for each version. Of processes that do so at
+ * once the first one's stays: a Chromium that runs starts its own file again, and fails when that
+ * is gone.
  */
 function unpackChromium(): string {
   const installed = import.meta.resolve('@sparticuz/chromium');

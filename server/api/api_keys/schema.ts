@@ -28,7 +28,7 @@ const record = {
   }),
   allowed_ip_ranges: Type.Array(Type.String(), {
     description:
-      'It is taken from these addresses and networks alone; empty: from anywhere. Another ' +
+      'It works from these addresses and networks only; empty: from anywhere. Another ' +
       'address gets 403.',
   }),
   expires_at: nullable(instant('From then on it is refused; null: never.')),

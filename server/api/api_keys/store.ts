@@ -28,7 +28,7 @@ const columns = sql`
   k.allowed_ip_ranges, k.expires_at,
   k.last_used_at, k.last_used_ip, k.last_used_user_agent, k.created_at`;
 
-/** Whose keys are meant, and which of them a session reaches that a provider opened. */
+/** The owner of keys, with the organizations that their session reaches. */
 export type Owner = Pick<Caller, 'user_id' | 'scoped_organizations'>;
 
 /** Keeps keys `k` of the person that open nothing which their session does not. */

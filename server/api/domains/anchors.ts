@@ -5,7 +5,7 @@ import { isUnset } from './saml_fields.ts';
 import { anchor_fields } from './schema.ts';
 import type { AnchorChanges, DomainRow } from './schema.ts';
 
-/** What waits for an owner, as it is kept. */
+/** Changes that wait for an owner, as they are stored. */
 export type Pending = { changes: AnchorChanges; set_by: string; set_at: string };
 
 /**
@@ -21,7 +21,7 @@ export function isAtOnce({ caller, access, server }: FastifyRequest): boolean {
 }
 
 /**
- * What becomes of changes: `now` takes effect, `pending` waits (null: nothing does; undefined: what
+ * Splits changes: `now` takes effect, `pending` waits (null: nothing does; undefined: what
  * waits stays as it is). What is changed back to how it stands waits no more.
  */
 export function splitChanges(
@@ -65,7 +65,7 @@ function isSame(standing: unknown, value: unknown): boolean {
 /** Has the domain a say in who signs in, so that its end would change that? */
 export function isAnchor(domain: DomainRow, has_directory: boolean): boolean {
   const { is_verified, has_saml, jit_provisioning_enabled, sso_enforcement } = domain;
-  // What a directory remembers of people counts again when the domain is proved again.
+  // The memory of a directory counts again when the domain is proved again.
   if (has_directory) return true;
   return is_verified && (has_saml || jit_provisioning_enabled || sso_enforcement !== '');
 }

@@ -85,7 +85,7 @@ export function memberSessionRoutes(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** Whose sessions the owner looks at, and where. */
+/** The member whose sessions the owner looks at, and their organization. */
 function placeOf({ access, caller }: FastifyRequest, member: MemberRow) {
   return {
     user_id: member.user.id,

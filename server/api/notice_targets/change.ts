@@ -19,7 +19,7 @@ import type { NoticeTargetRow } from './schema.ts';
 import { insertNoticeTarget, listNoticeTargets, updateNoticeTarget } from './store.ts';
 
 const targets_max = 50;
-/** What a person cannot do whom their directory has deactivated. */
+/** The actions that a person cannot do after their directory deactivated them. */
 export const no_mails = 'let mails be sent';
 
 /**

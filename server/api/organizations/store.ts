@@ -74,7 +74,7 @@ export function findOrganization(
   return db.row<OrganizationRow>(sql`${selected} ${locking(lock, 'FOR UPDATE OF o')}`);
 }
 
-/** Whether the server has no organization yet, and what the person is in those that it has. */
+/** Says whether the server has no organization yet, and what the person is in those that it has. */
 export async function findStanding(
   db: Queryable,
   user_id: number,
@@ -86,7 +86,7 @@ export async function findStanding(
   return standing!;
 }
 
-/** What the organization is called; empty when it is gone. */
+/** The name of the organization; empty when it is gone. */
 export async function getOrganizationName(db: Queryable, id: string): Promise<string> {
   const row = await db.row<{ name: string }>(
     sql`SELECT name FROM organizations WHERE id = ${id}::uuid`,

@@ -11,10 +11,10 @@ import type { RelyingParty } from './relying_party.ts';
 import { challengeIn } from './verify.ts';
 import type { Refused } from './verify.ts';
 
-/** What a challenge is for, and the browser that it was given to. */
+/** The purpose of a challenge, and the browser that got it. */
 export type Bound = {
   purpose: 'create' | 'show';
-  /** Who creates a passkey; null where it is not known who shows one. */
+  /** The person who creates a passkey; null if nobody knows yet who shows one. */
   user_id: number | null;
   browser: Buffer;
 };

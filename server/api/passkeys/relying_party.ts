@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { invalid } from '../../platform/http/errors.ts';
 
-/** Where passkeys of this server work: the host that they belong to, and its pages. */
+/** The host that the passkeys of this server belong to, and the address of its pages. */
 export type RelyingParty = { id: string; origin: string };
 
 /**
@@ -23,7 +23,7 @@ export function findRelyingParty(public_url: string): RelyingParty | undefined {
 }
 
 /**
- * Where passkeys work, for a page that is about to ask its browser for one. Throws 400
+ * The relying party for a page that is about to ask its browser for a passkey. Throws 400
  * `feature_not_available` with what to do where browsers would refuse: the server's address is none
  * for passkeys, or the page was opened under another one.
  */

@@ -19,7 +19,7 @@ const passkey = {
   last_used_at: nullable(instant('Null until it is used for the first time.')),
 };
 
-/** What somebody signs in with in place of a password, or beside it. */
+/** A passkey, with which a person signs in beside a password or in place of it. */
 export const Passkey = Type.Object(passkey, { title: 'Passkey' });
 /** A passkey as SELECT gives it. */
 export type PasskeyRow = Static<typeof Passkey>;
@@ -56,7 +56,7 @@ const bytes = (length_max: number, description: string) =>
 
 const credential_id = (description: string) => bytes(1_400, description);
 
-/** What browsers say of every credential. */
+/** The fields that browsers send of every credential. */
 const credential = {
   id: credential_id('The id that the authenticator gave to the passkey.'),
   rawId: credential_id('The same as `id`.'),
@@ -66,7 +66,7 @@ const credential = {
 };
 const clientDataJSON = bytes(4_000, 'What the browser says that it asked for, and where.');
 
-/** What a browser gives when somebody shows a passkey: a PublicKeyCredential as JSON. */
+/** A shown passkey as the browser sends it: a PublicKeyCredential as JSON. */
 export const ShownPasskey = Type.Object(
   {
     ...credential,
@@ -83,7 +83,7 @@ export const ShownPasskey = Type.Object(
     title: 'ShownPasskey',
     description:
       'What `navigator.credentials.get()` gave for the options of ' +
-      '`/api/sessions/passkey/begin/`, as its `toJSON()` writes it. It is taken once.',
+      '`/api/sessions/passkey/begin/`, as its `toJSON()` writes it. It works once.',
   },
 );
 /** A passkey that is being shown. */
@@ -127,7 +127,7 @@ const challenge = Type.String({ description: 'Good for 5 minutes, in this browse
 const timeout = Type.Integer({ description: 'Milliseconds that the browser waits.' });
 const must = Type.Enum(['required']);
 
-/** What the browser is asked to let somebody show a passkey with. */
+/** Options for the browser to show a passkey. */
 export const ShowOptions = Type.Object(
   { challenge, rpId: Type.String(), timeout, userVerification: must },
   {
@@ -136,7 +136,7 @@ export const ShowOptions = Type.Object(
   },
 );
 
-/** What the browser is asked to create a passkey with. */
+/** Options for the browser to create a passkey. */
 export const CreateOptions = Type.Object(
   {
     challenge: Type.Optional(

@@ -78,7 +78,7 @@ export function findPasskeyOwner(
 }
 
 /**
- * What a browser is asked with to let somebody show a passkey, and the mark by which this browser
+ * Gives the options for a browser to show a passkey, and sets the mark by which this browser
  * is known again. It says nothing of any account. Throws as `getRelyingParty`.
  */
 export function showOptions(
@@ -97,7 +97,7 @@ export function showOptions(
 }
 
 /**
- * What a browser is asked with to create a passkey for the user, who has proved that it is them.
+ * Gives the options for a browser to create a passkey for the user, who has proved that it is them.
  * Throws as `getRelyingParty`, and 409 when they have as many as there can be.
  */
 export async function createOptions(
@@ -235,7 +235,7 @@ function refuseTooMany(present: number): void {
     );
 }
 
-/** What authenticators keep of the user: their uuid, which says nothing about them. */
+/** The user's handle in authenticators: their uuid, which says nothing about them. */
 function handleOf({ uuid }: Pick<Identity, 'uuid'>): string {
   return Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('base64url');
 }

@@ -15,10 +15,10 @@ export type NewCredential = {
   is_backed_up: boolean;
 };
 
-/** What is kept of a passkey to recognise it by. */
+/** The stored part of a passkey that recognises it. */
 export type KnownCredential = { credential_id: string; public_key: Buffer };
 
-/** What an authenticator said when it showed a passkey. */
+/** The answer of an authenticator that showed a passkey. */
 export type ShownCredential = { sign_count: number; is_backed_up: boolean };
 
 /** ES256, EdDSA and RS256, which Windows Hello has; in the order in which we want them. */

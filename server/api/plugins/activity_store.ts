@@ -6,7 +6,7 @@ const isAbout = (organization_id: string, scope: string) =>
   sql`a.chain_id = ${organization_id}::uuid AND a.scope = ${scope}`;
 
 /**
- * What the organization did with the plugins of a collection, newest first. Leans on
+ * The organization's actions on the plugins of a collection, newest first. Leans on
  * activity_by_scope.
  */
 export function listPluginActivity(

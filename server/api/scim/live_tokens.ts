@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../platform/clock.ts';
 
 /**
- * Whether the maker of the token `t` is an active owner of the organization. Who made a token
+ * True if the maker of the token `t` is an active owner of the organization. Who made a token
  * before tokens had a maker is not known, so nobody takes it along.
  */
 export function hasRight(organization_id: Sql): Sql {
@@ -12,7 +12,7 @@ export function hasRight(organization_id: Sql): Sql {
       AND u.is_active))`;
 }
 
-/** Whether the token `t` of a directory of the organization works. */
+/** True if the token `t` of a directory of the organization works. */
 export function isLive(organization_id: Sql, now_ms: number): Sql {
   return sql`(t.expires_at > ${isoInstant(now_ms)}::timestamptz AND ${hasRight(organization_id)})`;
 }

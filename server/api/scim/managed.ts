@@ -9,7 +9,7 @@ import type { DirectoryRow } from './schema.ts';
 import { readDirectory } from './store.ts';
 import type { DomainPlace } from './store.ts';
 
-/** Where people manage the directory of a domain. */
+/** The path of the directory of a domain. */
 export const directory_url = '/api/organizations/:organization_id/domains/:id/scim/';
 /** The rights to look at a directory. */
 export const reading = { within: 'organization', scope: 'organization:read' } as const;

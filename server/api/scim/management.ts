@@ -90,7 +90,7 @@ function changeDirectory(deps: Deps, schema: typeof DirectoryPatch | typeof Dire
       await setMayManageOwners(tx, place.domain_id, may_manage_owners);
       const after = await directoryOf(deps, tx, place);
       record(entryOf('updated', place, before, after), before);
-      // Where nothing changes all of this is rolled back, the mails too.
+      // An unchanged directory rolls all of this back, the mails too.
       const said = ownersManaged(place.domain, may_manage_owners, request.caller.email);
       await tellOwners(deps, { tx, afterwards }, place.organization.id, said);
       return after;

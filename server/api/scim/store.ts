@@ -98,7 +98,7 @@ export function isLeft(organization_id: Sql, email: string): Sql {
 }
 
 /**
- * Whether a directory of a verified domain has deactivated the person whose address is in that
+ * Says whether a directory of a verified domain has deactivated the person whose address is in that
  * domain: their company has put them out, whatever else they belong to on this server.
  */
 export function isPutOut(user_id: Sql): Sql {

@@ -63,7 +63,7 @@ export function tokenExpires(domain: string, token: Named & { expires_at: string
   };
 }
 
-/** Whether the directory manages owners. */
+/** The mail about whether the directory manages owners. */
 export function ownersManaged(domain: string, may_manage_owners: boolean, by: string): Said {
   const manages = may_manage_owners ? 'manages' : 'no longer manages';
   return {

@@ -3,7 +3,7 @@ import { oneLine } from '../../platform/mail/plain_text.ts';
 import { invalidValue } from './refusal.ts';
 import type { ScimRefused } from './refusal.ts';
 
-/** What a request says of how a person is called: `emails` with the primary one first. */
+/** The names of a person in a request: `emails` with the primary one first. */
 export type SentName = { user_name?: string; emails?: string[] };
 /** The account's address, and what else the directory calls the person; null: by that address. */
 export type Known = { email: string; user_name: string | null };

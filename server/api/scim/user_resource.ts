@@ -22,7 +22,7 @@ export const user_schema = 'urn:ietf:params:scim:schemas:core:2.0:User';
 
 const name_length_max = 150;
 
-/** What the operations set in all; attributes that are not kept here are passed over. */
+/** The sum of all operations; attributes that are not kept here are passed over. */
 export function readUserChange(operations: Operation[]): UserChange {
   const change: UserChange = {};
   for (const operation of operations) {

@@ -25,7 +25,7 @@ export type PersonRow = {
   member_id: string | null;
   level: Level | null;
   external_id: string | null;
-  /** What the directory calls them; null: by their address. */
+  /** Their userName in the directory; null: their address. */
   user_name: string | null;
   deactivated_level: 1 | 8 | null;
   /** Of whom it has deactivated: were they an owner? */
@@ -108,7 +108,7 @@ function personTerm(place: DomainPlace, { attribute, value }: Comparison): Sql |
   }
 }
 
-/** Whom it may be is found by the indexes, so that nobody else of the organization is looked at. */
+/** Candidates come from the indexes, so that nobody else of the organization is looked at. */
 function isCalled({ domain_id }: DomainPlace, user_name: string): Sql {
   const by_address = (email: Sql) =>
     sql`comparable_address(${email}) = comparable_address(${withPlainDomain(user_name)})`;
@@ -152,7 +152,7 @@ export async function findPerson(
   );
 }
 
-/** What a directory knows of a person beside their account. */
+/** The directory's knowledge of a person beside their account. */
 export type DirectoryNote = Partial<
   Pick<PersonRow, 'external_id' | 'user_name' | 'deactivated_level' | 'was_owner'>
 >;

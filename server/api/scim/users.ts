@@ -11,6 +11,7 @@ import { insertMember } from '../members/store.ts';
 import { handOver } from '../sessions/store.ts';
 import { getStanding } from '../single_sign_on/store.ts';
 import { findIdentityById, findUserByEmail, insertUser } from '../users/store.ts';
+import type { Identity } from '../users/store.ts';
 import { change } from './calling.ts';
 import type { Place } from './calling.ts';
 import { scimDoor } from './door.ts';
@@ -235,7 +236,7 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
   if (account === undefined || account.email !== known.email) throw inactiveAccount(email);
   const domain = await findVerifiedDomain(tx, deps.config, email);
   const { is_email_verified } = account;
-  if (!(await isElsewhere(tx, directory, account.id)) || isOnlyWay(domain, is_email_verified))
+  if (!(await isElsewhere(tx, directory, account.id)) || isOnlyWay(domain, account))
     await handOver(tx, deps.secrets, actorOf(request, undefined), account);
   else if (!is_email_verified)
     throw new ScimRefused(
@@ -249,9 +250,16 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
   return { user_id: account.id, uuid: account.uuid, is_new: false };
 }
 
-/** Has nobody a way to prove the address, because the domain lets nobody in by password? */
-function isOnlyWay(domain: VerifiedDomain | undefined, is_email_verified: boolean): boolean {
-  return !is_email_verified && domain !== undefined && domain.sso_enforcement !== '';
+/**
+ * Has nobody a way to prove the address, because the domain lets nobody in by password? A second
+ * factor stays all the same: what the account has elsewhere hangs on it.
+ */
+function isOnlyWay(
+  domain: VerifiedDomain | undefined,
+  { is_email_verified, has_second_factor }: Identity,
+): boolean {
+  const is_enforced = domain !== undefined && domain.sso_enforcement !== '';
+  return is_enforced && !is_email_verified && !has_second_factor;
 }
 
 function alreadyThere({ email, uuid, member_id }: PersonRow): ScimRefused {

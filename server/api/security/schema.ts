@@ -50,7 +50,7 @@ const exempt_members = Type.Array(uuid(), {
   description: 'Members (user uuid) who need no single sign-on although `requires_sso` is on.',
 });
 
-/** What an organization asks of those who come in, as every answer shows it. */
+/** The security settings of an organization, as every answer shows them. */
 export const OrganizationSecurity = Type.Object(
   {
     provider_is_second_factor,

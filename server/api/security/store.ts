@@ -14,7 +14,7 @@ const is_vouched = sql`EXISTS (SELECT 1 FROM provider_reach r JOIN domains d ON 
 const active_members = sql`members m JOIN users u ON u.id = m.user_id AND u.is_active
   WHERE m.organization_id = o.id`;
 
-/** What the organization asks of those who come in. The caller holds its lock where it matters. */
+/** Reads the security settings. The caller holds the organization's lock where it matters. */
 export async function readSecurity(db: Queryable, organization_id: string): Promise<SecurityRow> {
   const row = await db.row<SecurityRow>(sql`
     SELECT o.provider_is_second_factor, o.requires_sso, o.session_hours_max, o.idle_minutes_max,
@@ -94,7 +94,9 @@ export async function setExemptMembers(
       AND m.is_sso_exempt <> ${is_named}`);
 }
 
-/** Whether the membership `m` may come in with what `closed` (an expression over `o`) says. */
+/**
+ * Gives why the organization is closed to the member, by `closed` (over `o` and `m`); null: open.
+ */
 export async function findClosed(
   tx: Transaction,
   { organization_id, user_id }: { organization_id: string; user_id: number },

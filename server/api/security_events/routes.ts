@@ -20,7 +20,7 @@ const listing = {
 };
 
 /**
- * What was refused, and who signed in from a new device: for owners what concerns their
+ * Routes for the security events, refusals and new devices: for owners what concerns their
  * organization, for each person what is about them. Read only; events are kept for 400 days.
  */
 export function securityEventRoutes(app: FastifyInstance, deps: Deps): void {

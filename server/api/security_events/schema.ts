@@ -51,7 +51,7 @@ export const SecurityEvent = Type.Object(
 /** An event's row as SELECT gives it. */
 export type SecurityEventRow = Static<typeof SecurityEvent>;
 
-/** What narrows the list; filters that are sent together must all fit. */
+/** Filters of the list; those that are sent together must all fit. */
 export const SecurityEventFilter = Type.Object({
   event: Type.Optional(Type.Enum(kept_words, { description: 'Only events of this word.' })),
   reason: Type.Optional(
@@ -70,7 +70,7 @@ export const SecurityEventFilter = Type.Object({
 /** The filters that a request brought. */
 export type SecurityEventsWanted = Static<typeof SecurityEventFilter>;
 
-/** What the list is ordered by. */
+/** The order of the list. */
 export const security_event_orders = ['number'] as const;
 
 /** The query parameters of the list. */

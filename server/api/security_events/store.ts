@@ -5,7 +5,7 @@ import type { Keyset } from '../../platform/http/lists/cursor.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { SecurityEventRow, SecurityEventsWanted } from './schema.ts';
 
-/** Whose list is read. */
+/** The owner of the list: an organization or a person. */
 export type ListOwner = { organization_id: string } | { user_id: number };
 
 /**

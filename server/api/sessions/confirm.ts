@@ -56,13 +56,16 @@ async function confirmSession(deps: Deps, request: FastifyRequest, reply: Fastif
   const given = body(request, SessionConfirm);
   const user = await getIdentity(deps, request);
   const { method } = await getCurrent(deps.db, deps, request);
-  requireAll(user, given, (openid_providers as readonly string[]).includes(method));
+  const is_vouched = (openid_providers as readonly string[]).includes(method);
+  requireAll(user, given, is_vouched);
   return countTry(request, user.address, async (held) => {
     await checkPassword(user, given);
     return write(request, reply, 200, async (tx, record, afterwards) => {
       const present = await findIdentityById(tx, user.id, 'lock');
       if (present === undefined || present.password_hash !== user.password_hash)
         throw conflict('Your account was changed at the same time: try again.');
+      // A second factor may have been set up meanwhile.
+      requireAll(present, given, is_vouched);
       const shows_second_factor = await checkFactor(tx, deps, request, present, given);
       held();
       const before = await getCurrent(tx, deps, request);

@@ -86,7 +86,7 @@ function newDeviceMail(
   public_url: string,
 ): MailMessage {
   const heading = 'New sign-in to your account';
-  // What a browser calls itself is anyone's text.
+  // The name of a browser is anyone's text.
   const browser = user_agent === '' ? 'a browser without a name' : oneLine(user_agent);
   return {
     to,

@@ -99,7 +99,7 @@ async function look(
     account?.has_second_factor === true &&
     !is_handed_over &&
     trust?.settings_hash?.equals(vouched.settings_hash) !== true;
-  // Who has not shown the factor may be somebody else: the account's keys must open nothing new.
+  // A person without the factor may be somebody else: the account's keys must open nothing new.
   const joins = may_join && !awaits_factor;
   const is_first = account !== undefined && !is_handed_over && trust === undefined;
   return { vouched, home, account, standing, joins, is_handed_over, awaits_factor, is_first };
@@ -109,7 +109,8 @@ async function look(
  * Does the account become that of whom the provider vouches for, without what let in before? Where
  * it belongs to nobody else's organization, whoever had the address before may still know its
  * password; and where the domain lets nobody in but by this provider, there is no other way to
- * prove the address. A second factor of a proved account is never taken away so.
+ * prove the address. A second factor of a proved account is never taken away so, nor that of
+ * an account that another organization has: its keys and sessions run things there.
  */
 function isHandedOver(
   { is_email_verified, has_second_factor }: Identity,
@@ -117,7 +118,7 @@ function isHandedOver(
 ): boolean {
   if (joins && !standing.is_anywhere) return !(is_email_verified && has_second_factor);
   const is_enforced = home?.domain.sso_enforcement === vouched.method;
-  return is_enforced && !is_email_verified && !standing.is_member;
+  return is_enforced && !is_email_verified && !standing.is_member && !has_second_factor;
 }
 
 /**

@@ -219,8 +219,8 @@ export async function getStanding(
 }
 
 /**
- * What is known of the provider with the user: undefined when it never signed them in; the hash of
- * the settings under which they showed their own second factor, when they did.
+ * Gives what is known of the provider with the user: undefined when it never signed them in; the
+ * hash of the settings under which they showed their own second factor, when they did.
  */
 export async function findTrust(
   tx: Transaction,

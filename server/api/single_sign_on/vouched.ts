@@ -1,7 +1,7 @@
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
 
 /**
- * Whom a provider signed in: `email` is the address that it vouches for, lower-case ASCII,
+ * A person whom a provider signed in: `email` is the address that it vouches for, lower-case ASCII,
  * `identity` the account there, `method` what the session says of how the person signed in,
  * `session_ends_at` when it has to end at the latest (ISO instant), `settings_hash` what stands for
  * the settings of an organization's own provider.

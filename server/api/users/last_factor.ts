@@ -4,7 +4,7 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import type { Identity } from './store.ts';
 
 /**
- * Whether the user, whom the caller holds, keeps a second factor without codes of the app, or
+ * Says whether the user, whom the caller holds, keeps a second factor without codes of the app, or
  * without one passkey. Throws 409 that names the organizations which enforce a second factor when
  * they keep none, and 409 when nothing else would let them in at all.
  */

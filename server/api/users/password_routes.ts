@@ -115,9 +115,9 @@ function requestRoute(app: FastifyInstance, deps: Deps): void {
 }
 
 /**
- * Who signed in through a provider needs something of their own for their other organizations, also
- * where their domain lets nobody in by a password: the link proves the mailbox, which the provider
- * does not read.
+ * A person who signed in through a provider needs something of their own for other organizations,
+ * also where their domain lets nobody in by a password: the link proves the mailbox, which the
+ * provider does not read.
  */
 function ownRequestRoute(app: FastifyInstance, deps: Deps): void {
   app.post(

@@ -69,8 +69,8 @@ export async function useRecoveryCode(
 }
 
 /**
- * What a recovery code is kept by: without the server's key nobody can begin to try codes, and with
- * it each try takes an argon2id.
+ * The stored form of a recovery code: without the server's key nobody can begin to try codes, and
+ * with it each try takes an argon2id.
  */
 function recoveryCodeMac(secrets: Secrets, user_id: number, code: string): Buffer {
   return secrets.hash(`recovery code ${user_id} ${code}`);

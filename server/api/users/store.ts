@@ -32,9 +32,9 @@ export type Identity = UserRow & {
   is_email_verified: boolean;
   address: string;
   totp_secret: Buffer | null;
-  /** Whether codes of an app count. */
+  /** True if codes of an app count. */
   has_totp: boolean;
-  /** Whether anything beside the password does: codes of an app, or a passkey. */
+  /** True if anything beside the password does: codes of an app, or a passkey. */
   has_second_factor: boolean;
 };
 
@@ -181,7 +181,7 @@ export async function removeSecondFactor(tx: Transaction, user_id: number): Prom
   await removeIdleCodes(tx, user_id);
 }
 
-/** Codes of the user's app count no more. */
+/** Ends the codes of the user's app as a second factor. */
 export async function removeTotp(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(
     sql`UPDATE users SET totp_secret = NULL, totp_confirmed_at = NULL, totp_last_step = NULL,

@@ -25,7 +25,7 @@ export class ApiError extends Error {
   readonly type: ErrorType;
   readonly violations: Violation[];
   readonly headers: Record<string, string>;
-  /** What the security log says of it; undefined: nothing, but for a 403. */
+  /** The event in the security log; undefined: none, but for a 403. */
   refusal: Refusal | undefined;
   constructor(
     status: number,
@@ -168,8 +168,8 @@ export function forbidden(detail: string, reason = 'rule'): ApiError {
 /** 403 for a key that comes from an address that it is not taken from. */
 export function wrongAddress(ip: string): ApiError {
   return forbidden(
-    `This API key is taken from certain addresses alone, and ${ip} is none of them: ask from one ` +
-      'of those, or let the owner of the key add this one (`allowed_ip_ranges`).',
+    `This API key works from certain addresses only, and ${ip} is none of them: use one ` +
+      'of them, or let the owner of the key add this one (`allowed_ip_ranges`).',
     'ip_range',
   );
 }

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 const host = /^(?:\[[0-9A-Za-z:.%_~-]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
 /**
- * What is wrong with the Host header of a request, as a sentence; undefined where RFC 9112 (3.2)
+ * The fault of a request's Host header, as a sentence; undefined where RFC 9112 (3.2)
  * takes it: one with a value that can be a host, and in HTTP/1.0 none.
  */
 export function hostFault(

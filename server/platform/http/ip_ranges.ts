@@ -15,7 +15,7 @@ export function isIpRange(text: string): boolean {
   );
 }
 
-/** What is wrong with the entries of a list of ranges, each by its place. */
+/** The faults of a list of ranges, each by its place. */
 export function rangeFaults(name: string, list: readonly unknown[]): Violation[] {
   return list.flatMap((entry, index) =>
     typeof entry !== 'string' || isIpRange(entry.trim())

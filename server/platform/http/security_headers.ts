@@ -7,7 +7,7 @@ type Context = { config: Pick<HttpContext['config'], 'public_url'> };
 const secure_seconds = 365 * 24 * 3_600;
 
 /**
- * What every answer tells a browser. Where people reach the server over https, browsers come to its
+ * Headers of every answer. Where people reach the server over https, browsers come to its
  * host, and to hosts below it, over https alone from then on.
  */
 export function commonHeaders({ config }: Context): Record<string, string> {

@@ -31,7 +31,7 @@ import { traceRequests } from './traced_requests.ts';
 const request_timeout_ms = 3_600_000;
 const header_size_bytes_max = 32 * 1024;
 
-/** What is known of a request as it goes through the server; see `context.ts`. */
+/** The facts about a request on its way through the server; see `context.ts`. */
 const request_parts = [
   'caller',
   'access',
@@ -94,7 +94,7 @@ export function buildServer(
 function serverOptions(context: HttpContext): FastifyHttpOptions<Server> {
   return {
     logger: false,
-    // Who is connected still while it closes gets an answer, and the connection ends with it.
+    // A client that is connected while it closes gets an answer, and the connection ends with it.
     return503OnClosing: false,
     bodyLimit: body_size_bytes_max,
     requestTimeout: request_timeout_ms,

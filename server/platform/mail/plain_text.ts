@@ -26,7 +26,7 @@ export function oneLine(text: string): string {
   return cleanText(text).replace(invisible, '').replace(/\s+/g, ' ').trim();
 }
 
-// What readers of mail make a link of: an address with its scheme, one that begins with www, and a
+// Readers of mail make a link of an address with its scheme, of one that begins with www, and of a
 // host with a port, a path, a query or a fragment. A dot of another script counts as one.
 const dot = String.raw`[.\u3002\uff0e\uff61]`;
 const name = String.raw`(?:[\p{L}\p{N}_-]+${dot})+\p{L}[\p{L}\p{N}-]*`;

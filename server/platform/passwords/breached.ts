@@ -36,7 +36,7 @@ export function isBreached(password: string): Promise<boolean> {
 async function hasLine(file: FileHandle, lines: Buffer[]): Promise<boolean> {
   const longest = Math.max(0, ...lines.map((line) => line.length));
   const buffer = Buffer.allocUnsafe(piece_bytes + longest);
-  // The first line has an end in front of it too.
+  // The first line also has a line end in front of it.
   let kept = buffer.write('\n');
   for (;;) {
     const { bytesRead } = await file.read(buffer, kept, piece_bytes, null);

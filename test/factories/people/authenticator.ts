@@ -1,14 +1,14 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-/** What a test bends of what an authenticator, or the browser around it, says. */
+/** The changes that a test makes to an authenticator's answer, or to the browser around it. */
 export type Bent = {
   origin?: string;
   rp_id?: string;
   challenge?: string;
   type?: string;
   cross_origin?: boolean;
-  /** Whether the authenticator made sure of the person; true unless said. */
+  /** True if the authenticator made sure of the person; true unless said. */
   verifies?: boolean;
   /** The sign count that it says; one more than before unless said. */
   sign_count?: number;

@@ -7,13 +7,13 @@ import { newAuthenticator } from './authenticator.ts';
 import type { Authenticator } from './authenticator.ts';
 import { password } from './people.ts';
 
-/** Where a person manages their passkeys. */
+/** The path of a person's passkeys. */
 export const list_of_passkeys = '/api/users/@me/passkeys/';
 
 /** A browser that keeps all cookies: who is signed in, and which browser it is. */
 export type PasskeyBrowser = {
   ask(method: string, path: string, body?: unknown): Promise<Answer>;
-  /** What `/api/sessions/passkey/begin/` says to ask the browser with. */
+  /** The options that `/api/sessions/passkey/begin/` gave. */
   options(): Promise<any>;
 };
 
@@ -47,7 +47,7 @@ export async function signedInAt(harness: Harness, { email }: UserRow, more: obj
   return browser;
 }
 
-/** Where passkeys of the harness's server work, whose address is `http://127.0.0.1:8000`. */
+/** The relying party of the harness's server, whose address is `http://127.0.0.1:8000`. */
 export const passkey_origin = 'http://localhost:8000';
 
 /**

@@ -127,6 +127,7 @@ const accounts: {
   elsewhere?: boolean;
   jit?: boolean;
   enforced?: boolean;
+  second_factor?: boolean;
   invited?: boolean;
   refused?: string;
   level?: number;
@@ -200,6 +201,14 @@ const accounts: {
     enforced: true,
     handed_over: true,
   },
+  {
+    name: 'an unverified account of another organization keeps its second factor',
+    verified: false,
+    elsewhere: true,
+    enforced: true,
+    second_factor: true,
+    refused: 'account_unverified',
+  },
 ];
 for (const {
   name,
@@ -208,6 +217,7 @@ for (const {
   elsewhere,
   jit = false,
   enforced = false,
+  second_factor = false,
   invited,
   refused,
   level,
@@ -220,6 +230,7 @@ for (const {
     });
     const person = await newPerson(world.harness, { email: 'Ada@acme.example' });
     if (verified) await verify(person.id);
+    if (second_factor) await world.harness.giveSecondFactor(person);
     const join = (organization_id: string) =>
       addMember(world.harness.deps, organization_id, person, 15);
     if (member === true) await join(home.organization.id);

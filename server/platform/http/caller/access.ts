@@ -91,7 +91,7 @@ export type Credential = { kind: 'key' | 'session'; hash: Buffer };
 
 /** One row of the look-up: the credential, its user and, when the user may be there, the target. */
 export type Found = Caller & {
-  /** Of a key: the addresses and networks from which alone it is taken; empty: from anywhere. */
+  /** Of a key: the only addresses and networks from which it works; empty: from anywhere. */
   allowed_ip_ranges: string[];
   last_used_at: string | null;
   /** Of a session: when its token was created, and whether the request showed the one before it. */

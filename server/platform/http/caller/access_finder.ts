@@ -136,7 +136,7 @@ const named = (columns: Record<string, string>) =>
     .map(([name, from]) => `${from} AS ${found_prefix}${name}`)
     .join(', ');
 
-/** Whether session `s` was opened by what is the account's own, or by the operator's word. */
+/** True if session `s` was opened by what is the account's own, or by the operator's word. */
 export const is_own_method = "s.method IN ('password', 'passkey', 'link')";
 const session_columns = `s.id, s.user_id, s.expires_at, s.last_used_at, ARRAY['*'] AS scopes,
   CASE WHEN ${is_own_method} OR s.own_factor_at IS NOT NULL THEN NULL

@@ -7,7 +7,7 @@ import type { Caller } from './access.ts';
 /** Why an organization is closed to one of its members, by the code of the refusal. */
 export type Closed = 'own_factor_required' | 'second_factor_required' | 'sso_enforced';
 
-/** What the entrance asks of a credential, each as an expression of SQL. */
+/** The facts that the entrance needs of a credential, each as an expression of SQL. */
 type Shown = Record<
   'is_session' | 'session_domain_id' | 'scoped_organizations' | 'has_second_factor' | 'email',
   Sql

@@ -44,7 +44,6 @@ export function guard(
   config: FastifyContextConfig & { scope: Scope | 'any' },
 ): onRequestAsyncHookHandler {
   const { scope, within, level = 1, session = false, media_types = [], record } = config;
-  const { own_account = false, recent_factor = false } = config;
   const accepted = scope === 'any' ? undefined : satisfying(scope);
   const parameter = targetParameter(url, within);
   return async (request, reply) => {
@@ -55,7 +54,10 @@ export function guard(
         ? named
         : { ...named, record: { url, select: record, id: recordId(params, parameter) } };
     const inner = innerCall();
-    if (inner !== undefined) return admitInner(context, request, inner, { scope, level, target });
+    if (inner !== undefined) {
+      await admitInner(context, request, inner, { scope, level, target });
+      return requireOwnFactor(context, inner.caller, config);
+    }
     const found = await authenticateCounted(context, findAccess, limiter, request, target);
     request.caller = found;
     const budget = limiter.take(...limitedSubjects(found));
@@ -70,15 +72,27 @@ export function guard(
         'This cannot be done with an API key: sign in (POST /api/sessions/).',
         'needs_session',
       );
-    if (own_account && found.is_partial) throw ownFactorRequired();
     if (within !== undefined) request.access = accessOf(found, level, request.ip);
-    if (recent_factor && found.session_id !== null && !isFactorRecent(context, found))
-      throw ownFactorRequired();
+    requireOwnFactor(context, found, config);
     request.record = found.record;
     if (!takesJson(request.headers.accept) && !takes(request.headers.accept, media_types))
       throw notAcceptable();
     await rotateToken(context, reply, found);
   };
+}
+
+/**
+ * Throws 403 where the route asks for more than the session has shown of its person: all that the
+ * account has, or a confirmation in the last ten minutes.
+ */
+function requireOwnFactor(
+  context: HttpContext,
+  caller: Caller,
+  { own_account = false, recent_factor = false }: FastifyContextConfig,
+): void {
+  if (own_account && caller.is_partial) throw ownFactorRequired();
+  if (recent_factor && caller.session_id !== null && !isFactorRecent(context, caller))
+    throw ownFactorRequired();
 }
 
 /**

@@ -7,11 +7,11 @@ import type { Credential, Found } from './access.ts';
 import { maskApiKey } from './api_key.ts';
 import { isWriteKey } from './write_key.ts';
 
-/** What a request shows to say who it is. */
+/** The credential that a request shows. */
 export type Shown = { kind: Credential['kind']; text: string; isWellFormed: boolean };
 
 /**
- * What the security log says of a key or session that was refused: the event and its reason. Whose
+ * Gives the event and the reason of a refused key or session for the security log. Whose
  * it is stands in `request.concerned` afterwards, as far as it is known; the caller is never told.
  * `found` is a session that was there and is no longer taken.
  */

@@ -21,7 +21,7 @@ export const FormatQuery = Type.Object({
   ),
 });
 
-/** What a route says of the file that it can answer. */
+/** The OpenAPI text of a route that can answer as a file. */
 export const lines_description =
   `With \`format=ndjson\`, or an \`Accept\` that takes \`${lines_type}\` and no JSON, the ` +
   `answer is a file with every entry that fits, one JSON object on each line; \`cursor\` and ` +

@@ -14,7 +14,7 @@ const all_max = 2_000;
 export type Bounds = {
   /** True when the event is to be told by itself; otherwise it is counted. */
   letsThrough(event: SecurityEvent): boolean;
-  /** What was only counted, one event for each kind, once ten minutes are over. */
+  /** Takes the events that were only counted, one for each kind, once ten minutes are over. */
   takeCounted(now_ms: number): SecurityEvent[];
   /** As `takeCounted`, without waiting. */
   takeAll(): SecurityEvent[];

@@ -8,7 +8,7 @@ import type { SecurityEvent } from './security_event.ts';
 import type { Refusal } from './words.ts';
 
 /**
- * What a request without a caller is about, as far as it is known: the account that a sign-in or a
+ * The subject of a request without a caller, as far as it is known: the account that a sign-in or a
  * refused key belongs to, and the organization whose domain or directory it is. `organizations`
  * are those that a limited key reaches; null: no such limit.
  */

@@ -49,7 +49,7 @@ export function openSecurityLog({ db, clock, log, metrics }: Parts): SecurityLog
       try {
         await insertSecurityEvents(db, lot, clock.now());
       } catch (error) {
-        // What a column cannot hold, it cannot hold later either.
+        // A value that a column cannot hold now, it cannot hold later either.
         if (!isDatabaseError(error) || !error.code.startsWith('22')) throw error;
         log.error({ err: error, dropped: lot.length }, 'security events could not be kept');
       }

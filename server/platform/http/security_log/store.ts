@@ -55,7 +55,7 @@ export async function insertSecurityEvents(
   });
 }
 
-/** Whom each event may concern; none that is about nobody. */
+/** Finds the candidates that each event may concern; none for an event about nobody. */
 function concernedBy(events: SecurityEvent[]) {
   return events.flatMap(({ event, user_id, organization_id, organizations }, index) => {
     const { concerns } = security_words[event];
@@ -66,8 +66,8 @@ function concernedBy(events: SecurityEvent[]) {
 }
 
 /**
- * Whose lists keep which event: the person's own, and those of organizations that are still there.
- * The events of `homes` go to the organizations of which the person is a member now.
+ * Finds whose lists keep which event: the person's own, and those of organizations that are still
+ * there. The events of `homes` go to the organizations of which the person is a member now.
  */
 function findPlaces(tx: Transaction, asked: ReturnType<typeof concernedBy>): Promise<Place[]> {
   return tx.rows<Place>(sql`

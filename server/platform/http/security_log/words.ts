@@ -1,5 +1,5 @@
 /**
- * What the security log tells of, by the word of each event: `said` is the sentence of its line,
+ * The events of the security log by their word: `said` is the sentence of its line,
  * `concerns` whose lists keep it. `homes`: the person and every organization of theirs; `place`:
  * the person and the one organization that was asked for; `nobody`: the server's log alone.
  * docs/security_log.md explains each word, with its reasons.
@@ -50,7 +50,7 @@ export const security_words = {
 export type SecurityWord = keyof typeof security_words;
 
 /**
- * What happened, and why, in a word each; `organization_id` is whom it concerns where the request
+ * An event and its reason, in a word each; `organization_id` is whom it concerns where the request
  * does not say so, `more` is for the line in the server's log alone.
  */
 export type Refusal = {

@@ -1,0 +1,35 @@
+import { Button, TextInput } from '@mantine/core';
+
+/** The end of a filter: its days, the button that applies it, and a way to show all again. */
+export function FilterEnd({
+  filter,
+  showAll,
+}: {
+  filter: { after?: string | undefined; before?: string | undefined };
+  showAll: () => void;
+}) {
+  return (
+    <>
+      <TextInput
+        name="after"
+        type="date"
+        label="From day (UTC)"
+        defaultValue={filter.after?.slice(0, 10)}
+      />
+      <TextInput
+        name="before"
+        type="date"
+        label="Before day (UTC)"
+        defaultValue={filter.before?.slice(0, 10)}
+      />
+      <Button type="submit" variant="default">
+        Filter
+      </Button>
+      {Object.keys(filter).length > 0 && (
+        <Button variant="subtle" onClick={showAll}>
+          Show all
+        </Button>
+      )}
+    </>
+  );
+}
