@@ -23,7 +23,7 @@ import { sweepVisitorSalts } from './capture/visitor_salts.ts';
 import { sweepPlans } from './configuration/store.ts';
 import { warnOfCertificates } from './domains/certificate_warnings.ts';
 import { recheckDomains } from './domains/proof/recheck.ts';
-import { endTokens, warnOfTokens } from './scim/token_chores.ts';
+import { endTokens, warnOfTokens } from './scim/tokens/chores.ts';
 import { sweepPeople } from './users/sweep.ts';
 import { sweepSingleSignOn } from './single_sign_on/sweep.ts';
 

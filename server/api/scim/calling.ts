@@ -9,9 +9,9 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { ScimRefused } from './refusal.ts';
 import { findHome } from './store.ts';
-import { isToken } from './token.ts';
-import { findCalling, holdCalling, touchToken } from './token_store.ts';
-import type { CallingDirectory } from './token_store.ts';
+import { isToken } from './tokens/token.ts';
+import { findCalling, holdCalling, touchToken } from './tokens/store.ts';
+import type { CallingDirectory } from './tokens/store.ts';
 
 // RFC 9110, 11.1: the name of a scheme is case-insensitive.
 const bearer = /^Bearer +(\S+) *$/i;

@@ -16,7 +16,7 @@ import type { DirectoryRow, GroupRow } from './schema.ts';
 import { deleteDirectory, findGroupRow, setGroupLevel, setMayManageOwners } from './store.ts';
 import type { DomainPlace } from './store.ts';
 import { directoryOff, groupLevel, ownersManaged } from './told.ts';
-import { tokenRoutes } from './token_routes.ts';
+import { tokenRoutes } from './tokens/routes.ts';
 
 const group_url = `${directory_url}groups/:group_id/`;
 

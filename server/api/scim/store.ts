@@ -4,7 +4,7 @@ import { forbidden } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
-import { isLive } from './live_tokens.ts';
+import { isLive } from './tokens/live.ts';
 import type { DirectoryRow, GroupRow } from './schema.ts';
 
 const groups_shown = 1_000;

@@ -4,7 +4,7 @@ import { aroundTests } from '../../../test/around_tests.ts';
 import { newDirectory } from '../../../test/factories/people/directories.ts';
 import { openDomainWorld } from '../../../test/factories/people/domains.ts';
 import type { Harness } from '../../../test/harness.ts';
-import { warnOfTokens } from './token_chores.ts';
+import { warnOfTokens } from './tokens/chores.ts';
 
 let harness: Harness;
 const world = aroundTests(openDomainWorld, async (opened) => {

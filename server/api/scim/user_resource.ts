@@ -5,7 +5,7 @@ import { baseUrl } from './calling.ts';
 import { ScimRefused } from './refusal.ts';
 import { booleanOf, externalIdOf, textOf } from './sent.ts';
 import type { Operation } from './sent.ts';
-import type { CallingDirectory } from './token_store.ts';
+import type { CallingDirectory } from './tokens/store.ts';
 import type { SentName } from './user_name.ts';
 import type { PersonRow } from './user_store.ts';
 

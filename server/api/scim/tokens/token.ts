@@ -1,4 +1,4 @@
-import { randomBase62 } from '../../platform/http/caller/api_key.ts';
+import { randomBase62 } from '../../../platform/http/caller/api_key.ts';
 
 const pattern = /^slc_[0-9A-Za-z]{43}$/;
 

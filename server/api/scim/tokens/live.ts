@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { isoInstant } from '../../platform/clock.ts';
+import { isoInstant } from '../../../platform/clock.ts';
 
 /**
  * True if the maker of the token `t` is an active owner of the organization. Who made a token

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { aroundTests } from '../../../test/around_tests.ts';
-import { newDirectory, patchOf } from '../../../test/factories/people/directories.ts';
-import type { TestDirectory } from '../../../test/factories/people/directories.ts';
-import { openDomainWorld } from '../../../test/factories/people/domains.ts';
-import type { Harness } from '../../../test/harness.ts';
-import { endTokens } from './token_chores.ts';
+import { aroundTests } from '../../../../test/around_tests.ts';
+import { eventually } from '../../../../test/eventually.ts';
+import { newDirectory, patchOf } from '../../../../test/factories/people/directories.ts';
+import type { TestDirectory } from '../../../../test/factories/people/directories.ts';
+import { openDomainWorld } from '../../../../test/factories/people/domains.ts';
+import type { Harness } from '../../../../test/harness.ts';
+import { endTokens } from './chores.ts';
 
 let harness: Harness;
 const world = aroundTests(openDomainWorld, async (opened) => {
@@ -46,8 +47,11 @@ test('a token has a name, a maker and an end, and is shown once', async () => {
   // Without an end of its own it works for a year.
   assert.equal(Date.parse(list.results[1].expires_at), now + 365 * day_ms);
   assert.ok(await works(own, token));
-  const { body: used } = await own.ask('GET', `${own.url}tokens/${shown.id}/`);
-  assert.equal(Date.parse(used.last_used_at), now);
+  const used_at = await eventually('The use of the token was not noted.', async () => {
+    const { body: used } = await own.ask('GET', `${own.url}tokens/${shown.id}/`);
+    return used.last_used_at ?? undefined;
+  });
+  assert.equal(Date.parse(used_at), now);
   assert.deepEqual(await own.entries(1), ['created scim_token Okta']);
   const [told] = await world.mailed(own.user.email, 'token was created', 1);
   assert.match(told!.content.text!, new RegExp(`${own.user.email} created the token “`));

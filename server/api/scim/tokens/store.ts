@@ -1,13 +1,13 @@
 import sql from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import { isoInstant } from '../../platform/clock.ts';
-import type { List } from '../../platform/http/lists/pagination.ts';
-import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import { locking } from '../../platform/postgres/locking.ts';
-import { user_json } from '../users/store.ts';
-import { hasRight, isLive } from './live_tokens.ts';
-import type { TokenRow } from './schema.ts';
-import type { DomainPlace } from './store.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { List } from '../../../platform/http/lists/pagination.ts';
+import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
+import { locking } from '../../../platform/postgres/locking.ts';
+import { user_json } from '../../users/store.ts';
+import { hasRight, isLive } from './live.ts';
+import type { TokenRow } from '../schema.ts';
+import type { DomainPlace } from '../store.ts';
 
 /** The directory that a request comes from, by its token. */
 export type CallingDirectory = DomainPlace & {
