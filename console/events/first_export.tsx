@@ -16,7 +16,11 @@ const first_export = {
   interval: 'hour',
   destination: {
     type: 'File',
-    config: { prefix: 'events/{year}-{month}-{day}', file_format: 'Parquet', compression: 'zstd' },
+    config: {
+      prefix: 'events/day={local_year}-{local_month}-{local_day}',
+      file_format: 'Parquet',
+      compression: 'zstd',
+    },
   },
 };
 

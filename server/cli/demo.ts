@@ -91,7 +91,7 @@ async function findOrCreateExport(call: Call, base: string): Promise<{ id: strin
     destination: {
       type: 'File',
       config: {
-        prefix: 'demo/{year}-{month}-{day}',
+        prefix: 'demo/day={local_year}-{local_month}-{local_day}',
         file_format: 'Parquet',
         compression: 'zstd',
       },

@@ -43,6 +43,7 @@ export type ClaimedRun = {
   is_small: boolean;
   data_interval_start: string;
   data_interval_end: string;
+  timezone: string;
   selection: StoredRectangle[];
   records_total_count: number | null;
   cancel_requested_at: string | null;

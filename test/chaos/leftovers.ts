@@ -29,24 +29,28 @@ export async function findLeftovers(deployment: Deployment): Promise<Leftovers> 
   }
 }
 
-/** The files that a manifest names. */
-const namedBy = (manifest: string): string[] =>
-  (JSON.parse(manifest) as { slices: { name: string }[] }).slices.map(({ name }) => name);
-const isManifest = (name: string) => name.endsWith('_manifest.json');
+/** The files that a receipt names. */
+const namedBy = (receipt: string): string[] =>
+  (JSON.parse(receipt) as { slices: { name: string }[] }).slices.map(({ name }) => name);
+const isReceipt = (name: string) => /_manifest\.json$|\/_sluice\//.test(name);
 
 function findFiles({ export_dir }: Deployment): Leftovers {
   const folder = join(export_dir, 'campaign');
-  const names = existsSync(folder) ? readdirSync(folder).map((name) => `campaign/${name}`) : [];
+  const names = existsSync(folder)
+    ? readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .map((name) => `campaign/${name}`)
+        .filter((name) => !name.endsWith('/_sluice'))
+    : [];
   const named = new Set(
     names
-      .filter(isManifest)
+      .filter(isReceipt)
       .flatMap((name) => namedBy(readFileSync(join(export_dir, name), 'utf8'))),
   );
   const isHidden = (name: string) => name.startsWith('campaign/.');
   return {
     'temporary files': names.filter(isHidden),
     'files without a delivery': names.filter(
-      (name) => !isHidden(name) && !isManifest(name) && !named.has(name),
+      (name) => !isHidden(name) && !isReceipt(name) && !named.has(name),
     ),
   };
 }
@@ -57,7 +61,7 @@ async function findObjects({ s3_config }: Deployment): Promise<Leftovers> {
     const bucket = openBucket(s3_config, outbound, new AbortController().signal);
     const keys = await Array.fromAsync(bucket.list('', { direct: false }));
     const named = new Set<string>();
-    for (const key of keys.filter(isManifest)) {
+    for (const key of keys.filter(isReceipt)) {
       const content = Buffer.concat(await (await bucket.read(key))!.toArray());
       for (const name of namedBy(content.toString())) named.add(name);
     }
@@ -67,7 +71,7 @@ async function findObjects({ s3_config }: Deployment): Promise<Leftovers> {
     );
     return {
       'unfinished uploads': uploads,
-      'objects without a delivery': keys.filter((key) => !isManifest(key) && !named.has(key)),
+      'objects without a delivery': keys.filter((key) => !isReceipt(key) && !named.has(key)),
     };
   } finally {
     await outbound.close();

@@ -238,10 +238,8 @@ export class Contract {
     delivery: Delivery,
     known: Delivery,
   ): Promise<(string | undefined)[]> {
-    const held = this.under.definition.receipts?.(config, this.deps, {
-      batch_export_id: delivery.batch_export_id,
-      isKnown: (id) => known.delivery_id.endsWith(id),
-    });
+    const isKnown = (id: string) => known.delivery_id.endsWith(id);
+    const held = this.under.definition.receipts?.(config, this.deps, { ...delivery, isKnown });
     return (await Array.fromAsync(held ?? [])).map(({ text }) => text);
   }
 

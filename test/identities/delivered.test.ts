@@ -51,6 +51,7 @@ async function rowsIn(prefix: string): Promise<DeliveredRow[]> {
   const folder = join(delivering.folder, prefix);
   const rows: DeliveredRow[] = [];
   for (const name of await readdir(folder)) {
+    if (name === '_sluice') continue;
     const bytes = await readFile(join(folder, name));
     if (name.endsWith('.jsonl'))
       rows.push(

@@ -42,7 +42,7 @@ const examples: Record<string, unknown> = {
   iam_role: 'arn:aws:iam::123456789012:role/exports',
   include_events: ['signed up'],
   exclude_events: ['$pageview'],
-  prefix: 'events/{year}/{month}/{day}/',
+  prefix: 'events/day={local_year}-{local_month}-{local_day}/',
   project_id: 'acme-analytics',
   region: 'eu-central-1',
   schema: 'public',

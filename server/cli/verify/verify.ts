@@ -116,7 +116,7 @@ export async function verifyExports(
     throw new WrongUsageError(`"${exportId}" is not the id of an export.`);
   const rows = await engine.db.rows<ExportRow>(sql`
     SELECT id, name, team_id, model, custom_query, revision, destination_type, destination_config,
-      destination_secrets FROM batch_exports
+      destination_secrets, timezone FROM batch_exports
     WHERE deleted_at IS NULL AND (${exportId ?? null}::uuid IS NULL OR id = ${exportId ?? null})
       ORDER BY created_at`);
   if (rows.length === 0 && exportId !== undefined)
@@ -272,6 +272,7 @@ function deliveryOf(row: ExportRow, run: RunRow, columnSet: 'files' | 'tables'):
     model: row.model,
     data_interval_start: run.data_interval_start,
     data_interval_end: run.data_interval_end,
+    timezone: row.timezone,
     columns: columnsOf(row, columnSet),
   };
 }

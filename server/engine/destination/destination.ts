@@ -27,6 +27,8 @@ export type Delivery = {
   /** ISO 8601, UTC, half open. */
   data_interval_start: string;
   data_interval_end: string;
+  /** The zone of the export, as `Europe/Berlin`; it never changes. */
+  timezone: string;
   columns: Column[];
   /**
    * Rows that are to leave the delivery that is there, by their keys: uuids of events, distinct ids
@@ -39,16 +41,12 @@ export type Delivery = {
 export type ErasedRows = { keys(): AsyncIterable<string[]> };
 
 /**
- * One part of a delivery, in the order of `number` from 0. `records` is what was counted at the
- * source; `is_last` says that none comes after it: a crash repeats it in any case, so it need not
- * outlive one.
+ * One part of a delivery, in the order of `number` from 0, with the records that the source
+ * counted. A crash repeats the last one in any case, so it need not outlive one.
  */
 export type Slice = { number: number; records: number; is_last?: true };
 
-/**
- * True for the one slice of a delivery: after a crash it is repeated in any case, so nothing is
- * gained by keeping it apart.
- */
+/** True for the one slice of a delivery: nothing is gained by keeping it apart. */
 export function isOnly(slice: Slice): boolean {
   return slice.number === 0 && slice.is_last === true;
 }

@@ -6,15 +6,15 @@ import type { Compression, Encoding, FileFormat } from '../destination/encoding.
 import { hasLooseBrace, prefixVariables, unknownPrefixVariables } from './naming.ts';
 import { violation } from '../destination/violation.ts';
 
-const variables = prefixVariables.map((name) => `{${name}}`).join(', ');
+const variables = prefixVariables
+  .map(({ names, of }) => `{${names.join('}, {')}} of ${of}`)
+  .join('; ');
 
 /** The schema of `prefix`; `place` says what the prefix is a part of. */
 export function prefixKey(place: string) {
   return Type.String({
     maxLength: 900,
-    description:
-      `${place} May hold the variables ${variables}, filled in from the end of the interval in ` +
-      'UTC.',
+    description: `${place} May hold variables: ${variables}.`,
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { HeldReceipt, WantedReceipts } from '../destination/held_receipt.ts';
-import { constantFolder, isDeliveryName, manifestName, manifestOfSlice } from './naming.ts';
+import { constantFolder, parseDeliveryName, receiptsOfStem, stemOf } from './naming.ts';
 import type { NamedDelivery } from './naming.ts';
 import { readStoredText } from './verify_files.ts';
 
@@ -17,32 +17,40 @@ export type ReceiptStore = {
 export async function* heldReceipts(
   store: ReceiptStore,
   prefix: string,
-  { batch_export_id, isKnown }: WantedReceipts,
+  { batch_export_id, timezone, isKnown }: WantedReceipts,
 ): AsyncGenerator<HeldReceipt> {
-  const manifests = new Set<string>();
+  const receipts = new Map<string, string[]>();
   const slices = new Map<string, string[]>();
   for await (const name of store.listAll(constantFolder(prefix))) {
-    const delivery = /-([0-9a-f]{12})(?:-\d{4,}\.|_manifest\.json$)/.exec(name)?.[1];
-    if (!isDeliveryName(name) || delivery === undefined || isKnown(delivery)) continue;
-    if (name.endsWith('_manifest.json')) manifests.add(name);
-    else {
-      const manifest = manifestOfSlice(name);
-      slices.set(manifest, [...(slices.get(manifest) ?? []), name]);
-    }
+    const parsed = parseDeliveryName(name);
+    if (parsed === undefined || isKnown(parsed.delivery)) continue;
+    const names = parsed.is_receipt ? receipts : slices;
+    names.set(parsed.stem, [...(names.get(parsed.stem) ?? []), name]);
   }
-  for (const name of manifests) {
+  for (const [stem, names] of receipts) {
+    // Where both names are there, an older release wrote the former one again: one is enough.
+    const name = receiptsOfStem(stem).find((one) => names.includes(one))!;
     const text = await readStoredText(store, name);
-    if (text !== undefined && isAt(name, text, prefix, batch_export_id)) yield { name, text };
+    if (text !== undefined && isAt(stem, text, prefix, { batch_export_id, timezone }))
+      yield { name, text };
   }
-  for (const [manifest, names] of slices)
-    if (!manifests.has(manifest)) for (const name of names) yield { name, text: undefined };
+  for (const [stem, names] of slices)
+    if (!receipts.has(stem)) for (const name of names) yield { name, text: undefined };
 }
 
 /** A receipt of the export that lies elsewhere is of a time when it had another prefix. */
-function isAt(name: string, text: string, prefix: string, exportId: string): boolean {
+function isAt(
+  stem: string,
+  text: string,
+  prefix: string,
+  { batch_export_id, timezone }: Pick<WantedReceipts, 'batch_export_id' | 'timezone'>,
+): boolean {
   try {
     const receipt = JSON.parse(text) as NamedDelivery & { batch_export_id?: unknown };
-    return receipt.batch_export_id === exportId && manifestName(prefix, receipt) === name;
+    return (
+      receipt.batch_export_id === batch_export_id &&
+      stemOf(prefix, { ...receipt, timezone }) === stem
+    );
   } catch {
     return false;
   }

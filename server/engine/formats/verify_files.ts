@@ -14,7 +14,7 @@ import { whyChanged } from '../destination/changed_receipt.ts';
 import type { Encoding } from '../destination/encoding.ts';
 import { FileBoundError } from './parquet_bounds.ts';
 import { readFileRows } from './read_file.ts';
-import { folderPart, isDeliveryName, manifestOfSlice } from './naming.ts';
+import { folderPart, parseDeliveryName, receiptsOfStem } from './naming.ts';
 import { readBounded } from '../../platform/read_bounded.ts';
 
 /**
@@ -30,14 +30,14 @@ export type FileStore = {
   list(folder: string): AsyncIterable<string>;
 };
 
-const manifest_bytes_max = 64 * 1024 * 1024;
-const manifest_head_bytes = 4 * 1024;
+const receipt_bytes_max = 64 * 1024 * 1024;
+const receipt_head_bytes = 4 * 1024;
 
 /**
- * Reads every file that the receipts name and compares bytes, SHA-256 and manifest text; of a file
- * that differs, the values that do are named where the source still has its rows. Then names files
- * that nobody accounts for in the folders of these deliveries. Files that the manifest of another
- * export names are left out. Memory does not grow with the files.
+ * Reads every file that the receipts name and compares bytes, SHA-256 and the text of the receipt;
+ * of a file that differs, the values that do are named where the source still has its rows. Then
+ * names files that nobody accounts for in the folders of these deliveries. Files that the receipt
+ * of another export names are left out. Memory does not grow with the files.
  */
 export async function verifyFiles(
   store: FileStore,
@@ -60,9 +60,11 @@ export async function verifyFiles(
     }
     const [first] = outcomes;
     if (first === undefined) continue;
-    const name = manifestOfSlice(first.name);
-    expected.add(name);
-    differences.push(...(await compare(name, () => compareManifest(store, name, manifest))));
+    const stem = parseDeliveryName(first.name)?.stem;
+    if (stem === undefined) continue;
+    const names = receiptsOfStem(stem);
+    for (const name of names) expected.add(name);
+    differences.push(...(await compare(names[0], () => compareReceipt(store, names, manifest))));
   }
   const folders = new Set([...expected].map(folderPart));
   for (const folder of folders)
@@ -177,14 +179,18 @@ function isDamage(error: unknown): boolean {
   );
 }
 
-async function compareManifest(
+/** Compares the receipt under the first of its names that is there. */
+async function compareReceipt(
   store: FileStore,
-  name: string,
+  names: [string, string],
   text: string,
 ): Promise<Difference[]> {
-  const found = await readStoredText(store, name);
-  if (found === undefined) return [{ kind: 'missing', name, detail: 'The manifest is gone.' }];
-  return found === text ? [] : [{ kind: 'changed', name, detail: whyChanged(found) }];
+  for (const name of names) {
+    const found = await readStoredText(store, name);
+    if (found === text) return [];
+    if (found !== undefined) return [{ kind: 'changed', name, detail: whyChanged(found) }];
+  }
+  return [{ kind: 'missing', name: names[0], detail: 'The receipt is gone.' }];
 }
 
 async function findAdded(
@@ -201,24 +207,25 @@ async function findAdded(
   return differences;
 }
 
-/**
- * True for a file that a manifest which is not ours names, and for such a manifest. Each manifest
- * is read once.
- */
+/** True for a file that the receipt of another export names, and for such a receipt. */
 async function isOfAnother(
   store: FileStore,
   name: string,
   expected: Set<string>,
   accounted: Map<string, Set<string>>,
 ): Promise<boolean> {
-  if (!isDeliveryName(name)) return false;
-  const manifest = manifestOfSlice(name);
-  if (expected.has(manifest)) return false;
-  let names = accounted.get(manifest);
+  const stem = parseDeliveryName(name)?.stem;
+  if (stem === undefined) return false;
+  const receipts = receiptsOfStem(stem);
+  if (expected.has(receipts[0])) return false;
+  let names = accounted.get(stem);
   if (names === undefined) {
-    const text = await readStoredText(store, manifest);
-    names = text === undefined ? new Set() : new Set([manifest, ...namesOf(text)]);
-    accounted.set(manifest, names);
+    names = new Set();
+    for (const receipt of receipts) {
+      const text = await readStoredText(store, receipt);
+      if (text !== undefined) for (const one of [receipt, ...namesOf(text)]) names.add(one);
+    }
+    accounted.set(stem, names);
   }
   return names.has(name);
 }
@@ -233,7 +240,7 @@ function namesOf(text: string): string[] {
 }
 
 /**
- * A small text of a store, such as a manifest, or undefined when there is none. Throws when it is
+ * A small text of a store, such as a receipt, or undefined when there is none. Throws when it is
  * larger than 64 MiB.
  */
 export async function readStoredText(
@@ -244,25 +251,25 @@ export async function readStoredText(
   if (content === undefined) return undefined;
   const bytes = await readBounded(
     content,
-    manifest_bytes_max,
-    () => new Error('It is too large to be a manifest.'),
+    receipt_bytes_max,
+    () => new Error('It is too large to be a receipt.'),
   );
   return bytes.toString('utf8');
 }
 
 /**
- * The delivery that a manifest names, or undefined when the content is no manifest. Reads no more
- * than the beginning, where the receipt has its id, so that manifests of any size can be asked; the
+ * The delivery that a receipt names, or undefined when the content is no receipt. Reads no more
+ * than the beginning, where the receipt has its id, so that receipts of any size can be asked; the
  * stream is closed.
  */
-export async function deliveryOfManifest(content: Readable): Promise<string | undefined> {
+export async function deliveryOfReceipt(content: Readable): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of content as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes >= manifest_head_bytes) break;
+    if (bytes >= receipt_head_bytes) break;
   }
-  const head = Buffer.concat(chunks).subarray(0, manifest_head_bytes).toString('utf8');
+  const head = Buffer.concat(chunks).subarray(0, receipt_head_bytes).toString('utf8');
   return /^\{"version":\d+,"delivery_id":"([0-9a-f-]{36})"/.exec(head)?.[1];
 }

@@ -5,8 +5,8 @@ import { RetryableError } from '../destination/errors.ts';
 import type { Delivery, Manifest, Sink, Slice, SliceOutcome } from '../destination/destination.ts';
 import { fileEncoding } from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';
-import { manifestName, sliceName, stemOf } from '../formats/naming.ts';
-import { deliveryOfManifest } from '../formats/verify_files.ts';
+import { receiptsOfStem, sliceName, stemOf } from '../formats/naming.ts';
+import { deliveryOfReceipt } from '../formats/verify_files.ts';
 import { withStoreFaults } from './faults.ts';
 import type { ObjectStore, Part, UploadFacts } from './object_store.ts';
 import { orEndUpload, uploadParts } from './upload.ts';
@@ -19,7 +19,8 @@ type Place = {
   config: FileConfig;
   delivery: Delivery;
   stem: string;
-  manifest: string;
+  /** The keys of its receipt, the one that is written now first. */
+  receipts: [string, string];
   log: Logger;
 };
 
@@ -32,7 +33,7 @@ const content_types = {
 
 /**
  * Opens a delivery into a store of objects. A slice is one upload that nobody sees until `commit`
- * completes it; the manifest comes last. Guarantee besides those of `Sink`: only the rights to
+ * completes it; the receipt comes last. Guarantee besides those of `Sink`: only the rights to
  * upload and to put are needed; without the others slices are written again, which gives the same
  * objects.
  */
@@ -42,14 +43,8 @@ export function openObjectSink(
   delivery: Delivery,
   log: Logger,
 ): Sink {
-  const place: Place = {
-    store,
-    config,
-    delivery,
-    stem: stemOf(config.prefix, delivery),
-    manifest: manifestName(config.prefix, delivery),
-    log,
-  };
+  const stem = stemOf(config.prefix, delivery);
+  const place: Place = { store, config, delivery, stem, receipts: receiptsOfStem(stem), log };
   return {
     isCommitted: () => withStoreFaults(store, () => isCommitted(place)),
     recover: (outcomes) => withStoreFaults(store, () => recover(place, outcomes)),
@@ -74,10 +69,12 @@ function factsOf({ config }: Place, mark: string): UploadFacts {
  * objects.
  */
 async function isCommitted(place: Place): Promise<boolean> {
-  const content = await unlessUnavailable(place, () => place.store.read(place.manifest));
-  return (
-    content !== undefined && (await deliveryOfManifest(content)) === place.delivery.delivery_id
-  );
+  for (const key of place.receipts) {
+    const content = await unlessUnavailable(place, () => place.store.read(key));
+    if (content === undefined) continue;
+    if ((await deliveryOfReceipt(content)) === place.delivery.delivery_id) return true;
+  }
+  return false;
 }
 
 async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
@@ -131,10 +128,10 @@ async function write(
 async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
   for (const outcome of outcomes) await complete(place, outcome);
   // A store may answer a repeated completion with success although the object is gone by now, so
-  // what is there is asked for, just before the manifest.
+  // what is there is asked for, just before the receipt.
   for (const outcome of outcomes) await requireObject(place, outcome);
-  await place.store.put(place.manifest, manifest.text);
-  await tidyUp(place, new Set([place.manifest, ...outcomes.map((outcome) => outcome.name)]));
+  await place.store.put(place.receipts[0], manifest.text);
+  await tidyUp(place, new Set(outcomes.map((outcome) => outcome.name)));
 }
 
 /**

@@ -21,6 +21,7 @@ export type WaitingExport = {
   destination_type: string;
   destination_config: Record<string, unknown> | null;
   destination_secrets: Buffer | null;
+  timezone: string;
   planned_until: string;
   taken_at: string;
   goes_on: boolean;
@@ -55,6 +56,7 @@ export async function findReceipts(
     const deps = destinationDeps(engine, timer.signal, timer.refresh);
     const given = definition.receipts(openConfig(engine, row.id, row), deps, {
       batch_export_id: row.id,
+      timezone: row.timezone,
       isKnown: (delivery) => known.has(delivery.slice(-12)),
     });
     for await (const { name, text } of given) {

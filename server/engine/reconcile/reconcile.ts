@@ -48,7 +48,8 @@ export async function reconcileAll(
   const rows = await engine.db.rows<WaitingExport>(sql`
     SELECT export.id, export.name, export.team_id, export.revision, export.model,
       export.custom_query, export.destination_type, export.destination_config,
-      export.destination_secrets, export.planned_until, waiting.taken_at, waiting.goes_on
+      export.destination_secrets, export.timezone, export.planned_until,
+        waiting.taken_at, waiting.goes_on
     FROM reconciliations waiting JOIN batch_exports export ON export.id = waiting.batch_export_id
     WHERE export.deleted_at IS NULL AND (${only ?? null}::uuid IS NULL OR export.id = ${only})
     ORDER BY export.created_at, export.id`);

@@ -61,7 +61,7 @@ export function createReceipt(
     created_at: string;
   },
 ): Receipt {
-  const { columns, attempt: _attempt, erased: _erased, ...names } = delivery;
+  const { columns, attempt: _attempt, erased: _erased, timezone: _timezone, ...names } = delivery;
   return {
     version: 1,
     ...names,

@@ -31,6 +31,7 @@ type OrderedRun = Pick<
   | 'custom_query'
   | 'data_interval_start'
   | 'data_interval_end'
+  | 'timezone'
   | 'destination_type'
   | 'destination_config'
   | 'destination_secrets'
@@ -56,6 +57,7 @@ export function openOrder(engine: Pick<Engine, 'secrets'>, run: OrderedRun): Ord
     model: run.model,
     data_interval_start: run.data_interval_start,
     data_interval_end: run.data_interval_end,
+    timezone: run.timezone,
     columns: columnsOf(run, definition.column_set),
   };
   return { definition, config: openConfig(engine, run.batch_export_id, run), delivery };

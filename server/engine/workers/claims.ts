@@ -281,7 +281,8 @@ async function claimAll(
         run.receipt, run.backfill_id,
       run.team_id, run.model, run.custom_query, run.destination_type, run.destination_config,
         run.destination_secrets, run.steps, run.replaces,
-      export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted`);
+      export.timezone, export.revision AS export_revision,
+      export.deleted_at IS NOT NULL AS is_deleted`);
   const known = new Map(taken.map((run) => [run.id, run]));
   return runIds.flatMap((id) => known.get(id) ?? []);
 }

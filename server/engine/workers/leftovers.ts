@@ -25,6 +25,8 @@ async function removeOne(engine: Engine): Promise<boolean> {
         selection, NULL AS records_total_count, NULL AS cancel_requested_at, NULL AS committing_at,
           NULL AS receipt, NULL AS backfill_id, team_id, model, custom_query,
         destination_type, destination_config, destination_secrets, revision AS export_revision,
+        coalesce((SELECT timezone FROM batch_exports
+          WHERE id = leftover.batch_export_id), 'UTC') AS timezone,
           true AS is_deleted, '[]'::jsonb AS steps, NULL AS replaces
       FROM batch_export_leftovers leftover
       WHERE NOT EXISTS (SELECT 1 FROM workers WHERE workers.id = leftover.worker_id

@@ -30,6 +30,7 @@ export function freshDelivery(changes: Partial<Delivery> = {}): Delivery {
     model: 'events',
     data_interval_start: '2015-09-12T00:00:00Z',
     data_interval_end: '2015-09-12T01:00:00Z',
+    timezone: 'UTC',
     columns: contractColumns,
     ...changes,
   };

@@ -15,6 +15,7 @@ export const delivery: Delivery = {
   model: 'events',
   data_interval_start: '2015-09-11T00:00:00Z',
   data_interval_end: '2015-09-12T00:00:00Z',
+  timezone: 'UTC',
   columns: [],
 };
 

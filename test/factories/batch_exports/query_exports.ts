@@ -36,6 +36,8 @@ export type QueryHarness = {
     get(path: string): Promise<Answer>;
     send(method: string, path: string, body?: unknown): Promise<Answer>;
   }>;
+  /** Lets the schedule of the export go on, up to this hour of its day. */
+  extend(id: string, hours: number): Promise<void>;
   /**
    * Plans what is due, executes every open run of the export once, oldest first, and gives its runs
    * by interval.
@@ -72,6 +74,7 @@ export async function openQueryHarness(options: HarnessOptions = {}): Promise<Qu
     folder,
     insert: (home, events, persons) => insert(harness, home, events, persons),
     scheduled: (home, body, hours = 3) => scheduled(harness, { home, body, hours }),
+    extend: (id, hours) => extend(harness, id, hours),
     runAll: (id) => runAll(harness, id),
     plan: (id) => plan(harness, id),
     advance: (id, backfillId) => advance(harness, id, backfillId),
@@ -142,6 +145,15 @@ async function scheduled(
     get: (path: string) => home.ask('GET', `${url}${path}`),
     send: (method: string, path: string, sent?: unknown) => home.ask(method, `${url}${path}`, sent),
   };
+}
+
+async function extend({ deps }: Harness, id: string, hours: number): Promise<void> {
+  const end_at = `2026-01-01T0${hours}:00:00Z`;
+  // Exports are planned together: this one may have been, up to its end, with another.
+  await deps.db.run(sql`
+    UPDATE batch_exports SET end_at = ${end_at}, next_run_at =
+      CASE WHEN planned_until < ${end_at} THEN planned_until + interval '1 hour' END
+    WHERE id = ${id}`);
 }
 
 async function plan(harness: Harness, id: string): Promise<{ id: string }[]> {

@@ -163,7 +163,7 @@ test('S3: a run whose commit is in doubt keeps its query, whatever the export is
   };
   const created = await exporting.scheduled(home, kept, 1);
   for (let times = 0; times < 3; times += 1)
-    server.failNext(/PUT .*kept.*manifest/, 503, 'SlowDown');
+    server.failNext(/PUT .*kept.*receipt/, 503, 'SlowDown');
   const [inDoubt] = await exporting.runAll(created.id);
   assert.deepEqual(
     [inDoubt!.status, inDoubt!.custom_query],

@@ -109,7 +109,7 @@ test('a passing fault of the store is tried again by itself, a lasting one later
 test('a store that does not answer is left at once when the run is stopped', async () => {
   const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [
     [/comp=block&/, (sink) => write(sink, 1)],
-    [/^GET .*_manifest/, (sink) => sink.isCommitted()],
+    [/^GET .*receipt/, (sink) => sink.isCommitted()],
     [/^GET .*comp=blocklist/, (sink, outcome) => sink.recover([outcome])],
     [/^PUT .*comp=blocklist/, (sink, outcome) => sink.commit([outcome], manifest)],
     [/^GET .*comp=list/, (sink) => sink.abort([])],

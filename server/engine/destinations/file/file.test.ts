@@ -14,9 +14,14 @@ import { parseJsonLines } from '../../../../test/watchers/read_formats.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
-import type { Delivery } from '../../destination/destination.ts';
+import type { SliceOutcome } from '../../destination/destination.ts';
+import { stemOf } from '../../formats/naming.ts';
 import { fileError } from './faults.ts';
 import { file } from './file.ts';
+import {
+  emptyRow,
+  fileDelivery as delivery,
+} from '../../../../test/factories/batch_exports/file_deliveries.ts';
 import { folderAroundTests } from '../../../../test/around_tests.ts';
 
 const root = folderAroundTests();
@@ -104,19 +109,6 @@ testDestination({
   recovers: true,
 });
 
-const delivery = (changes: Partial<Delivery> = {}): Delivery => ({
-  delivery_id: '018f0000-0000-7000-8000-0123456789ab',
-  run_id: '018f0000-0000-7000-8000-0123456789ab',
-  attempt: 1,
-  batch_export_id: '018f0000-0000-7000-8000-000000000001',
-  team_id: 1,
-  model: 'events',
-  data_interval_start: '2015-09-11T23:30:00Z',
-  data_interval_end: '2015-09-12T00:00:00Z',
-  columns: [],
-  ...changes,
-});
-
 test('names come from the prefix, the interval, the delivery and the slice', async () => {
   const sink = await file.open(
     {
@@ -133,6 +125,17 @@ test('names come from the prefix, the interval, the delivery and the slice', asy
     'names/2015/09/12/000000/events/20150912T000000Z/20150911T233000Z-20150912T000000Z-0123456789ab-0012.csv.zst',
   );
   await sink.abort([]);
+});
+
+test('a prefix has the start of the interval, in UTC and in the zone of the export', () => {
+  const night = { ...delivery(), data_interval_start: '2015-12-31T22:30:00Z' };
+  const folder = (prefix: string, timezone: string) =>
+    stemOf(prefix, { ...night, timezone }).replace(/\/[^/]*$/, '');
+  const local = '{local_year}-{local_month}-{local_day}/{local_hour}{local_minute}';
+  assert.equal(folder(local, 'Asia/Kolkata'), '2016-01-01/0400');
+  assert.equal(folder(local, 'America/Los_Angeles'), '2015-12-31/1430');
+  const start = '{start_year}-{start_month}-{start_day}/{start_hour}{start_minute}';
+  assert.equal(folder(start, 'Asia/Kolkata'), '2015-12-31/2230');
 });
 
 test('a link out of the folder is not followed, not even to create a folder', async () => {
@@ -156,20 +159,8 @@ test("what is another export's is not called added: files of its manifest, folde
   ]);
   const delivered = [];
   for (const [index, sink] of sinks.entries()) {
-    const { name, state } = await sink.write(
-      { number: 0, records: 1 },
-      Readable.from([Buffer.from('{}\n')]),
-    );
-    const outcomes = [
-      {
-        number: 0,
-        name,
-        state,
-        records: 1,
-        bytes: 3,
-        sha256: 'ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356',
-      },
-    ];
+    const outcomes = [await emptyRow(sink)];
+    const [{ name }] = outcomes as [SliceOutcome];
     const own =
       index === 0 ? delivery() : delivery({ delivery_id: '018f0000-0000-7000-8000-aaaaaaaaaaaa' });
     const manifest = JSON.stringify({ delivery_id: own.delivery_id, slices: [{ name }] });

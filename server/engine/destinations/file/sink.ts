@@ -13,8 +13,8 @@ import type {
 } from '../../destination/destination.ts';
 import { fileEncoding } from '../../formats/file_config.ts';
 import type { FileConfig } from '../../formats/file_config.ts';
-import { folderPart, manifestName, sliceName, stemOf } from '../../formats/naming.ts';
-import { deliveryOfManifest } from '../../formats/verify_files.ts';
+import { folderPart, receiptsOfStem, sliceName, stemOf } from '../../formats/naming.ts';
+import { deliveryOfReceipt } from '../../formats/verify_files.ts';
 import { isMissing, withFileErrors } from './faults.ts';
 import { writeFileDurably } from './write_file.ts';
 import {
@@ -32,7 +32,8 @@ type Place = {
   root: string;
   folder: string;
   stem: string;
-  manifest: string;
+  /** The names of its receipt below the export folder, the one that is written now first. */
+  receipts: [string, string];
   delivery: Delivery;
   config: FileConfig;
 };
@@ -47,7 +48,7 @@ export function openFileSink(config: FileConfig, delivery: Delivery, exportDir: 
     root: exportDir,
     folder: folderPart(stem),
     stem: basename(stem),
-    manifest: basename(manifestName(config.prefix, delivery)),
+    receipts: receiptsOfStem(stem),
     delivery,
     config,
   };
@@ -67,17 +68,17 @@ function temporaryOf(outcome: SliceOutcome): string {
 }
 
 async function isCommitted(place: Place): Promise<boolean> {
-  const folder = await findInside(place.root, place.folder);
-  if (folder === undefined) return false;
-  try {
-    return (
-      (await deliveryOfManifest(await openContent(join(folder, place.manifest)))) ===
-      place.delivery.delivery_id
-    );
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
+  for (const name of place.receipts) {
+    const path = await findInside(place.root, name);
+    if (path === undefined) continue;
+    try {
+      const found = await deliveryOfReceipt(await openContent(path));
+      if (found === place.delivery.delivery_id) return true;
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
   }
+  return false;
 }
 
 async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
@@ -152,9 +153,12 @@ async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest
       );
     }
   }
+  const [receipt] = place.receipts;
+  const receipts = await createFolder(place.root, folderPart(receipt));
+  // The folder's own entry must survive a loss of power too.
   await syncFolder(folder);
-  await replaceFile(join(folder, place.manifest), manifest.text);
-  const named = new Set([place.manifest, ...outcomes.map((outcome) => basename(outcome.name))]);
+  await replaceFile(join(receipts, basename(receipt)), manifest.text);
+  const named = new Set(outcomes.map((outcome) => basename(outcome.name)));
   await removeAll(
     (await ownNames(place, folder))
       .filter((name) => !named.has(name))

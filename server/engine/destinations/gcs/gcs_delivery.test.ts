@@ -71,7 +71,7 @@ test('lists of any number of pages are gone through', async () => {
 test('an account that may only create can deliver', async () => {
   const config = { ...base, prefix: 'write-only' };
   const sink = await gcs.open(config, delivery, deps);
-  server.failNext(/^GET .*_manifest/, 403, 'forbidden');
+  server.failNext(/^GET .*receipt/, 403, 'forbidden');
   assert.equal(await sink.isCommitted(), false);
   server.failNext(/^GET .*uploads/, 403, 'AccessDenied');
   assert.deepEqual(await sink.recover([]), []);
@@ -113,7 +113,7 @@ test(
     const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [
       [/^POST .*uploads/, (sink) => write(sink, 1)],
       [/partNumber=1/, (sink) => write(sink, 1)],
-      [/^GET .*_manifest/, (sink) => sink.isCommitted()],
+      [/^GET .*receipt/, (sink) => sink.isCommitted()],
       [/^GET .*uploadId/, (sink, outcome) => sink.recover([outcome])],
       [/^POST .*uploadId/, (sink, outcome) => sink.commit([outcome], manifest)],
       [/^GET .*uploads/, (sink) => sink.abort([])],

@@ -23,6 +23,7 @@ const delivery = {
   model: 'events' as const,
   data_interval_start: '2015-09-12T00:00:00Z',
   data_interval_end: '2015-09-12T01:00:00Z',
+  timezone: 'UTC',
   columns: [],
 };
 

@@ -102,6 +102,7 @@ function deliveryOf(columns: Column[]): Delivery {
     team_id: 1,
     data_interval_start,
     data_interval_end,
+    timezone: 'UTC',
   };
 }
 

@@ -134,7 +134,8 @@ test('verify tells which table is gone: that of the receipts, that of the rows, 
   await deliver(config, delivery, '018f0000-0000-7000-8000-000000000001\n');
   await pool.query(`DROP TABLE ${inSchema(config, 'sluice_receipts')}`);
   assert.deepEqual(await details(), ['The table of receipts is gone.']);
-  const wanted = { batch_export_id: delivery.batch_export_id, isKnown: () => false };
+  const { batch_export_id, timezone } = delivery;
+  const wanted = { batch_export_id, timezone, isKnown: () => false };
   assert.deepEqual(await Array.fromAsync(postgres.receipts!(config, deps, wanted)), []);
 });
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { isPassing, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { inDepth } from '../../../../test/depth.ts';
 import type { Sink, SliceOutcome } from '../../destination/destination.ts';
-import { manifestName, sliceName } from '../../formats/naming.ts';
+import { receiptsOfStem, sliceName, stemOf } from '../../formats/naming.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';
 import { openObjectSink } from '../../object_store/sink.ts';
 import { s3 } from './s3.ts';
@@ -62,7 +62,7 @@ test('a store that does not answer is left at once on a stop, and all is closed'
   const waits: [RegExp, (sink: Sink, outcome: SliceOutcome) => Promise<unknown>][] = [
     [/^POST .*uploads/, (sink) => write(sink, 1)],
     [/partNumber=1/, (sink) => write(sink, 1)],
-    [/^GET .*_manifest/, (sink) => sink.isCommitted()],
+    [/^GET .*receipt/, (sink) => sink.isCommitted()],
     [/^GET .*uploadId/, (sink, outcome) => sink.recover([outcome])],
     [/^POST .*uploadId/, (sink, outcome) => sink.commit([outcome], manifest)],
     [/^GET .*uploads/, (sink) => sink.abort([])],
@@ -116,13 +116,17 @@ test('commit puts no manifest when an object is gone again', async () => {
   assert.deepEqual(await keys(config), [outcomes[1]?.name]);
 });
 
-test('a manifest of any size says that its delivery is there', async () => {
+test('a receipt of any size, under either name, says that its delivery is there', async () => {
   const config = { ...base, prefix: 'long' };
   const sink = await s3.open(config, delivery, deps);
   const filler = 'x'.repeat(inDepth(9, 66) * 1024 * 1024);
-  await bucketOf(config).put(
-    manifestName(config.prefix, delivery),
-    `{"version":1,"delivery_id":"${delivery.delivery_id}","filler":"${filler}"}`,
-  );
-  assert.equal(await sink.isCommitted(), true);
+  for (const name of receiptsOfStem(stemOf(config.prefix, delivery))) {
+    assert.equal(await sink.isCommitted(), false);
+    await bucketOf(config).put(
+      name,
+      `{"version":1,"delivery_id":"${delivery.delivery_id}","filler":"${filler}"}`,
+    );
+    assert.equal(await sink.isCommitted(), true);
+    await bucketOf(config).remove(name);
+  }
 });

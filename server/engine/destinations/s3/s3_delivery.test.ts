@@ -61,7 +61,7 @@ test('a completed upload whose answer was lost is recovered by its mark', async 
 test('an access key that may only write can deliver', async () => {
   const config = { ...base, prefix: 'write-only' };
   const sink = await s3.open(config, delivery, deps);
-  server.failNext(/^GET .*_manifest/, 403, 'AccessDenied');
+  server.failNext(/^GET .*receipt/, 403, 'AccessDenied');
   assert.equal(await sink.isCommitted(), false);
   server.failNext(/^GET .*uploads/, 403, 'AccessDenied');
   assert.deepEqual(await sink.recover([]), []);
@@ -184,7 +184,7 @@ test('AES256 is asked for at the upload and at the manifest, and needs no key', 
   assert.equal(asking.length, 2, asking.join());
   assert.ok(
     asking.some((request) => request.startsWith('POST')) &&
-      asking.some((request) => request.startsWith('PUT') && request.includes('manifest')),
+      asking.some((request) => request.startsWith('PUT') && request.includes('.receipt.json')),
   );
 });
 
