@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { storeConfig } from '../../engine/destination/stored_config.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { recountBackfills } from '../../engine/planning/backfill.ts';
 import { writeRunLog } from '../../engine/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { checkChangedExport } from './body/changed_export.ts';
 import type { CheckedChange, WantedChange } from './body/changed_export.ts';
 import { paused, recordPause, rhythmOf, scheduleOf, storedSchedule, unpaused } from './pause.ts';
-import { changesDelivery } from './revision.ts';
+import { changesDelivery, changesTimezone } from './revision.ts';
 import { requestCancels } from './runs/store.ts';
 import { rescheduled, rewound } from './schedule.ts';
 import type { BatchExport, BatchExportPatch } from './schema.ts';
@@ -36,6 +37,7 @@ export async function changeBatchExport(
     next,
     storedSchedule(rescheduled(scheduleOf(next), rhythmOf(row), rhythmOf(next), now)),
   );
+  if (next.interval !== row.interval) await recountBackfills(tx, next);
   const updating = updateBatchExport(tx, row.id, next);
   soon();
   return { changed: await updating, row: next };
@@ -61,7 +63,8 @@ async function withPause(
  * Puts the sent fields into `next`. Days and weeks of a new interval turn in the project's present
  * time zone.
  */
-function applyFields(next: ExportFields, { row, fields, query }: CheckedChange): void {
+function applyFields(next: ExportFields, change: CheckedChange): void {
+  const { row, fields, query } = change;
   const { name, interval, last_paused_at, start_at, end_at, freshness_seconds } = fields;
   const sent = Object.entries({
     name,
@@ -73,7 +76,7 @@ function applyFields(next: ExportFields, { row, fields, query }: CheckedChange):
   }).filter(([, value]) => value !== undefined);
   const { model, custom_query, schema } = query.content;
   Object.assign(next, Object.fromEntries(sent), { model, custom_query, schema });
-  if (interval !== undefined && interval !== row.interval) next.timezone = row.project_timezone;
+  if (changesTimezone(change)) next.timezone = row.project_timezone;
 }
 
 /** Puts the sent destination into `next`. */

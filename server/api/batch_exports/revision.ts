@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DestinationDefinition } from '../../engine/destination/destination.ts';
+import { namesLocalTime } from '../../engine/formats/naming.ts';
 import { event_filter_keys, eventFilterOf } from '../../engine/models/event_filter.ts';
 import type { CheckedChange } from './body/changed_export.ts';
 import type { Destination } from './body/destination_body.ts';
@@ -81,12 +82,27 @@ export function startsRevision(
 }
 
 /** True when the change makes the export deliver something else, or elsewhere, from then on. */
-export function changesDelivery({ row, before, sink, query }: CheckedChange): boolean {
+export function changesDelivery(change: CheckedChange): boolean {
+  const { row, before, sink, query } = change;
   const { model, custom_query } = query.content;
+  const config = (sink?.destination ?? before).config;
+  if (changesTimezone(change) && namesLocalTime(config)) return true;
   if (sink === undefined) return model !== row.model || custom_query !== row.custom_query;
   return startsRevision(
     sink.definition,
     { model: row.model, custom_query: row.custom_query, destination: before },
     { model, custom_query, destination: sink.destination },
+  );
+}
+
+/**
+ * True when days and weeks turn in another time zone from then on: a new interval takes the zone
+ * that the project has now.
+ */
+export function changesTimezone({ row, fields }: Pick<CheckedChange, 'row' | 'fields'>): boolean {
+  return (
+    fields.interval !== undefined &&
+    fields.interval !== row.interval &&
+    row.timezone !== row.project_timezone
   );
 }

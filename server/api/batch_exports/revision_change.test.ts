@@ -143,3 +143,20 @@ test("an interval's change leaves no gap and takes the project's time zone", asy
   });
   assert.equal((await newExport(home, { interval: 'day' })).interval, 'day');
 });
+
+test("a new interval that moves folders into the project's zone starts a revision", async () => {
+  const home = await harness.newOrganization();
+  for (const [prefix, revision] of [
+    ['a/{start_day}', 1],
+    ['a/{local_day}', 2],
+  ] as const) {
+    const created = await standing(home, { destination: { type: 'File', config: { prefix } } });
+    await harness.deps.db.run(
+      sql`UPDATE batch_exports SET timezone = 'Asia/Kolkata' WHERE id = ${created.id}`,
+    );
+    const url = `${projectBase(home)}${created.id}/`;
+    assert.equal((await home.ask('PATCH', url, { interval: 'day' })).status, 200);
+    const plan = await planOf(created.id);
+    assert.deepEqual([plan.revision, plan.timezone], [revision, 'UTC'], prefix);
+  }
+});

@@ -27,7 +27,7 @@ export type Delivery = {
   /** ISO 8601, UTC, half open. */
   data_interval_start: string;
   data_interval_end: string;
-  /** The zone of the export, as `Europe/Berlin`; it never changes. */
+  /** The zone of the export, as `Europe/Berlin`; the same while names depend on it. */
   timezone: string;
   columns: Column[];
   /**

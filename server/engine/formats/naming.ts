@@ -42,6 +42,11 @@ export function unknownPrefixVariables(prefix: string): string[] {
   ];
 }
 
+/** True for a config whose names depend on the time zone of the export. */
+export function namesLocalTime({ prefix }: Record<string, unknown>): boolean {
+  return typeof prefix === 'string' && prefix.includes('{local_');
+}
+
 /**
  * Does a prefix hold a brace that belongs to no variable, such as `{year`? It would stand in every
  * name as it is.

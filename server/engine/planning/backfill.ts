@@ -80,6 +80,27 @@ export async function startBackfill(
   return id;
 }
 
+/**
+ * Counts the runs of open backfills anew for the interval that the export gets: those that were
+ * planned, and as many as the rest of the range takes. The caller holds the lock on the export.
+ */
+export async function recountBackfills(
+  tx: Transaction,
+  { id, interval, timezone }: Pick<LockedExport, 'id' | 'interval' | 'timezone'>,
+): Promise<void> {
+  const open = await tx.rows<{ id: string; next_start_at: string; end_at: string }>(sql`
+    SELECT id, next_start_at, end_at FROM batch_export_backfills
+    WHERE batch_export_id = ${id} AND finished_at IS NULL FOR UPDATE`);
+  for (const backfill of open) {
+    const [next, end] = [Date.parse(backfill.next_start_at), Date.parse(backfill.end_at)];
+    const left = intervalCount(interval, timezone, next, end);
+    await tx.run(sql`
+      UPDATE batch_export_backfills SET last_updated_at = now(), total_runs = ${left}
+        + (SELECT count(*) FROM batch_export_runs WHERE backfill_id = ${backfill.id})
+      WHERE id = ${backfill.id}`);
+  }
+}
+
 function startMessage({ from, to, by }: BackfillRange): string {
   return (
     `Backfill of ${iso(from)} to ${iso(to)} started: what ` +

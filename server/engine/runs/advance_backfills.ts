@@ -130,7 +130,7 @@ async function advance(
   engine: Engine,
   tx: Transaction,
   key: BackfillKey,
-  seen: BackfillRow,
+  seen: BackfillRow & Looked,
   spans: Span[],
   ahead: Ahead | undefined,
 ): Promise<Stepped> {
@@ -144,8 +144,9 @@ async function advance(
     await finishBackfill(tx, backfill, 'Cancelled');
     return nothing;
   }
-  // Another process was here since.
-  if (backfill.next_start_at !== seen.next_start_at) return nothing;
+  // Another process was here since, or the interval was changed.
+  if (backfill.next_start_at !== seen.next_start_at || row.interval !== seen.interval)
+    return nothing;
   const counts = await countRuns(tx, backfill.id);
   if (counts.open > refill_runs_max) return nothing;
   if (backfill.status !== 'Running') {

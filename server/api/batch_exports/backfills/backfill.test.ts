@@ -7,6 +7,8 @@ import {
   projectBase,
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { shareHarness } from '../../../../test/harness.ts';
+import { advanceBackfills } from '../../../engine/runs/advance_backfills.ts';
+import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
@@ -176,4 +178,39 @@ test('one export has a bounded number of open backfills', async () => {
   const start = () => home.ask('POST', `${projectBase(home)}${created.id}/backfill/`, range);
   for (let number = 0; number < 20; number += 1) assert.equal((await start()).status, 200);
   assert.equal((await start()).status, 409);
+});
+
+test('a change of the interval in the middle of a backfill counts its runs anew', async () => {
+  const exporting = await openQueryHarness();
+  try {
+    const home = await exporting.harness.newOrganization();
+    const quarters = Array.from({ length: 40 }, (_, quarter) => ({
+      event: 'sent',
+      at: new Date(Date.UTC(2026, 0, 1, 0, 15 * quarter + 5)).toISOString(),
+    }));
+    await exporting.insert(home, quarters);
+    const { id } = await newExport(home, { interval: 'every 15 minutes', paused: true });
+    const url = `${projectBase(home)}${id}/`;
+    const asked = await home.ask('POST', `${url}backfill/`, {
+      start_at: '2026-01-01T00:00:00Z',
+      end_at: '2026-01-01T10:00:00Z',
+    });
+    const backfill = asked.body.backfill.id;
+    const progress = async () => {
+      const { body } = await home.ask('GET', `${url}backfills/${backfill}/`);
+      return { status: body.status, ...body.progress };
+    };
+    assert.equal((await progress()).total_runs, 40);
+    const engine = { ...exporting.harness.deps.engine, settle_seconds: 0 };
+    await advanceBackfills(engine);
+    assert.equal((await home.ask('PATCH', url, { interval: 'hour' })).status, 200);
+    const changed = await progress();
+    assert.ok(changed.total_runs > 10 && changed.total_runs < 40, `${changed.total_runs}`);
+    await exporting.advance(id, backfill);
+    const { status, total_runs, finished_runs, records_completed } = await progress();
+    assert.deepEqual([status, records_completed], ['Completed', 40]);
+    assert.equal(finished_runs, total_runs);
+  } finally {
+    await exporting.close();
+  }
 });
