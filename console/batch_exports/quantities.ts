@@ -24,7 +24,8 @@ function joined(one: number, unit: string, rest: number, rest_unit: string): str
   return rest === 0 ? `${one} ${unit}` : `${one} ${unit} ${rest} ${rest_unit}`;
 }
 
-/** A number with its noun: `1 row`, `2,000 rows`. */
+/** A number with its noun: `1 row`, `2,000 rows`, `2 deliveries`. */
 export function counted(count: number, thing: string): string {
-  return `${count.toLocaleString('en')} ${thing}${count === 1 ? '' : 's'}`;
+  const things = count === 1 ? thing : `${thing.replace(/(?<![aeiou])y$/, 'ie')}s`;
+  return `${count.toLocaleString('en')} ${things}`;
 }

@@ -13,6 +13,7 @@ import { Instant } from '../time/instant.tsx';
 import { directoryOf, directoryPath, tokensOf } from './directory.ts';
 import { DirectoryGroups } from './directory_groups.tsx';
 import { CreateToken, DirectoryTokens } from './directory_tokens.tsx';
+import { counted } from '../batch_exports/quantities.ts';
 
 type Given = { domain: DomainRow; organization_id: string };
 type Created = { created: (token: NewTokenRow | undefined) => void };
@@ -122,8 +123,7 @@ function On({ directory, created, ...given }: Given & Created & { directory: Dir
 }
 
 function people({ active_people, deactivated_people }: DirectoryRow): string {
-  const active = active_people.toLocaleString('en');
-  const members = active_people === 1 ? 'It sees 1 member' : `It sees ${active} members`;
+  const members = `It sees ${counted(active_people, 'member')}`;
   return deactivated_people === 0
     ? `${members}, and has deactivated nobody.`
     : `${members}, and has deactivated ${deactivated_people.toLocaleString('en')}.`;

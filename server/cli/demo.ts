@@ -7,6 +7,7 @@ import { generateWebShop } from './demo/web_shop.ts';
 import type { RunningServer } from './serve.ts';
 import { issueKey } from './key.ts';
 import { UserError } from './user_error.ts';
+import { counted } from '../platform/counted.ts';
 
 const export_name = 'Web shop demo, hourly';
 const day_ms = 24 * 3_600_000;
@@ -110,8 +111,8 @@ function tellDelivered(runs: Run[], say: (line: string) => void): void {
     );
   else
     say(
-      `  delivered  ${delivered} events in ${completed} completed runs; each left a signed ` +
-        'receipt beside its file',
+      `  delivered  ${counted(delivered, 'event')} in ${counted(completed, 'completed run')}; ` +
+        'each left a signed receipt beside its file',
     );
 }
 
@@ -202,7 +203,8 @@ async function followBackfill(
     const first = runs.find((run) => run.status === 'Completed');
     if (isFirst && first !== undefined) {
       say(
-        `  first run  ${first.id} completed: ${first.records_completed} events of the hour ` +
+        `  first run  ${first.id} completed: ${counted(first.records_completed ?? 0, 'event')} ` +
+          `of the hour ` +
           `from ${first.data_interval_start}`,
       );
       isFirst = false;

@@ -74,8 +74,10 @@ export async function listRemovals({ db, secrets }: Pick<Deps, 'db' | 'secrets'>
 function tellErased({ team_id, project_name, requested_at, ...row }: Erased): string {
   if (row.certificate !== null)
     return `removed   ${row.certificate}\n          signature ${row.signature}`;
-  const found = `${row.events ?? 0} events, ${row.persons ?? 0} versions of persons`;
-  const parts = row.parts_left === null ? '' : `, ${row.parts_left} parts of the store left`;
+  const found =
+    `${counted(row.events ?? 0, 'event')}, ` + `${counted(row.persons ?? 0, 'person version')}`;
+  const parts =
+    row.parts_left === null ? '' : `, ${counted(row.parts_left, 'part')} of the store left`;
   const runs = row.runs_left === 0 ? '' : `; ${counted(row.runs_left, 'run')} of its exports left`;
   const state =
     row.removed_at !== null
@@ -98,7 +100,7 @@ function tellRetained(row: Retained): string {
   const what =
     events === null
       ? 'not counted yet'
-      : `${events} events, ${persons ?? 0} replaced versions of persons`;
+      : `${counted(events, 'event')}, ${counted(persons ?? 0, 'replaced person version')}`;
   return (
     `${ended_at === null ? 'removing' : 'removed '}  by retention (${row.retention}) of project ` +
     `${team_id} "${oneLine(project_name)}": ${what}, taken in before ${row.removed_before}; ` +

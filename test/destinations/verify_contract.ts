@@ -113,7 +113,7 @@ async function findNamed(
       contract.is_source_gone = false;
       assert.ok(
         left.some(({ detail }) => detail.includes('The source has its rows no more')) ||
-          contract.notes.some((note) => note.includes('has no longer all rows')),
+          contract.notes.some((note) => note.includes('no longer has all rows')),
       );
     },
   );

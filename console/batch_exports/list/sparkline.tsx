@@ -1,3 +1,4 @@
+import { counted } from '../quantities.ts';
 const [width, height] = [96, 22];
 
 /** Rows of the latest runs as one line, of a single one as a number; in words for who sees none. */
@@ -18,7 +19,7 @@ export function Sparkline({ records }: { records: number[] }) {
       viewBox={`0 0 ${width} ${height}`}
       role="img"
       aria-label={
-        `Rows of the latest ${records.length} runs: ` +
+        `Rows of the latest ${counted(records.length, 'run')}: ` +
         `at most ${most.toLocaleString('en')}, now ${latest}`
       }
     >

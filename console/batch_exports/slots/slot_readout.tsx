@@ -15,6 +15,7 @@ import { rangeAt } from './drawn.ts';
 import type { Drawn } from './drawn.ts';
 import { inWords } from './kinds.ts';
 import { isoInstant, runsOfSlot } from './slots.ts';
+import { counted } from '../quantities.ts';
 
 /** The pointer has to rest on a slot before the server is asked about it. */
 const rest_ms = 150;
@@ -79,7 +80,7 @@ function SlotRun({ slot }: { slot: Span }) {
         Run {run.id.slice(-8)}
       </Link>{' '}
       <span className={tone}>{word}</span>
-      {run.records_completed !== null && `, ${run.records_completed.toLocaleString('en')} rows`}
+      {run.records_completed !== null && `, ${counted(run.records_completed, 'row')}`}
       {run.latest_error !== null && `: ${run.latest_error}`}
       {run.status === 'Completed' && <Objects run={run} path={path} />}
     </p>

@@ -11,6 +11,7 @@ import { limits_max } from './schema.ts';
 import type { ApiKeyRow } from './schema.ts';
 import { ownOrganizations, ownProjects } from './store.ts';
 import type { Owner } from './store.ts';
+import { counted } from '../../platform/counted.ts';
 
 /** Keys that work at a time, per person. */
 const keys_max = 100;
@@ -24,7 +25,9 @@ export function refuseTooMany(live: number): void {
     throw invalid(
       null,
       'max_items',
-      `You have ${live} keys that work, and ${keys_max} is the most: delete those that you no ` +
+      `You have ${counted(live, 'key')} that work, and ${keys_max} is the most: delete those ` +
+        `that ` +
+        'you no ' +
         'longer need, then try again.',
     );
 }

@@ -3,6 +3,7 @@ import { countDelivered, listExportIds } from '../batch_exports/store.ts';
 import type { Delivered } from '../batch_exports/store.ts';
 import type { Cost } from './schema.ts';
 import type { Placed } from './standing.ts';
+import { counted } from '../../platform/counted.ts';
 
 /** What an export has delivered; undefined for other kinds, which a change costs nothing. */
 export async function ledgerOf(
@@ -29,8 +30,8 @@ export function costOf(
 ): Cost | null {
   if (before === undefined) return null;
   const { delivered_records, open_runs } = before;
-  const rows = `${delivered_records.toLocaleString('en')} delivered rows`;
-  const runs = open_runs === 0 ? '' : ` ${open_runs.toLocaleString('en')} runs are taken back.`;
+  const rows = counted(delivered_records, 'delivered row');
+  const runs = open_runs === 0 ? '' : ` It takes back ${counted(open_runs, 'run')}.`;
   if (action === 'delete')
     return before.exports === 0
       ? null

@@ -31,6 +31,7 @@ import {
   markRolled,
   renameWriteKey,
 } from './store.ts';
+import { counted } from '../../platform/counted.ts';
 
 const list = '/api/projects/:project_id/write_keys/';
 const one = `${list}:id/`;
@@ -191,7 +192,8 @@ function refuseTooMany(live: number): void {
     throw invalid(
       null,
       'max_items',
-      `The project has ${live} write keys that work, and ${keys_max} is the most: revoke those ` +
+      `The project has ${counted(live, 'write key')} that work, and ${keys_max} is the most: ` +
+        `revoke those ` +
         'that nobody uses, then try again.',
     );
 }

@@ -13,6 +13,7 @@ import { writeFile } from './backup_file.ts';
 import type { Stretch } from './manifest.ts';
 import { presentFiles } from './places/place.ts';
 import type { BackupPlace } from './places/place.ts';
+import { counted } from '../../platform/counted.ts';
 
 /** So many rows go into one file, as far as they were not all inserted in the same millisecond. */
 export const rows_per_file = 250_000;
@@ -75,7 +76,7 @@ export async function copyAnalytics(
       for (const [number, cut] of cuts.entries()) {
         safe.push(await copyStretch(copy, { table, columns, ...cut, file: null }));
         await copy.keep(safe);
-        copy.tell(`${table}: ${number + 1} of ${cuts.length} new files`);
+        copy.tell(`${table}: ${number + 1} of ${counted(cuts.length, 'new file')}`);
       }
     }
   }

@@ -4,6 +4,7 @@ import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { readFile } from './backup_file.ts';
 import type { Manifest, Stretch } from './manifest.ts';
 import type { BackupPlace } from './places/place.ts';
+import { counted } from '../../platform/counted.ts';
 
 /**
  * Fills an analytics store that has the schema of the backup and no rows, and counts what is there
@@ -18,7 +19,7 @@ export async function fillAnalytics(
   const filled = stretches.filter(({ file }) => file !== null);
   for (const [index, stretch] of filled.entries()) {
     await fillStretch(clickhouse, place, stretch);
-    tell(`analytics store: ${index + 1} of ${filled.length} files`);
+    tell(`analytics store: ${index + 1} of ${counted(filled.length, 'file')}`);
   }
   for (const table of row_tables) {
     const wanted = stretches.reduce((sum, one) => sum + (one.table === table ? one.rows : 0), 0);
@@ -26,7 +27,10 @@ export async function fillAnalytics(
       query: `SELECT count() AS rows FROM ${table}`,
     });
     if (Number(row?.rows) !== wanted)
-      throw new Error(`The table ${table} has ${row?.rows} rows after the restore, not ${wanted}.`);
+      throw new Error(
+        `The table ${table} has ${counted(Number(row?.rows ?? 0), 'row')} after the restore, ` +
+          `not ${wanted}.`,
+      );
   }
 }
 

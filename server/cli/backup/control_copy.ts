@@ -5,6 +5,7 @@ import type { CopySession } from '../../platform/postgres/copy.ts';
 import { readFile, writeFile } from './backup_file.ts';
 import type { BackupFile, ControlTable, Manifest } from './manifest.ts';
 import type { BackupPlace } from './places/place.ts';
+import { counted } from '../../platform/counted.ts';
 
 /**
  * What belongs to processes and browsers and not to what was decided: who restores a server has
@@ -119,7 +120,7 @@ async function fillTable(
 ): Promise<void> {
   const rows = await session.copyIn(table, await readFile(place, file));
   if (rows !== table.rows)
-    throw new Error(`The table ${table.name} took ${rows} of ${table.rows} rows.`);
+    throw new Error(`The table ${table.name} took ${rows} of ${counted(table.rows, 'row')}.`);
 }
 
 /** A table that was just filled gives its rows in the order in which they came. */

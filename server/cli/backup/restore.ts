@@ -44,6 +44,7 @@ import { settleRestored } from './settle_restored.ts';
 import type { Restored } from './settle_restored.ts';
 import { openTelling } from './telling.ts';
 import { tellReconciled } from './tell_reconciled.ts';
+import { counted } from '../../platform/counted.ts';
 
 /** With less PostgreSQL cannot begin another file of its journal. */
 const room_bytes_min = 16 * 2 ** 20;
@@ -84,8 +85,9 @@ function tellRestored(
   { lost, began }: { lost: LostStore | undefined; began: number },
 ): void {
   const rows = (table: string) => rowsOf(manifest, table);
-  const analytics = `${rows('events')} events, ${rows('persons')} versions of persons`;
-  const control = `${manifest.tables.length} tables of the control store`;
+  const analytics =
+    `${counted(rows('events'), 'event')}, ` + `${counted(rows('persons'), 'person version')}`;
+  const control = `${counted(manifest.tables.length, 'table')} of the control store`;
   const what = { postgres: control, clickhouse: analytics, both: `${analytics}, ${control}` };
   say(
     `Restored the backup ${name}: ${what[lost ?? 'both']}, in ` +

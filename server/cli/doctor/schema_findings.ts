@@ -25,6 +25,7 @@ import { openAnalyticsAsIs } from '../stores/analytics_store.ts';
 import { hasTable as hasAnalyticsTable } from '../stores/ask.ts';
 import { findLostAnalytics, findLostControl } from '../stores/missing_rows.ts';
 import type { Stores } from '../stores/stores.ts';
+import { counted } from '../../platform/counted.ts';
 
 /** A pending migration as it is told, and how long a start waits for it. */
 type Told = { text: string; seconds: number };
@@ -106,7 +107,7 @@ async function tellControl(db: Database, begin: string, text: string): Promise<T
       AND relnamespace = current_schema()::regnamespace ORDER BY reltuples DESC, relname`);
   const seconds = secondsOf(costsOf(text), new Map(rows.map(({ name, bytes }) => [name, bytes])));
   const tables = rows.map(
-    ({ name, count, bytes }) => `${name} (${count.toLocaleString('en')} rows, ${bytesText(bytes)})`,
+    ({ name, count, bytes }) => `${name} (${counted(count, 'row')}, ${bytesText(bytes)})`,
   );
   const cost = rows.length === 0 ? '' : `; locks ${tables.join(', ')} for ${aboutText(seconds)}`;
   return { text: `${begin}${cost}.`, seconds };
@@ -139,8 +140,8 @@ async function sizesOf(clickhouse: ClickHouse, tables: string[]) {
     tables.map(async (table) => {
       const found = await partitionsOf(clickhouse, table);
       const sum = (column: 'rows' | 'bytes') => found.reduce((all, one) => all + one[column], 0);
-      const rows = sum('rows').toLocaleString('en');
-      return { bytes: sum('bytes'), told: `${table} (${rows} rows, ${bytesText(sum('bytes'))})` };
+      const rows = counted(sum('rows'), 'row');
+      return { bytes: sum('bytes'), told: `${table} (${rows}, ${bytesText(sum('bytes'))})` };
     }),
   );
 }

@@ -245,7 +245,7 @@ function rowCounter(total: number, tell: (rows: string) => void): () => void {
     rows += 1;
     if (rows % 1_000 !== 0 || performance.now() - told_at < progress_milliseconds) return;
     told_at = performance.now();
-    tell(`${rows} of about ${total} rows read on both sides.`);
+    tell(`${rows} of about ${counted(total, 'row')} read on both sides.`);
   };
 }
 

@@ -86,7 +86,7 @@ test(
     assert.deepEqual(told(here), changed);
     await forget(home);
     const gone = await found(id);
-    assert.match(gone.notes.join(), /no longer all rows of 2 deliveries .* digests/);
+    assert.match(gone.notes.join(), /no longer has all rows of 2 deliveries .* digests/);
     assert.deepEqual(
       told(gone),
       hours.map(

@@ -101,7 +101,7 @@ test(
     assert.deepEqual(some.at(-1), {
       kind: 'changed',
       name: 't',
-      detail: '2000 more rows like these.',
+      detail: '2,000 more rows like these.',
     });
     const all = await compared(many(22_000, 'a'), many(22_000, 'b'), { records: 22_000 });
     const more = /^At least (\d+) more rows differ; /.exec(all.at(-1)?.detail ?? '')?.[1];

@@ -1,4 +1,5 @@
 import type { Difference } from '../destination/destination.ts';
+import { counted } from '../../platform/counted.ts';
 
 /** More differences of one kind than this are counted, not named. */
 const named_max = 1_000;
@@ -16,13 +17,15 @@ export function listDifferences(
   for (const [kind, of_kind] of Map.groupBy(differences, (difference) => difference.kind)) {
     listed.push(...of_kind.slice(0, named_max));
     const more = of_kind.length - named_max;
-    if (more > 0) listed.push({ kind, name, detail: `${more} more rows like these.` });
+    if (more > 0) listed.push({ kind, name, detail: `${counted(more, 'more row')} like these.` });
   }
   if (unnamed > 0)
     listed.push({
       kind: 'changed',
       name,
-      detail: `At least ${unnamed} more rows differ; mend these first, then verify again.`,
+      detail:
+        `Left out: at least ${counted(unnamed, 'more row')}. Mend these first, then ` +
+        `verify again.`,
     });
   return listed;
 }

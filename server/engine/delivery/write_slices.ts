@@ -141,7 +141,7 @@ function requireRecords(slice: StoredSlice, read: number): void {
   if (read !== slice.records)
     throw new RetryableError(
       'count_mismatch',
-      `Slice ${slice.number} had ${slice.records} rows when it was counted and ` +
+      `Slice ${slice.number} had ${counted(slice.records, 'row')} when it was counted and ` +
         `${read} when it was read; it is read again.`,
     );
 }

@@ -7,6 +7,7 @@ import { insertRun } from '../planning/plan.ts';
 import { writeRunLog } from '../run_log.ts';
 import type { Engine } from '../engine.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
+import { counted } from '../../platform/counted.ts';
 
 /** So many runs of an erasure are open at a time, for those of the schedule come in between. */
 const open_max = 50;
@@ -44,7 +45,7 @@ export async function rewriteCopies(engine: Engine, erasure: Erasure): Promise<S
   for (const copy of copies) await db.transaction((tx) => beginRewriting(tx, erasure.id, copy));
   return {
     step: 'rewrite',
-    detail: `${waiting + rewriting} deliveries at destinations are to be rewritten.`,
+    detail: `${counted(waiting + rewriting, 'delivery')} to rewrite at destinations.`,
     wait_seconds: 2,
   };
 }

@@ -4,6 +4,7 @@ import type { Engine } from '../engine.ts';
 import { secondsInHand } from '../plugins/running/erased_meanwhile.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 import { judgeCopies } from './judge_copies.ts';
+import { counted } from '../../platform/counted.ts';
 
 /**
  * Sees to the runs that were under way while the rows went. What they had counted is not there any
@@ -42,7 +43,7 @@ export async function settleRuns(
   if (showing!.count > 0)
     return {
       step: 'settle',
-      detail: `Waits until it is known how the delivery of ${showing!.count} runs has ended.`,
+      detail: `Waits for the outcome of ${counted(showing!.count, 'run')}.`,
       wait_seconds: 2,
     };
   await judgeCopies(engine, erasure, signal, 'after');

@@ -1,4 +1,5 @@
 import type { FileMetaData } from 'hyparquet';
+import { counted } from '../../platform/counted.ts';
 
 /**
  * A file that asks for more than any file of an export has, and is therefore not read. The message
@@ -33,7 +34,7 @@ export function boundFooter(bytes: number): void {
 /** Throws a FileBoundError for a row group that says more of itself than those of exports can. */
 export function boundGroup({ num_rows, columns }: FileMetaData['row_groups'][number]): void {
   if (!(num_rows >= 0 && num_rows <= rows_max))
-    throw beyondBound(`A row group of it says that it has ${num_rows} rows`);
+    throw beyondBound(`A row group of it says that it has ${counted(Number(num_rows), 'row')}`);
   const bytes = columns.reduce(
     (sum, { meta_data }) => sum + Number(meta_data?.total_compressed_size ?? 0),
     0,
@@ -64,7 +65,7 @@ export function boundPages(chunk: Uint8Array, rows: number): void {
     const count = whole(of_page, 1);
     if (type === data_page) values += count;
     if (Math.max(values, count) > rows)
-      throw beyondBound(`A column of ${rows} rows says that it has more values`);
+      throw beyondBound(`A column of ${counted(rows, 'row')} says that it has more values`);
     cursor.at += packed;
   }
 }

@@ -16,6 +16,7 @@ import { FileBoundError } from './parquet_bounds.ts';
 import { readFileRows } from './read_file.ts';
 import { folderPart, parseDeliveryName, receiptsOfStem } from './naming.ts';
 import { readBounded } from '../../platform/read_bounded.ts';
+import { counted } from '../../platform/counted.ts';
 
 /**
  * What a comparison needs of a place that holds files or objects; names have `/` between folders.
@@ -104,7 +105,7 @@ async function compareSlice(
     return {
       kind: 'missing',
       name,
-      detail: `It had ${outcome.records} records in ${outcome.bytes} bytes.`,
+      detail: `It had ${counted(outcome.records, 'row')} in ${counted(outcome.bytes, 'byte')}.`,
     };
   const hash = createHash('sha256');
   let bytes = 0;

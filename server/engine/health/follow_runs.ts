@@ -12,6 +12,7 @@ import { listComparableRows, listHealth, putHealths } from './store.ts';
 import { hasVolume } from './has_volume.ts';
 import { judgeVolume } from './volume.ts';
 import type { VolumeJudgement } from './volume.ts';
+import { counted } from '../../platform/counted.ts';
 
 /** A run that has just ended, and its export under the lock on its row. */
 export type FollowedRun = {
@@ -210,11 +211,13 @@ function sentenceOf(
     `${volume?.usual.median} of ${volume?.usual.runs})`;
   if (has_begun)
     return (
-      `A run of the export has delivered ${run.records_completed} rows, where ${usual}. Every ` +
+      `A run of the export has delivered ${counted(run.records_completed ?? 0, 'row')}, where ` +
+      `${usual}. Every ` +
       'row at the source was delivered: look at what sends the events.'
     );
   return (
-    `A run of the export has delivered ${run.records_completed} rows, a usual number again: ` +
+    `A run of the export has delivered ${counted(run.records_completed ?? 0, 'row')}, a usual ` +
+    'number again: ' +
     `${usual}.`
   );
 }

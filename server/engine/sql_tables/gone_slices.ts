@@ -4,6 +4,7 @@ import type { RowDigest } from '../contents/digest.ts';
 import type { DeliveredSlices, Difference } from '../destination/destination.ts';
 import type { ContentSource, SliceContents, ValueRow } from '../destination/content_source.ts';
 import { hasInstants } from './layout.ts';
+import { counted } from '../../platform/counted.ts';
 
 /** The slices whose rows the source has no more, compared by number and digest. */
 export type GoneSlices = {
@@ -35,7 +36,8 @@ export function openGoneSlices(
   const { columns } = first.delivery;
   const at = (wanted: string) => columns.findIndex(({ name }) => name === wanted);
   const [event, inserted] = [at('timestamp'), at('inserted_at')];
-  const told = `The source has no longer all rows of ${gone.length} deliveries to ${place.name}`;
+  const deliveries = counted(gone.length, 'delivery');
+  const told = `The source no longer has all rows of ${deliveries} to ${place.name}`;
   if (!hasInstants(first.delivery) || place.is_shared) {
     source.note(`${told}, and their contents could not be compared.`);
     return passing;
@@ -45,7 +47,8 @@ export function openGoneSlices(
   source.note(
     undigested === 0
       ? `${told}: these were compared by the digests of their receipts.`
-      : `${told}. Of ${undigested} of their ${slices.length} slices the receipt has no digest: ` +
+      : `${told}. The receipt has no digest of ${undigested} of their ` +
+          `${counted(slices.length, 'slice')}: ` +
           'their rows were counted, and their contents could not be compared.',
   );
   const find = finderOf(slices, source);
@@ -116,8 +119,8 @@ function differencesOf(table: string, { delivery_id, contents, sum }: Gone): Dif
         kind: found < contents.records ? 'missing' : 'added',
         name,
         detail:
-          `${contents.records} rows were delivered and ${found} are there; the source has them ` +
-          'no more and cannot tell which.',
+          `The receipt has ${counted(contents.records, 'row')}, the table ${found}. The source ` +
+          'no longer has them and cannot tell which differ.',
       },
     ];
   if (contents.digest === undefined || contents.digest === sum.value()) return [];
@@ -126,7 +129,8 @@ function differencesOf(table: string, { delivery_id, contents, sum }: Gone): Dif
       kind: 'changed',
       name,
       detail:
-        `A value of its ${found} rows was changed: their digest is not that of the receipt. The ` +
+        `A value of its ${counted(found, 'row')} was changed: the digest is not that of the ` +
+        'receipt. The ' +
         'source has them no more and cannot tell which.',
     },
   ];

@@ -12,6 +12,7 @@ import type {
   Slice,
   SliceOutcome,
 } from '../destination/destination.ts';
+import { counted } from '../../platform/counted.ts';
 
 /** What an attempt knows of its delivery. */
 export type Standing = {
@@ -133,7 +134,8 @@ export function requireRecords(slice: Pick<Slice, 'number' | 'records'>, taken: 
   if (taken === slice.records) return;
   throw new RetryableError(
     'count_mismatch',
-    `Slice ${slice.number} has ${slice.records} rows, but the server took ${taken}; a trigger ` +
+    `Slice ${slice.number} has ${counted(slice.records, 'row')}, but the server took ${taken}; ` +
+      `a trigger ` +
       'of the table may leave rows out.',
   );
 }
@@ -149,7 +151,7 @@ export function requireCame(
   if (came === slice.records) return;
   throw new RetryableError(
     'count_mismatch',
-    `Slice ${slice.number} has ${slice.records} rows, but ${told}; it is written again.`,
+    `Slice ${slice.number} has ${counted(slice.records, 'row')}, but ${told}; it is written again.`,
   );
 }
 
@@ -168,7 +170,8 @@ export function requireMoved(expected: number, moved: number): void {
   if (moved === expected) return;
   throw new RetryableError(
     'count_mismatch',
-    `The delivery has ${expected} rows, but the table took ${moved}; a trigger of the table ` +
+    `The delivery has ${counted(expected, 'row')}, but the table took ${moved}; a trigger of ` +
+      `the table ` +
       'may leave rows out.',
   );
 }

@@ -39,7 +39,8 @@ export async function* lineBatches(bytes: Readable): AsyncGenerator<string[]> {
     yield lines;
     begun = end + 1 < text.length ? [text.slice(end + 1)] : [];
   }
-  if (begun.length > 0) throw new Error('The source ended in the middle of a line.');
+  if (begun.length > 0 || decoder.end() !== '')
+    throw new Error('The source ended in the middle of a line.');
 }
 
 /** The rows of such text, in the memory of one. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { TxtAnswer, UnansweredReason } from '../../../platform/dns/txt_answer.ts';
+import { counted } from '../../../platform/counted.ts';
 
 /** What one look-up says about the proof: the challenge is there, it is not, or nobody knows. */
 export type CheckOutcome = 'met' | 'missing' | 'unanswered';
@@ -93,7 +94,8 @@ function otherValue(name: string, records: string[], challenge: string): string 
     shown === undefined ? '' : `; ${records.length === 1 ? 'it' : 'one'} begins with “${shown}”`;
   if (records.length > 1)
     return (
-      `None of the ${records.length} TXT records at ${name} is the challenge${begin}. Add one ` +
+      `None of the ${counted(records.length, 'TXT record')} at ${name} is the ` +
+      `challenge${begin}. Add one ` +
       'whose value is the challenge.'
     );
   if (shown === undefined) return `The TXT record at ${name} is empty. Set it to the challenge.`;

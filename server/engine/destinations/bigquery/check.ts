@@ -16,6 +16,7 @@ import { queryRows, runStatement } from './jobs.ts';
 import { loadFile, slice_encoding } from './stage.ts';
 import { doubleScript, textsQuery } from './statements.ts';
 import { requireColumns } from './table.ts';
+import { counted } from '../../../platform/counted.ts';
 
 /**
  * Tries what a delivery does, up to the values that come back, with a scratch table beside the real
@@ -135,7 +136,8 @@ async function fileOf({ row, encodeRow }: Sample): Promise<Buffer> {
 function otherNumber(done: string, found: number, expected: number): RetryableError {
   return new RetryableError(
     'count_mismatch',
-    `BigQuery ${done} ${found} rows where there should be ${expected}. Test again; if it ` +
+    `BigQuery ${done} ${counted(found, 'row')} where there should be ${expected}. Test again; ` +
+      `if it ` +
       `comes again, ask Google's support.`,
   );
 }

@@ -10,6 +10,7 @@ import type { Connection } from './connection.ts';
 import { listIntendedStages } from './receipts.ts';
 import { findTable, listTables, createStage, stage_column } from './table.ts';
 import type { Table } from './table.ts';
+import { counted } from '../../../platform/counted.ts';
 
 /**
  * What finds a finished slice again: the stage that its rows say they came by, and the bytes that
@@ -128,7 +129,7 @@ export async function joinSlices(
   if (held === recordsIn(outcomes)) return;
   throw new RetryableError(
     'count_mismatch',
-    `The slices have ${recordsIn(outcomes)} rows, but their tables hold ${held}; ` +
+    `The slices have ${counted(recordsIn(outcomes), 'row')}, but their tables hold ${held}; ` +
       'the delivery goes on with what is there.',
   );
 }

@@ -19,6 +19,7 @@ import type { Endpoint } from './endpoint.ts';
 import { httpError } from './faults.ts';
 import { showRequest } from './show.ts';
 import { openHttpSink } from './sink.ts';
+import { counted } from '../../../platform/counted.ts';
 
 /** What is sent again when a worker dies in the middle of a slice. */
 const slice_bytes = 50_000_000;
@@ -91,7 +92,7 @@ function check(config: HttpConfig, deps: DestinationDeps): Promise<CheckStep[]> 
 function unreadable(config: HttpConfig, delivered: DeliveredSlices[]): Difference[] {
   if (delivered.length === 0) return [];
   const detail =
-    `An HTTP endpoint cannot be read again; that ${delivered.length} deliveries were ` +
-    'acknowledged is all that is known.';
+    'An HTTP endpoint cannot be read again. It acknowledged ' +
+    `${counted(delivered.length, 'delivery')}.`;
   return [{ kind: 'unreadable', name: new URL(config.url).host, detail }];
 }

@@ -12,6 +12,7 @@ import { openSliceTable, takeOver } from './slice_table.ts';
 import type { SliceTable } from './slice_table.ts';
 import { stage, stageStatement } from './table.ts';
 import { inTransaction } from './transactions.ts';
+import { counted } from '../../../platform/counted.ts';
 
 /** What a stage works with: `supers` are the columns that hold SUPER values. */
 export type StagePlace = {
@@ -131,6 +132,6 @@ export async function requireStaged(
   if (found !== expected)
     throw new RetryableError(
       'count_mismatch',
-      `The slices have ${expected} rows, but the cluster took ${found}.`,
+      `The slices have ${counted(expected, 'row')}, but the cluster took ${found}.`,
     );
 }

@@ -20,6 +20,7 @@ import {
   valueExpression,
 } from './table.ts';
 import type { TableColumns } from './table.ts';
+import { counted } from '../../../platform/counted.ts';
 
 /**
  * Tries what a delivery does, up to the values that come back, with a scratch table beside the real
@@ -178,7 +179,8 @@ function requireOne(done: string, records: number): void {
   if (records !== 1)
     throw new RetryableError(
       'count_mismatch',
-      `Snowflake ${done} ${records} rows where there should be one. Test again; if it comes ` +
+      `Snowflake ${done} ${counted(records, 'row')} where there should be one. Test again; if ` +
+        `it comes ` +
         `again, ask Snowflake's support.`,
     );
 }

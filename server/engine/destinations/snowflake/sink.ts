@@ -40,6 +40,7 @@ import { dropStages, openStage, openTemporaryStage, takeOver } from './stage.ts'
 import type { Stage } from './stage.ts';
 import { prepareTables, showStatement, valueExpression } from './table.ts';
 import type { TableColumns } from './table.ts';
+import { counted } from '../../../platform/counted.ts';
 
 /** What an attempt has found and created. */
 type Prepared = { loader: Loader; columns: TableColumns };
@@ -195,7 +196,8 @@ async function show(
   if (!isMerged(delivery) && shown !== records)
     throw new RetryableError(
       'count_mismatch',
-      `The delivery has ${records} rows, but Snowflake would show ${shown}; it is made again.`,
+      `The delivery has ${counted(records, 'row')}, but Snowflake would show ${shown}; it is ` +
+        `made again.`,
     );
 }
 

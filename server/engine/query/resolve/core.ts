@@ -12,6 +12,7 @@ import { print } from './print_core.ts';
 import { suggest } from './suggest.ts';
 import { findSource, openScope, valueOf } from './scope.ts';
 import type { Context, ResolvedSelect, Scope, SelectUse, WithEntries } from './scope.ts';
+import { counted } from '../../../platform/counted.ts';
 
 /** Most faults that one answer names. */
 const faults_max = 20;
@@ -139,7 +140,11 @@ function positionOf(node: Expression, items: Item[]): number | undefined {
   if (node.kind !== 'number' || !/^\d+$/.test(node.digits)) return undefined;
   const position = Number(node.digits);
   if (position < 1 || position > items.length)
-    throw new Fault(`There are ${items.length} columns, counted from 1.`, node);
+    throw new Fault(
+      `There is no such column: the SELECT gives ${counted(items.length, 'column')}, counted ` +
+        `from 1.`,
+      node,
+    );
   return position - 1;
 }
 

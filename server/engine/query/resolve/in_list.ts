@@ -8,6 +8,7 @@ import { describeType, isContainer, isNumeric, isTextual, unify } from '../value
 import type { ValueType } from '../values/value_type.ts';
 import { valueOf } from './scope.ts';
 import type { Context, Scope } from './scope.ts';
+import { counted } from '../../../platform/counted.ts';
 
 /** `x IN (a, b)`: whether x equals one of them; a list of literals becomes one parameter. */
 export function resolveInList(scope: Scope, node: ExpressionOf<'in_list'>): Value {
@@ -85,7 +86,9 @@ export function resolveInSelect(scope: Scope, node: ExpressionOf<'in_select'>): 
   const wanted = operand.type.kind === 'tuple' ? operand.type.items : [operand.type];
   if (wanted.length !== select.columns.length)
     throw new Fault(
-      `This SELECT gives ${select.columns.length} columns for ${wanted.length} on the left of IN.`,
+      `This SELECT gives ${counted(select.columns.length, 'column')} for ${wanted.length} on ` +
+        `the left ` +
+        'of IN.',
       node.select,
     );
   const [only] = select.columns;

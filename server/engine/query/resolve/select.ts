@@ -6,6 +6,7 @@ import type { Select, SelectUnion } from '../parse/tree.ts';
 import { plain_traits, sql_length_max } from '../values/value.ts';
 import { describeType } from '../values/value_type.ts';
 import type { Context, ResolvedColumn, ResolvedSelect, SelectUse } from './scope.ts';
+import { counted } from '../../../platform/counted.ts';
 
 /** Most SELECTs inside each other, entries of WITH written out. */
 const selects_max = 20;
@@ -56,7 +57,7 @@ function resolveUnion(context: Context, node: SelectUnion, use: SelectUse): Reso
   for (const [index, arm] of arms.entries())
     if (arm.columns.length !== first.columns.length)
       throw new Fault(
-        `This SELECT gives ${arm.columns.length} columns, the first of the UNION ` +
+        `This SELECT gives ${counted(arm.columns.length, 'column')}, the first of the UNION ` +
           `${first.columns.length}.`,
         node.arms[index]!,
       );
