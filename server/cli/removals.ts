@@ -74,8 +74,8 @@ export async function listRemovals({ db, secrets }: Pick<Deps, 'db' | 'secrets'>
 function tellErased({ team_id, project_name, requested_at, ...row }: Erased): string {
   if (row.certificate !== null)
     return `removed   ${row.certificate}\n          signature ${row.signature}`;
-  const found =
-    `${counted(row.events ?? 0, 'event')}, ` + `${counted(row.persons ?? 0, 'person version')}`;
+  const persons = counted(row.persons ?? 0, 'person version');
+  const found = `${counted(row.events ?? 0, 'event')}, ${persons}`;
   const parts =
     row.parts_left === null ? '' : `, ${counted(row.parts_left, 'part')} of the store left`;
   const runs = row.runs_left === 0 ? '' : `; ${counted(row.runs_left, 'run')} of its exports left`;

@@ -85,8 +85,8 @@ function tellRestored(
   { lost, began }: { lost: LostStore | undefined; began: number },
 ): void {
   const rows = (table: string) => rowsOf(manifest, table);
-  const analytics =
-    `${counted(rows('events'), 'event')}, ` + `${counted(rows('persons'), 'person version')}`;
+  const persons = counted(rows('persons'), 'person version');
+  const analytics = `${counted(rows('events'), 'event')}, ${persons}`;
   const control = `${counted(manifest.tables.length, 'table')} of the control store`;
   const what = { postgres: control, clickhouse: analytics, both: `${analytics}, ${control}` };
   say(
