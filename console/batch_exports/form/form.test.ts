@@ -127,11 +127,17 @@ test('an export to S3 is tested until its key is right, and created', { skip }, 
   await button(page, 'Test the connection').click();
   await page.getByText('The test failed at').waitFor();
   await secret.fill(lake.secret_key);
-  const is_old = page.getByText('What was changed since then is not tested.');
+  const is_old = page.getByText('You changed the form since then: test it again.');
   await is_old.waitFor();
   await button(page, 'Test the connection').click();
   await page.getByText('The test passed.').waitFor();
   assert.equal(await is_old.count(), 0);
+  await button(page, 'Preview the first rows').click();
+  await page.locator('.preview').waitFor();
+  const is_old_preview = page.getByText('You changed the form since then: preview it again.');
+  assert.equal(await is_old_preview.count(), 0);
+  await field('prefix').fill('events/new');
+  await is_old_preview.waitFor();
   await button(page, 'Create the export').click();
   await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
   const { body } = await stored(page.url().split('/').at(-1)!);

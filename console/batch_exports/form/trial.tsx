@@ -42,7 +42,9 @@ export function Trial(given: Given) {
       <div role="status">
         {test.data !== undefined && <Steps test={test.data} is_old={test.variables !== tried} />}
       </div>
-      {preview.data !== undefined && <Preview preview={preview.data} />}
+      {preview.data !== undefined && (
+        <Preview preview={preview.data} is_old={preview.variables !== tried} />
+      )}
     </section>
   );
 }
@@ -86,7 +88,7 @@ function Steps({ test: { steps }, is_old }: { test: DestinationTest; is_old: boo
     <>
       <p className={is_old ? 'muted' : failed === undefined ? 'good' : 'bad'}>
         {failed === undefined ? 'The test passed.' : `The test failed at "${failed.name}".`}
-        {is_old && ' What was changed since then is not tested.'}
+        {is_old && ' You changed the form since then: test it again.'}
       </p>
       <ol className="steps">
         {steps.map(({ name, status, detail, duration_ms }) => (
@@ -106,7 +108,7 @@ function Steps({ test: { steps }, is_old }: { test: DestinationTest; is_old: boo
   );
 }
 
-function Preview({ preview }: { preview: ExportPreview }) {
+function Preview({ preview, is_old }: { preview: ExportPreview; is_old: boolean }) {
   const { format, compression, records, headers, text, base64 } = preview;
   const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
   const save = () => {
@@ -118,10 +120,11 @@ function Preview({ preview }: { preview: ExportPreview }) {
   };
   return (
     <div className="preview">
-      <p role="status">
+      <p role="status" className={is_old ? 'muted' : undefined}>
         {counted(records, 'row')} as {format}
         {compression === null ? '' : `, ${compression}`}: {inBytes(bytes.length)}.{' '}
         {records === 0 && 'There is nothing to export yet.'}
+        {is_old && ' You changed the form since then: preview it again.'}
       </p>
       {headers !== null && (
         <pre tabIndex={0} role="region" aria-label="Headers of the request">
