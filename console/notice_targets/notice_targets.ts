@@ -28,6 +28,7 @@ const event_names: Record<NoticeTargetRow['events'][number], string> = {
   failing: 'Runs begin to fail',
   late: 'Something due is late',
   unusual_volume: 'A run has unusually many or few rows',
+  rejecting: 'The destination refuses rows, which are set aside',
   recovered: 'One of these has ended',
   paused_automatically: 'The server paused an export',
 };

@@ -126,7 +126,8 @@ const deliveringExports = (team_id: number) => sql`
   SELECT name, destination_type FROM batch_exports export
   WHERE team_id = ${team_id} AND destination_type <> 'NoOp' AND EXISTS (
     SELECT 1 FROM batch_export_runs run WHERE run.batch_export_id = export.id
-      AND run.status NOT IN ('Starting', 'Running') AND coalesce(run.records_completed, 1) > 0)
+      AND run.status NOT IN ('Starting', 'Running') AND 
+        coalesce(run.records_completed, 1) + run.records_rejected > 0)
   ORDER BY name, id LIMIT ${exports_shown_max + 1}`;
 
 function tellSize(project: string, size: ErasureSize): string {

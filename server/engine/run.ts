@@ -1,5 +1,6 @@
 import type { SliceOutcome } from './destination/destination.ts';
 import type { StoredRectangle } from './ledger/rectangles.ts';
+import type { RejectedRowsPolicy } from './destination/rejected_rows.ts';
 import type { ModelName } from './models/model.ts';
 
 /** After this many failed attempts a run is given up as FailedRetryable. */
@@ -63,6 +64,8 @@ export type ClaimedRun = {
    * more, without rows that were erased.
    */
   replaces: ReplacedReceipt | null;
+  /** What the export says now of rows that the destination refuses; null where nobody asks. */
+  rejection: RejectedRowsPolicy | null;
   /** Of its attempts, this one last; without any where no worker has had it. */
   steps: AttemptSteps[];
 };
@@ -79,9 +82,13 @@ export class LostRunError extends Error {
 }
 
 /**
- * A receipt that gives way to another one, and the erasure for which; the SHA-256 is of its text.
+ * A receipt that gives way to another one, and the erasure for which, or that its rejected rows
+ * are delivered again; the SHA-256 is of its text.
  */
-export type ReplacedReceipt = { erasure_id: string; run_id: string; receipt_sha256: string };
+export type ReplacedReceipt = { run_id: string; receipt_sha256: string } & (
+  | { erasure_id: string }
+  | { redelivers: true; source_records: number }
+);
 
 /** How a run may end. */
 export type RunEnd =

@@ -18,6 +18,7 @@ export const found_states: Record<FoundState, State> = {
   excluded: { word: 'Excluded', tone: 'muted' },
   not_in_query: { word: 'Not in the query', tone: 'muted' },
   not_in_model: { word: 'Another model', tone: 'muted' },
+  rejected: { word: 'Refused by the destination, set aside', tone: 'warn' },
   superseded: { word: 'Superseded', tone: 'muted' },
   outside: { word: 'Outside of the schedule', tone: 'muted' },
 };

@@ -1,5 +1,9 @@
 import type { Static } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
+import {
+  rejected_percent_default,
+  rejected_rows_default,
+} from '../../engine/destination/rejected_rows.ts';
 import { storeConfig } from '../../engine/destination/stored_config.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { firstSchedule } from '../../engine/planning/plan.ts';
@@ -55,8 +59,12 @@ function withDefaults({
   start_at = null,
   end_at = null,
   freshness_seconds = null,
+  rejected_rows = 'stop',
+  rejected_rows_max = rejected_rows_default,
+  rejected_percent_max = rejected_percent_default,
 }: Static<typeof NewBatchExport>) {
-  return { name, interval, paused, last_paused_at, start_at, end_at, freshness_seconds };
+  const schedule = { interval, paused, last_paused_at, start_at, end_at, freshness_seconds };
+  return { name, ...schedule, rejected_rows, rejected_rows_max, rejected_percent_max };
 }
 
 /**

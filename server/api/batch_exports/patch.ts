@@ -66,6 +66,7 @@ async function withPause(
 function applyFields(next: ExportFields, change: CheckedChange): void {
   const { row, fields, query } = change;
   const { name, interval, last_paused_at, start_at, end_at, freshness_seconds } = fields;
+  const { rejected_rows, rejected_rows_max, rejected_percent_max } = fields;
   const sent = Object.entries({
     name,
     interval,
@@ -73,6 +74,9 @@ function applyFields(next: ExportFields, change: CheckedChange): void {
     start_at,
     end_at,
     freshness_seconds,
+    rejected_rows,
+    rejected_rows_max,
+    rejected_percent_max,
   }).filter(([, value]) => value !== undefined);
   const { model, custom_query, schema } = query.content;
   Object.assign(next, Object.fromEntries(sent), { model, custom_query, schema });

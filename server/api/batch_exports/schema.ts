@@ -1,6 +1,10 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { QuerySchema } from '../../engine/query/custom_query.ts';
+import {
+  rejected_rows_limit,
+  rejected_rows_modes,
+} from '../../engine/destination/rejected_rows.ts';
 import { model_names } from '../../engine/models/model.ts';
 import { intervals } from '../../engine/planning/interval.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
@@ -52,6 +56,26 @@ const fields = {
         'ten minutes.',
     }),
   ),
+  rejected_rows: Type.Enum([...rejected_rows_modes], {
+    description:
+      'What happens to a row that the destination refuses for what it is. `stop` (default): the ' +
+      'run fails. `set_aside`: the row goes to the table `<table_name>_rejected` with the reason, ' +
+      'and the others are delivered. Only Postgres and MySQL can set rows aside.',
+  }),
+  rejected_rows_max: Type.Integer({
+    minimum: 1,
+    maximum: rejected_rows_limit,
+    description:
+      'A run of which the destination refuses more rows than this fails, and delivers nothing. ' +
+      'Default 1000.',
+  }),
+  rejected_percent_max: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    description:
+      'A run of which the destination refuses more than this percentage of the rows fails as ' +
+      'well; ten refused rows are always few enough. Default 10.',
+  }),
   custom_query: nullable(
     Type.String({
       maxLength: query_characters_max,
@@ -104,6 +128,9 @@ export const BatchExport = Type.Object(
     start_at: fields.start_at,
     end_at: fields.end_at,
     freshness_seconds: fields.freshness_seconds,
+    rejected_rows: fields.rejected_rows,
+    rejected_rows_max: fields.rejected_rows_max,
+    rejected_percent_max: fields.rejected_percent_max,
     next_run: nullable({
       ...NextRun,
       description:
@@ -145,6 +172,9 @@ const optional = {
   start_at: Type.Optional(fields.start_at),
   end_at: Type.Optional(fields.end_at),
   freshness_seconds: Type.Optional(fields.freshness_seconds),
+  rejected_rows: Type.Optional(fields.rejected_rows),
+  rejected_rows_max: Type.Optional(fields.rejected_rows_max),
+  rejected_percent_max: Type.Optional(fields.rejected_percent_max),
   custom_query: Type.Optional(fields.custom_query),
 };
 const destination = Type.Object({ type: Type.String(), config: nullable(config) });

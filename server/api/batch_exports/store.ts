@@ -1,6 +1,7 @@
 import sql, { empty, join, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { QuerySchema } from '../../engine/query/custom_query.ts';
+import type { RejectedRowsPolicy } from '../../engine/destination/rejected_rows.ts';
 import type { StoredConfig } from '../../engine/destination/stored_config.ts';
 import { lineOfEach } from '../../engine/run_log.ts';
 import type { PauseReason } from '../../engine/health/pause_automatically.ts';
@@ -29,7 +30,7 @@ const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
   SELECT e.id, e.team_id, e.name, e.model, json_build_object('type', e.destination_type, 'config',
     e.destination_config) AS destination, e."interval", e.paused,
     e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
-      e.freshness_seconds,
+      e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
     ${next_run} AS next_run, ${runs} AS latest_runs, e.custom_query, e.schema,
     ${managedBy('batch_export', sql`e.id`)} AS managed_by
   FROM ${table} e CROSS JOIN LATERAL (
@@ -98,6 +99,9 @@ export type ExportFields = StoredConfig & {
   start_at: string | null;
   end_at: string | null;
   freshness_seconds: number | null;
+  rejected_rows: RejectedRowsPolicy['rejected_rows'];
+  rejected_rows_max: number;
+  rejected_percent_max: number;
   revision: number;
   planned_until: string;
   next_run_at: string | null;
@@ -120,6 +124,9 @@ const field_types = {
   start_at: 'timestamptz',
   end_at: 'timestamptz',
   freshness_seconds: 'integer',
+  rejected_rows: 'text',
+  rejected_rows_max: 'integer',
+  rejected_percent_max: 'integer',
   revision: 'integer',
   planned_until: 'timestamptz',
   next_run_at: 'timestamptz',
@@ -174,6 +181,9 @@ export type ExportSettings = StoredConfig &
     | 'start_at'
     | 'end_at'
     | 'freshness_seconds'
+    | 'rejected_rows'
+    | 'rejected_rows_max'
+    | 'rejected_percent_max'
     | 'custom_query'
     | 'destination_type'
     | 'revision'
@@ -186,7 +196,8 @@ export function listExportSettings(
 ): Promise<ExportSettings[]> {
   return db.rows<ExportSettings>(sql`
     SELECT e.id, e.team_id, e.name, e.model, e."interval", e.paused, e.start_at, e.end_at,
-      e.freshness_seconds, e.custom_query, e.destination_type, e.destination_config,
+      e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
+      e.custom_query, e.destination_type, e.destination_config,
       e.destination_secrets, e.revision
     FROM batch_exports e WHERE ${isInPlace({ organization_id })} ORDER BY e.created_at, e.id`);
 }

@@ -59,22 +59,23 @@ export function openContentSource(
     isWhole: async (deliveryId) =>
       !mayMisjudge(deliveryOf(deliveryId)) &&
       (await countRecords(engine, await readingOf(deliveryId), signal)) ===
-        deliveryOf(deliveryId).receipt.records,
+        deliveryOf(deliveryId).receipt.source_records,
     contents: (deliveryId) => {
       const { receipt, slices } = deliveryOf(deliveryId);
       // Slices that were put together after a restore have no digest of their own.
       const isCutSo = slices.length === receipt.slices.length;
-      const digests = new Map(
-        receipt.slices.map(({ number, digest }) => [number, isCutSo ? digest : undefined]),
+      const signed = new Map(
+        isCutSo ? receipt.slices.map((slice) => [slice.number, slice] as const) : [],
       );
       return {
         selection: receipt.selection,
         slices: slices.map(({ number, records, inserted_from, inserted_to }) => ({
           number,
-          records,
+          // Without those that the destination refused.
+          records: signed.get(number)?.records ?? records,
           inserted_from,
           inserted_to,
-          digest: digests.get(number),
+          digest: signed.get(number)?.digest,
         })),
       };
     },

@@ -42,6 +42,17 @@ export function openRowDigest(columns: Pick<Column, 'type'>[]): RowDigest {
   };
 }
 
+/** The sum without some of its rows. */
+export function withoutRows(
+  sum: string,
+  columns: Pick<Column, 'type'>[],
+  rows: ValueRow[],
+): string {
+  const digest = openRowDigest(columns);
+  for (const row of rows) digest.add(row);
+  return digestHex((BigInt(`0x${sum}`) - BigInt(`0x${digest.value()}`)) & modulus_mask);
+}
+
 /** The sum as the receipt has it. */
 export function digestHex(sum: bigint): string {
   return sum.toString(16).padStart(32, '0');

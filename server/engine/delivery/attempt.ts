@@ -5,6 +5,7 @@ import { noteInRunLog } from '../run_log.ts';
 import type { LogLevel } from '../run_log.ts';
 import type { ClaimedRun } from '../run.ts';
 import type { StallWatch } from './stall.ts';
+import type { Delivery } from '../destination/destination.ts';
 import type { StepClock } from './step_clock.ts';
 import { erasedKeys } from '../source/erased_keys.ts';
 import { openSourceQuery } from '../source/source_query.ts';
@@ -45,8 +46,14 @@ export function openAttempt(
   const order = openOrder(engine, run);
   const { replaces } = run;
   if (replaces === null) return { engine, run, ...order, signal, clock };
-  const erased = { keys: () => erasedKeys(engine, { ...run, ...replaces }, signal) };
-  return { engine, run, ...order, delivery: { ...order.delivery, erased }, signal, clock };
+  const delivery: Delivery =
+    'redelivers' in replaces
+      ? { ...order.delivery, redelivers: true }
+      : {
+          ...order.delivery,
+          erased: { keys: () => erasedKeys(engine, { ...run, ...replaces }, signal) },
+        };
+  return { engine, run, ...order, delivery, signal, clock };
 }
 
 /** The reading of the source of the attempt: opened once. */

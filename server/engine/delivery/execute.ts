@@ -14,8 +14,10 @@ import { receiptText } from '../runs/run_input.ts';
 import type { SizeBound } from '../source/measured_cut.ts';
 import { beginCommit, listSlices, storeSlices } from '../runs/progress.ts';
 import { endRun } from '../runs/end_runs.ts';
+import type { Receipt } from '../runs/receipt.ts';
 import type { ClaimedRun, ReplacedReceipt, StoredSlice } from '../run.ts';
 import { StallWatch } from './stall.ts';
+import { settingAside } from './setting_aside.ts';
 import { openStepClock } from './step_clock.ts';
 import { cutSlices } from '../source/cut_slices.ts';
 import { cutSlicesOnce } from '../source/recent_cuts.ts';
@@ -84,7 +86,7 @@ function isUnwanted(run: ClaimedRun): boolean {
 }
 
 async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void): Promise<void> {
-  const { engine, run, definition, config, clock } = attempt;
+  const { engine, run, clock } = attempt;
   clock.enter('counted');
   const slices = await slicesOf(attempt);
   const total = slices.reduce((sum, slice) => sum + slice.records, 0);
@@ -94,6 +96,7 @@ async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void):
     `Attempt ${run.attempt}: ${counted(total, 'row')} in ${counted(slices.length, 'slice')}.`,
   );
   await sayRemoved(attempt);
+  requireWhole(run, total);
   clock.enter(slices.length === 0 ? 'committed' : 'sent');
   if (slices.length === 0 && run.replaces === null) {
     // Nothing to deliver: the destination is not even contacted, the receipt says so.
@@ -102,18 +105,24 @@ async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void):
     return complete(attempt);
   }
   const watch = new StallWatch(engine, run, attempt.signal, onStall);
+  const watched = { ...attempt, signal: watch.signal, watch };
   try {
-    const deps = destinationDeps(engine, watch.signal, watch.noteProgress);
-    const sink = await watch.during('opening the delivery', () =>
-      definition.open(config, attempt.delivery, deps),
-    );
-    try {
-      await deliverTo({ ...attempt, signal: watch.signal, watch }, sink, slices);
-    } finally {
-      await watch.during('closing the delivery', () => sink.close());
-    }
+    await settingAside(watched, total, (chosen) => open(chosen, slices));
   } finally {
     await watch.close();
+  }
+}
+
+async function open(attempt: WatchedAttempt, slices: StoredSlice[]): Promise<void> {
+  const { engine, definition, config, delivery, watch } = attempt;
+  const deps = destinationDeps(engine, watch.signal, watch.noteProgress);
+  const sink = await watch.during('opening the delivery', () =>
+    definition.open(config, delivery, deps),
+  );
+  try {
+    await deliverTo(attempt, sink, slices);
+  } finally {
+    await watch.during('closing the delivery', () => sink.close());
   }
 }
 
@@ -125,6 +134,16 @@ async function sayRemoved(attempt: Attempt): Promise<void> {
   if (from > engine.clock.now() - 24 * 3_600_000) return;
   const sentence = await removedFrom(engine.db, run.team_id, from);
   if (sentence !== '') await say(attempt, 'WARNING', sentence);
+}
+
+/** Rows that the source has no more would stand in the table without a receipt. */
+function requireWhole({ replaces }: ClaimedRun, total: number): void {
+  if (replaces === null || !('redelivers' in replaces) || total === replaces.source_records) return;
+  throw new NonRetryableError(
+    'source_incomplete',
+    `The delivery was made of ${counted(replaces.source_records, 'row')}, and the source has ` +
+      `${total} now. Its rejected rows stay where they are: correct and move them by hand.`,
+  );
 }
 
 async function deliverTo(
@@ -216,10 +235,13 @@ function sizeBoundOf({ definition, config, delivery }: Attempt): SizeBound | und
 }
 
 function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {
-  const stored = JSON.parse(receipt) as { slices: { sha256: string }[] };
+  const stored = JSON.parse(receipt) as Pick<Receipt, 'slices'>;
   return (
     stored.slices.length === outcomes.length &&
-    outcomes.every((outcome, index) => outcome.sha256 === stored.slices[index]!.sha256)
+    outcomes.every(
+      ({ sha256, records }, index) =>
+        sha256 === stored.slices[index]!.sha256 && records === stored.slices[index]!.records,
+    )
   );
 }
 

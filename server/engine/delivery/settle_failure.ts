@@ -57,10 +57,10 @@ async function recordFailure(
 }
 
 /**
- * An earlier attempt that had begun to commit may still be at it, whatever the destination says to
+ * Did the destination refuse the commit, so that it shows nothing of the delivery? An earlier attempt that had begun to commit may still be at it, whatever the destination says to
  * this one.
  */
-function isRefused(run: ClaimedRun, error: unknown): boolean {
+export function isRefused(run: ClaimedRun, error: unknown): boolean {
   return run.committing_at === null && error instanceof KnownError && error.is_certain;
 }
 

@@ -1,5 +1,9 @@
 import type { Readable } from 'node:stream';
-import type { Sink, SliceOutcome } from '../destination/destination.ts';
+import type { Delivery, Sink, SliceOutcome } from '../destination/destination.ts';
+import { reasonsOf, rejectedKey } from '../destination/rejected_rows.ts';
+import type { RejectedRow } from '../destination/rejected_rows.ts';
+import { withoutRows } from '../contents/digest.ts';
+import { keyColumn } from '../sql_tables/layout.ts';
 import { RetryableError } from '../destination/errors.ts';
 import { counted } from '../../platform/counted.ts';
 import { inSpan } from '../../platform/tracing/span.ts';
@@ -35,7 +39,7 @@ export async function writeSlices(
     if (outcomes.has(slice.number)) continue;
     attempt.signal.throwIfAborted();
     const started = performance.now();
-    const { outcome, changed } = await inSpan(
+    const { outcome, refused, changed } = await inSpan(
       'slice',
       { 'sluice.slice': slice.number, 'sluice.records': slice.records },
       () => writeSlice(attempt, sink, slice, slices.length),
@@ -50,6 +54,13 @@ export async function writeSlices(
       `Slice ${slice.number + 1} of ${slices.length}: ${counted(outcome.records, 'row')}, ` +
         `${counted(outcome.bytes, 'byte')} in ${seconds} s.`,
     );
+    if (refused.length > 0)
+      await say(
+        attempt,
+        'WARNING',
+        `Slice ${slice.number + 1} of ${slices.length}: the destination refused ` +
+          `${counted(refused.length, 'row')}, now set aside. ${reasonsOf(refused)}`,
+      );
     if (changed !== undefined)
       await say(attempt, 'WARNING', `Slice ${slice.number + 1} of ${slices.length}: ${changed}`);
     engine.metrics.records_exported.inc({ destination: definition.type }, outcome.records);
@@ -63,7 +74,7 @@ async function writeSlice(
   sink: Sink,
   slice: StoredSlice,
   total: number,
-): Promise<{ outcome: SliceOutcome; changed: string | undefined }> {
+): Promise<{ outcome: SliceOutcome; refused: RejectedRow[]; changed: string | undefined }> {
   const { signal, clock } = attempt;
   clock.enter('read');
   // Ends the query as well when the sink fails first.
@@ -100,12 +111,34 @@ async function writeSlice(
     );
     const counted = stage.finish();
     requireRecords(slice, counted.records);
-    const outcome = { number: slice.number, ...written, ...counted, ...(await digest()) };
-    return { outcome, changed: sayChanged(stage.changed()) };
+    const outcome = { number: slice.number, ...counted, ...(await digest()) };
+    return {
+      outcome: withoutRejected(attempt.delivery, outcome, written),
+      refused: written.refused ?? [],
+      changed: sayChanged(stage.changed()),
+    };
   } finally {
     signal.removeEventListener('abort', stop);
     if (!isRead) reading.abort();
   }
+}
+
+/** The outcome of a slice, in which only those rows count that the destination took. */
+function withoutRejected(
+  { columns, ...layout }: Delivery,
+  outcome: Omit<SliceOutcome, 'name' | 'state'>,
+  { refused = [], ...written }: Awaited<ReturnType<Sink['write']>>,
+): SliceOutcome {
+  if (refused.length === 0) return { ...outcome, ...written };
+  const at = columns.findIndex(({ name }) => name === keyColumn({ ...layout, columns }));
+  const rows = refused.map(({ values }) => values);
+  return {
+    ...outcome,
+    ...written,
+    records: outcome.records - refused.length,
+    rejected: refused.map(({ values, code }) => ({ key: rejectedKey(values[at]), code })),
+    ...(outcome.digest === undefined ? {} : { digest: withoutRows(outcome.digest, columns, rows) }),
+  };
 }
 
 /** The bytes of a slice as the store gives them, and the digest of its rows where one is kept. */

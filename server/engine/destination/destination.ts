@@ -7,6 +7,7 @@ import type { Column, ColumnSet, TextRow } from '../models/column.ts';
 import type { ContentSource } from './content_source.ts';
 import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
+import type { RejectedRow } from './rejected_rows.ts';
 
 /** JSON as it is stored in a row. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -35,6 +36,13 @@ export type Delivery = {
    * of persons. Then a `commit` over what is there shows the slices without them, and its receipt.
    */
   erased?: ErasedRows;
+  /**
+   * Rows that the other side refuses for what they are do not end the delivery: as many are set
+   * aside, in the transaction that shows the others.
+   */
+  rejects?: { rows_max: number };
+  /** Rows that were set aside when the delivery was shown are tried again. */
+  redelivers?: true;
 };
 
 /** Keys of rows that were erased, some at a time. */
@@ -58,7 +66,10 @@ export function isOnly(slice: Slice): boolean {
 export type SliceOutcome = {
   number: number;
   name: string;
+  /** Those that the destination took. */
   records: number;
+  /** Those that it refused and that were set aside. */
+  rejected?: RejectedKey[];
   bytes: number;
   sha256: string;
   /**
@@ -67,6 +78,14 @@ export type SliceOutcome = {
   digest?: string;
   state: Json;
 };
+
+/** A row that was set aside: a hash of its key (`rejectedKey`), and why. */
+export type RejectedKey = { key: string | null; code: string };
+
+/** How many rows of the slices were set aside. */
+export function rejectedCount(outcomes: SliceOutcome[]): number {
+  return outcomes.reduce((sum, { rejected = [] }) => sum + rejected.length, 0);
+}
 
 /**
  * The end of a delivery as it is stored, signed and left at the destination. `text` is the exact
@@ -92,9 +111,12 @@ export type Sink = {
   recover(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
   /**
    * Takes one slice's final bytes until they end, and makes them safe (flushed, acknowledged).
-   * Rejects when the stream does; then nothing of the slice counts.
+   * Rejects when the stream does; then nothing of the slice counts. `refused` are set aside.
    */
-  write(slice: Slice, bytes: Readable): Promise<{ name: string; state: Json }>;
+  write(
+    slice: Slice,
+    bytes: Readable,
+  ): Promise<{ name: string; state: Json; refused?: RejectedRow[] }>;
   /** Shows all slices at once, the manifest last (or in the same transaction). */
   commit(outcomes: SliceOutcome[], manifest: Manifest): Promise<void>;
   /**
@@ -249,6 +271,11 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * its rows are deleted `by_key`. Left out, they do not: somebody has to see to it by hand.
    */
   erases?: 'anew' | 'by_key';
+  /**
+   * Rows that are refused for what they are can be set aside; gives why this config cannot. Left
+   * out, no config can: the other side takes or refuses rows together.
+   */
+  setAsideFault?(config: Static<Schema>): string | undefined;
   /**
    * Rules between keys that the schema cannot say; an empty list means the config is right. Without
    * `rules` the operator allows nothing.

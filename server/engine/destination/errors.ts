@@ -15,6 +15,8 @@ export abstract class KnownError extends Error {
    * commit was refused, or not even asked for.
    */
   is_certain = false;
+  /** True where rows were refused for what they are: without them the others may go through. */
+  is_of_row = false;
   /**
    * @param code short name from the closed list of docs/errors.md @param message a sentence that
    * the user can act on, without secrets

@@ -4,13 +4,24 @@ import { KnownError, NonRetryableError, RetryableError } from './errors.ts';
  * A known fault: whether another attempt may get past it, its code of docs/errors.md, and what the
  * user is told, where `%` stands for what the other side said.
  */
-export type Fault = { retryable: boolean; code: string; message: string };
+export type Fault = {
+  retryable: boolean;
+  code: string;
+  message: string;
+  /** See `KnownError`. */
+  is_of_row?: true;
+};
 
 const said_characters_max = 300;
 
 /** A fault that only a change can mend. */
 export function lasting(code: string, message: string): Fault {
   return { retryable: false, code, message };
+}
+
+/** A lasting fault of rows for what they are. */
+export function ofRow(code: string, message: string): Fault {
+  return { ...lasting(code, message), is_of_row: true };
 }
 
 /** A fault that another attempt may get past. */
@@ -20,7 +31,7 @@ export function passing(code: string, message: string): Fault {
 
 /** The error of a fault; what was said stands in it on one line, clipped, without its full stop. */
 export function faultError(
-  { retryable, code, message }: Fault,
+  { retryable, code, message, is_of_row }: Fault,
   said = '',
   cause?: unknown,
 ): NonRetryableError | RetryableError {
@@ -28,7 +39,8 @@ export function faultError(
   const clipped =
     line.length > said_characters_max ? `${line.slice(0, said_characters_max)} ...` : line;
   const text = message.replace('%', () => clipped);
-  return new (retryable ? RetryableError : NonRetryableError)(code, text, { cause });
+  const error = new (retryable ? RetryableError : NonRetryableError)(code, text, { cause });
+  return Object.assign(error, { is_of_row: is_of_row === true });
 }
 
 /**

@@ -83,7 +83,7 @@ function listShown(
       AND run.status NOT IN ('Starting', 'Running')
       AND (run.status = 'Completed' OR run.committing_at IS NOT NULL
         OR export.destination_type = 'HTTP')
-      AND coalesce(run.records_completed, 1) > 0
+      AND coalesce(run.records_completed, 1) + run.records_rejected > 0
       AND EXISTS (SELECT 1 FROM jsonb_array_elements(run.selection) AS side
         WHERE coalesce((side ->> 'inserted_to')::float8, 'Infinity') > ${first}::float8
           AND coalesce((side ->> 'inserted_from')::float8, '-Infinity') <= ${last}::float8)

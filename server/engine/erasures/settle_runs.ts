@@ -59,7 +59,8 @@ async function beginAnew({ db }: Engine, erasure: Erasure, memory_seconds: numbe
   await db.transaction(async (tx) => {
     const reset = await tx.rows<{ id: string }>(sql`
       UPDATE batch_export_runs SET attempt = attempt + 1, worker_id = NULL, due_at = now(),
-        records_total_count = NULL, records_completed = NULL, bytes_completed = 0, "cursor" = NULL,
+        records_total_count = NULL, records_completed = NULL, records_rejected = 0,
+        bytes_completed = 0, "cursor" = NULL,
         receipt = NULL, slices_safe_max = 0, last_updated_at = now()
       WHERE id IN (SELECT id FROM batch_export_runs WHERE team_id = ${team_id}
         AND status = 'Running' AND committing_at IS NULL AND records_total_count IS NOT NULL

@@ -31,6 +31,7 @@ export type FollowedRun = {
   end: RunEnd;
   is_make_up: boolean;
   records_completed: number | null;
+  records_rejected: number;
   export: {
     revision: number;
     interval: Interval;
@@ -124,7 +125,7 @@ function healthAfter(
   volume: VolumeJudgement | undefined,
 ): ReturnType<typeof healthAfterRun> {
   if (!isOfSchedule(ended)) return { health: { ...before, is_incomplete }, changes: [] };
-  const { run, end, is_make_up, records_completed } = ended;
+  const { run, end, is_make_up, records_completed, records_rejected } = ended;
   return healthAfterRun(before, {
     is_incomplete,
     status: end.status,
@@ -133,7 +134,8 @@ function healthAfter(
     // the schedule is.
     delivered_until: is_make_up ? null : run.data_interval_end,
     is_volume_unusual: volume?.is_unusual,
-    has_rows: (records_completed ?? 0) > 0,
+    has_rows: (records_completed ?? 0) + records_rejected > 0,
+    has_rejected: records_rejected > 0,
   });
 }
 
@@ -163,7 +165,7 @@ async function listVolumes(
   );
 }
 
-function noticeRun({ run, end, records_completed }: FollowedRun): NoticeRun {
+function noticeRun({ run, end, records_completed, records_rejected }: FollowedRun): NoticeRun {
   const { id, data_interval_start, data_interval_end } = run;
   const error =
     end.status === 'Completed'
@@ -176,6 +178,7 @@ function noticeRun({ run, end, records_completed }: FollowedRun): NoticeRun {
     data_interval_start,
     data_interval_end,
     records_completed,
+    records_rejected,
   };
 }
 
@@ -206,14 +209,21 @@ function sentenceOf(
       ? `A run of the export has failed: ${run.latest_error}`
       : 'A run of the export has completed again after failures.';
   }
+  if (condition === 'rejecting')
+    return has_begun
+      ? `The destination refused ${counted(run.records_rejected, 'row')} of a run. They are set ` +
+          'aside beside the table, each with the reason; the others were delivered.'
+      : 'The destination took all rows of a run again.';
   const usual =
     `${volume?.usual.low} to ${volume?.usual.high} are usual for runs like it (median ` +
     `${volume?.usual.median} of ${volume?.usual.runs})`;
   if (has_begun)
     return (
       `A run of the export has delivered ${counted(run.records_completed ?? 0, 'row')}, where ` +
-      `${usual}. Every ` +
-      'row at the source was delivered: look at what sends the events.'
+      `${usual}. ` +
+      (run.records_rejected === 0
+        ? 'Every row at the source was delivered: look at what sends the events.'
+        : `The destination refused ${run.records_rejected} more, which are set aside.`)
     );
   return (
     `A run of the export has delivered ${counted(run.records_completed ?? 0, 'row')}, a usual ` +

@@ -8,6 +8,7 @@ type Step = {
   revision?: number;
   volume?: boolean;
   has_rows?: boolean;
+  rejected?: boolean;
   missing?: boolean;
   end?: string | null;
 };
@@ -21,7 +22,7 @@ function follow(steps: Step[]): { changes: string[]; health: Health } {
   const changes: string[] = [];
   for (const step of steps) {
     const { status, revision = 1, volume, has_rows = true, missing = false } = step;
-    const { end = '2026-01-01T00:00:00Z' } = step;
+    const { end = '2026-01-01T00:00:00Z', rejected = false } = step;
     const next = healthAfterRun(health, {
       status,
       revision,
@@ -29,6 +30,7 @@ function follow(steps: Step[]): { changes: string[]; health: Health } {
       is_volume_unusual: volume,
       is_incomplete: missing,
       has_rows,
+      has_rejected: rejected,
     });
     changes.push(
       next.changes
@@ -46,6 +48,12 @@ const cases: [what: string, steps: Step[], changes: string[], health: Partial<He
     [completed, completed],
     ['', ''],
     { is_failing: false, consecutive_failures: 0 },
+  ],
+  [
+    'refused rows tell once, until a run with rows has none; a run without rows says nothing',
+    [{ ...completed, rejected: true }, { ...completed, rejected: true }, empty, completed],
+    ['+rejecting', '', '', '-rejecting'],
+    { is_rejecting: false },
   ],
   [
     'the first failure of an export tells',

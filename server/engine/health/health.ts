@@ -12,14 +12,16 @@ export type Health = {
   is_late: boolean;
   is_volume_unusual: boolean;
   is_incomplete: boolean;
+  /** The destination refused rows of its newest run, which were set aside. */
+  is_rejecting: boolean;
   delivered_until: string | null;
 };
 
 /**
- * The three conditions that an export can be in; each begins with a notice of its name and ends
+ * The four conditions that an export can be in; each begins with a notice of its name and ends
  * with `recovered`.
  */
-export type Condition = 'failing' | 'late' | 'unusual_volume';
+export type Condition = 'failing' | 'late' | 'unusual_volume' | 'rejecting';
 
 /** A condition that has begun or ended. */
 export type ConditionChange = { condition: Condition; has_begun: boolean };
@@ -37,6 +39,7 @@ export type EndedRun = {
   is_volume_unusual: boolean | undefined;
   is_incomplete: boolean;
   has_rows: boolean;
+  has_rejected: boolean;
 };
 
 /** The health of an export that nothing is known of. */
@@ -48,6 +51,7 @@ export function newHealth(revision: number): Health {
     is_late: false,
     is_volume_unusual: false,
     is_incomplete: false,
+    is_rejecting: false,
     delivered_until: null,
   };
 }
@@ -73,6 +77,7 @@ export function healthAfterRun(
           revision: run.revision,
           consecutive_failures: 0,
           is_volume_unusual: false,
+          is_rejecting: false,
           is_incomplete,
         };
   if (run.status !== 'Completed') {
@@ -85,7 +90,9 @@ export function healthAfterRun(
   }
   const health = {
     ...current,
-    ...(run.has_rows ? { is_failing: false, consecutive_failures: 0 } : {}),
+    ...(run.has_rows
+      ? { is_failing: false, consecutive_failures: 0, is_rejecting: run.has_rejected }
+      : {}),
     is_volume_unusual: run.is_volume_unusual ?? current.is_volume_unusual,
     delivered_until: later(current.delivered_until, run.delivered_until),
   };
@@ -108,6 +115,8 @@ function changesBetween(before: Health, after: Health): ConditionChange[] {
     changes.push({ condition: 'failing', has_begun: after.is_failing });
   if (before.is_volume_unusual !== after.is_volume_unusual)
     changes.push({ condition: 'unusual_volume', has_begun: after.is_volume_unusual });
+  if (before.is_rejecting !== after.is_rejecting)
+    changes.push({ condition: 'rejecting', has_begun: after.is_rejecting });
   return changes;
 }
 

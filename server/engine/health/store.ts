@@ -30,7 +30,7 @@ export async function listHealth(
 ): Promise<Health[]> {
   const rows = await tx.rows<Health & { batch_export_id: string }>(sql`
     SELECT batch_export_id, revision, consecutive_failures, is_failing, is_late, is_volume_unusual,
-      is_incomplete, delivered_until FROM batch_export_health
+      is_incomplete, is_rejecting, delivered_until FROM batch_export_health
     WHERE batch_export_id = ANY (${exports.map((one) => one.batch_export_id)}::uuid[])`);
   const known = new Map(rows.map(({ batch_export_id, ...health }) => [batch_export_id, health]));
   return exports.map(
@@ -50,16 +50,18 @@ export async function putHealths(
 ): Promise<void> {
   await tx.run(sql`
     INSERT INTO batch_export_health (batch_export_id, revision, consecutive_failures, is_failing,
-      is_late, is_volume_unusual, is_incomplete, delivered_until)
+      is_late, is_volume_unusual, is_incomplete, is_rejecting, delivered_until)
     SELECT batch_export_id, revision, consecutive_failures, is_failing, is_late, is_volume_unusual,
-      is_incomplete, delivered_until
+      is_incomplete, is_rejecting, delivered_until
     FROM jsonb_to_recordset(${JSON.stringify(healths)}::jsonb) AS health (batch_export_id uuid,
       revision int, consecutive_failures int, is_failing boolean, is_late boolean,
-      is_volume_unusual boolean, is_incomplete boolean, delivered_until timestamptz)
+      is_volume_unusual boolean, is_incomplete boolean, is_rejecting boolean,
+      delivered_until timestamptz)
     ON CONFLICT (batch_export_id) DO UPDATE SET revision = excluded.revision,
       consecutive_failures = excluded.consecutive_failures, is_failing = excluded.is_failing,
       is_late = excluded.is_late, is_volume_unusual = excluded.is_volume_unusual,
-      is_incomplete = excluded.is_incomplete, delivered_until = excluded.delivered_until`);
+      is_incomplete = excluded.is_incomplete, is_rejecting = excluded.is_rejecting,
+      delivered_until = excluded.delivered_until`);
 }
 
 /**

@@ -6,6 +6,7 @@ export const notice_events = [
   'recovered',
   'late',
   'unusual_volume',
+  'rejecting',
   'paused_automatically',
 ] as const;
 
@@ -21,6 +22,7 @@ export type NoticeRun = {
   data_interval_start: string;
   data_interval_end: string;
   records_completed: number | null;
+  records_rejected: number;
 };
 
 /**

@@ -25,6 +25,7 @@ const words: Record<NoticeEvent, string> = {
   failing: 'failing',
   late: 'late',
   unusual_volume: 'unusual volume',
+  rejecting: 'refused rows',
   paused_automatically: 'paused',
   recovered: 'recovered',
 };
@@ -140,6 +141,8 @@ function headingOf(type: NoticeBody['type'], name: string): string {
       return `The export ${name} is late`;
     case 'batch_export.unusual_volume':
       return `The export ${name} has delivered an unusual number of rows`;
+    case 'batch_export.rejecting':
+      return `The destination refuses rows of the export ${name}`;
     case 'batch_export.paused_automatically':
       return `The export ${name} was paused`;
   }

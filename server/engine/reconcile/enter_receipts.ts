@@ -96,7 +96,7 @@ async function complete(
   await tx.run(sql`
     UPDATE batch_export_runs SET status = 'Completed', receipt = ${text},
       records_total_count = ${receipt.source_records}, records_completed = ${receipt.records},
-      bytes_completed = ${receipt.bytes}, "cursor" = ${String(receipt.slices.length)},
+      records_rejected = ${receipt.rejected_records ?? 0}, bytes_completed = ${receipt.bytes}, "cursor" = ${String(receipt.slices.length)},
       selection = ${JSON.stringify(receipt.selection)}, attempt = greatest(attempt, 1),
       started_at = coalesce(started_at, ${receipt.created_at}), finished_at = ${receipt.created_at},
       committing_at = ${receipt.created_at}, cancel_requested_at = NULL, latest_error = NULL,
@@ -119,7 +119,7 @@ async function complete(
 function slicesOf(receipt: Receipt): StoredSlice[] {
   const [first, ...others] = receipt.slices;
   if (first === undefined) return [];
-  const { records, bytes } = receipt;
+  const { source_records: records, bytes } = receipt;
   const isTable = others.length > 0 && others.every(({ name }) => name === first.name);
   const slices = isTable ? [{ ...first, records, bytes }] : receipt.slices;
   const nowhere = receipt.data_interval_start;
@@ -127,7 +127,7 @@ function slicesOf(receipt: Receipt): StoredSlice[] {
     number: slice.number,
     inserted_from: slice.number === 0 ? null : nowhere,
     inserted_to: slice.number === 0 ? null : nowhere,
-    records: slice.records,
+    records: slice.records + (isTable ? 0 : (slice.rejected_records ?? 0)),
     outcome: { ...slice, state: null },
   }));
 }
@@ -146,7 +146,7 @@ export async function beginAnew(
   await tx.run(sql`DELETE FROM batch_export_slices WHERE run_id = ANY (${ids}::uuid[])`);
   await tx.run(sql`
     UPDATE batch_export_runs run SET selection = anew.selection, records_total_count = NULL,
-      records_completed = NULL, bytes_completed = 0, "cursor" = NULL, receipt = NULL,
+      records_completed = NULL, records_rejected = 0, bytes_completed = 0, "cursor" = NULL, receipt = NULL,
       committing_at = NULL, failures = 0, slices_safe_max = 0, due_at = now(),
       last_updated_at = now()
     FROM jsonb_to_recordset(${JSON.stringify(runs)}::jsonb) AS anew (id uuid, selection jsonb)

@@ -26,7 +26,7 @@ export async function findLost(engine: Engine, row: WaitingExport): Promise<Lost
   const runs = await engine.db.rows<{ id: string }>(sql`
     SELECT run.id FROM batch_export_runs run
     WHERE run.batch_export_id = ${row.id} AND run.revision = ${row.revision}
-      AND run.status = 'Completed' AND run.records_completed > 0 AND run.receipt IS NOT NULL
+      AND run.status = 'Completed' AND run.records_completed + run.records_rejected > 0 AND run.receipt IS NOT NULL
       AND EXISTS (SELECT 1 FROM jsonb_to_recordset(run.selection) AS side (inserted_to float8)
         WHERE side.inserted_to IS NULL OR side.inserted_to > ${taken}::float8)
     ORDER BY run.data_interval_start, run.id`);
@@ -36,7 +36,7 @@ export async function findLost(engine: Engine, row: WaitingExport): Promise<Lost
     );
     const receipt = readReceipt(stored?.receipt ?? '', engine.secrets.public_key);
     if (receipt === undefined) continue;
-    const missing = receipt.records - (await countNow(engine, row, receipt));
+    const missing = receipt.source_records - (await countNow(engine, row, receipt));
     if (missing <= 0) continue;
     lost.rows += missing;
     lost.names.push(...receipt.slices.map(({ name }) => name));

@@ -60,7 +60,8 @@ function listRuns(
   return db.rows<RunRow>(sql`
     SELECT run.id, run.created_at, run.selection, run.receipt FROM batch_export_runs run
     WHERE run.batch_export_id = ${id} AND run.revision = ${revision}
-      AND run.status = 'Completed' AND run.records_completed IS DISTINCT FROM 0
+      AND run.status = 'Completed'
+      AND run.records_completed + run.records_rejected IS DISTINCT FROM 0
       AND (run.created_at, run.id) > (${after.created_at}::timestamptz, ${after.id}::uuid)
       AND EXISTS (SELECT 1 FROM jsonb_array_elements(run.selection) AS side
         WHERE coalesce((side ->> 'inserted_to')::float8, 'Infinity') > ${from}::float8

@@ -250,8 +250,9 @@ async function summaryOf(tx: Transaction, id: string): Promise<string> {
     elsewhere: number;
   }>(sql`
     SELECT coalesce(sum(run.records_completed), 0)::float8 AS rows,
-      count(*) FILTER (WHERE run.records_completed > 0)::int AS filled,
-      count(*) FILTER (WHERE run.status = 'Completed' AND run.records_completed = 0)::int AS empty,
+      count(*) FILTER (WHERE run.records_completed + run.records_rejected > 0)::int AS filled,
+      count(*) FILTER (WHERE run.status = 'Completed' AND run.records_completed
+        + run.records_rejected = 0)::int AS empty,
       (SELECT records_elsewhere FROM batch_export_backfills WHERE id = ${id})::float8 AS elsewhere
     FROM batch_export_runs run WHERE run.backfill_id = ${id} AND run.status = 'Completed'`))!;
   const delivered =

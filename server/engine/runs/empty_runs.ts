@@ -79,7 +79,7 @@ async function listUnseen(tx: Transaction, lane: number): Promise<ClaimedRun[]> 
       export.model, export.custom_query, export.destination_type, export.destination_config,
         export.destination_secrets, export.timezone,
       export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted,
-      run.steps, run.replaces
+      run.steps, run.replaces, NULL AS rejection
     FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
     WHERE run.status = 'Starting' AND run.attempt = 0 AND run.worker_id IS NULL
       AND run.backfill_id IS NULL AND NOT run.needs_worker AND run.committing_at IS NULL

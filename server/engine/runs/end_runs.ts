@@ -29,7 +29,12 @@ type LockedExport = {
   paused: boolean;
   is_deleted: boolean;
 };
-type EndedRow = { id: string; is_make_up: boolean; records_completed: number | null };
+type EndedRow = {
+  id: string;
+  is_make_up: boolean;
+  records_completed: number | null;
+  records_rejected: number;
+};
 
 /**
  * Ends a run of a worker, together with others that complete at the same time; throws
@@ -172,6 +177,8 @@ async function writeEnds(
       records_completed = CASE WHEN ended.receipt IS NOT NULL THEN 0
         WHEN ended.keeps_rows OR run.committing_at IS NOT NULL THEN run.records_completed
         WHEN run.records_completed IS NOT NULL THEN 0 END,
+      records_rejected = CASE WHEN ended.keeps_rows OR run.committing_at IS NOT NULL
+        THEN run.records_rejected ELSE 0 END,
       bytes_completed = CASE
         WHEN ended.keeps_rows OR run.committing_at IS NOT NULL THEN run.bytes_completed
         WHEN run.bytes_completed IS NOT NULL THEN 0 END,
@@ -179,7 +186,7 @@ async function writeEnds(
       model = NULL, custom_query = NULL, destination_type = NULL, destination_config = NULL,
       destination_secrets = NULL
     FROM ended JOIN held USING (id) WHERE run.id = ended.id
-    RETURNING run.id, run.is_make_up, run.records_completed`);
+    RETURNING run.id, run.is_make_up, run.records_completed, run.records_rejected`);
 }
 
 function lineOf({ run, end, receipt }: EndedRun): {

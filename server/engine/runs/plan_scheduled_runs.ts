@@ -169,6 +169,7 @@ async function complete(
       receipt: run.receipt,
       is_make_up: false,
       records_completed: 0,
+      records_rejected: 0,
       export: { ...row, paused: false, is_deleted: false },
     }));
   await enterEnds(engine, tx, ended);

@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { batchCalls } from '../../platform/pacing/batched_calls.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
+import { rejectedCount } from '../destination/destination.ts';
 import type { SliceOutcome } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
 import { LostRunError, attempts_max } from '../run.ts';
@@ -101,13 +102,14 @@ const advance = step<{ run: ClaimedRun; outcomes: SliceOutcome[] }>((db, items, 
   return db.rows(sql`
     WITH wanted AS MATERIALIZED (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(advances)}::jsonb) AS wanted (id uuid,
-        attempt int, slices int, records bigint, bytes bigint, latest jsonb, steps jsonb)
+        attempt int, slices int, records bigint, rejected bigint, bytes bigint, latest jsonb,
+        steps jsonb)
     ), free AS MATERIALIZED (
       SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
         AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
     ), held AS (
       UPDATE batch_export_runs run SET records_completed = wanted.records,
-        bytes_completed = wanted.bytes, "cursor" = nullif(wanted.slices, 0)::text,
+        records_rejected = wanted.rejected, bytes_completed = wanted.bytes, "cursor" = nullif(wanted.slices, 0)::text,
         steps = wanted.steps,
         silent_workers = CASE WHEN wanted.slices > slices_safe_max THEN '{}'
           ELSE silent_workers END, slices_safe_max = greatest(slices_safe_max, wanted.slices),
@@ -122,12 +124,15 @@ const advance = step<{ run: ClaimedRun; outcomes: SliceOutcome[] }>((db, items, 
     SELECT id, attempt FROM held`);
 });
 
-function progressOf(outcomes: SliceOutcome[]): { slices: number; records: number; bytes: number } {
+function progressOf(
+  outcomes: SliceOutcome[],
+): Record<'slices' | 'records' | 'rejected' | 'bytes', number> {
   const sum = (value: (outcome: SliceOutcome) => number) =>
     outcomes.reduce((total, outcome) => total + value(outcome), 0);
   return {
     slices: outcomes.length,
     records: sum(({ records }) => records),
+    rejected: rejectedCount(outcomes),
     bytes: sum(({ bytes }) => bytes),
   };
 }
@@ -140,11 +145,12 @@ export async function resetProgress(
 ): Promise<void> {
   const numbers = surviving.map((outcome) => outcome.number);
   await engine.db.transaction(async (tx) => {
-    const { slices, records, bytes } = progressOf(surviving);
+    const { slices, records, rejected, bytes } = progressOf(surviving);
     await hold(
       tx,
       run,
-      sql`records_completed = ${records}, bytes_completed = ${bytes},
+      sql`records_completed = ${records}, records_rejected = ${rejected},
+        bytes_completed = ${bytes},
         "cursor" = ${slices === 0 ? null : String(slices)}`,
     );
     await tx.run(

@@ -1,5 +1,6 @@
 import { isSigned } from '../../platform/secrets/secrets.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
+import { rejectedCount } from '../destination/destination.ts';
 import type { Delivery, SliceOutcome } from '../destination/destination.ts';
 import type { EventFilter } from '../models/event_filter.ts';
 import type { Encoding } from '../destination/encoding.ts';
@@ -24,6 +25,8 @@ export type Receipt = {
   /** Rows counted at the source before anything was written. */
   source_records: number;
   records: number;
+  /** Rows that the destination refused and that were set aside; left out where there are none. */
+  rejected_records?: number;
   bytes: number;
   encoding: Encoding;
   columns: { name: string; type: string; nullable: boolean }[];
@@ -35,6 +38,7 @@ export type Receipt = {
     number: number;
     name: string;
     records: number;
+    rejected_records?: number;
     bytes: number;
     sha256: string;
     digest?: string;
@@ -61,7 +65,15 @@ export function createReceipt(
     created_at: string;
   },
 ): Receipt {
-  const { columns, attempt: _attempt, erased: _erased, timezone: _timezone, ...names } = delivery;
+  const {
+    columns,
+    attempt: _attempt,
+    erased: _erased,
+    rejects: _rejects,
+    redelivers: _redelivers,
+    timezone: _timezone,
+    ...names
+  } = delivery;
   return {
     version: 1,
     ...names,
@@ -69,20 +81,27 @@ export function createReceipt(
     ...facts.event_filter,
     source_records: facts.source_records,
     records: facts.outcomes.reduce((sum, outcome) => sum + outcome.records, 0),
+    ...rejectedIn(facts.outcomes),
     bytes: facts.outcomes.reduce((sum, outcome) => sum + outcome.bytes, 0),
     encoding: facts.encoding,
     columns: columns.map(({ name, type, nullable }) => ({ name, type, nullable })),
-    slices: facts.outcomes.map(({ number, name, records, bytes, sha256, digest }) => ({
-      number,
-      name,
-      records,
-      bytes,
-      sha256,
-      ...(digest === undefined ? {} : { digest }),
+    slices: facts.outcomes.map((outcome) => ({
+      number: outcome.number,
+      name: outcome.name,
+      records: outcome.records,
+      ...rejectedIn([outcome]),
+      bytes: outcome.bytes,
+      sha256: outcome.sha256,
+      ...(outcome.digest === undefined ? {} : { digest: outcome.digest }),
     })),
     ...(facts.replaces === null ? {} : { replaces: facts.replaces }),
     created_at: facts.created_at,
   };
+}
+
+function rejectedIn(outcomes: SliceOutcome[]): { rejected_records?: number } {
+  const rejected_records = rejectedCount(outcomes);
+  return rejected_records === 0 ? {} : { rejected_records };
 }
 
 /**

@@ -52,7 +52,8 @@ const oldLines = (before: string): Sql => sql`
 const emptyRuns = (before: string): Sql => sql`
   DELETE FROM batch_export_runs WHERE id IN (
     SELECT run.id FROM batch_export_runs run
-    WHERE run.status = 'Completed' AND run.records_completed = 0 AND run.backfill_id IS NULL
+    WHERE run.status = 'Completed' AND run.records_completed = 0 AND run.records_rejected = 0
+      AND run.backfill_id IS NULL
       AND run.id = run.delivery_id AND run.finished_at < ${before}::timestamptz
       AND EXISTS (SELECT 1 FROM batch_export_runs first
         WHERE first.batch_export_id = run.batch_export_id AND first.revision = run.revision

@@ -8,6 +8,8 @@ import type {
 } from '../destination/destination.ts';
 import { withFaults } from '../destination/faults.ts';
 import type { HeldReceipt, WantedReceipts } from '../destination/held_receipt.ts';
+import { withoutRejected } from './known_rejected.ts';
+import type { KnownRejected } from './known_rejected.ts';
 import { compareContents } from './compare_contents.ts';
 
 type DeliveryId = { delivery_id: string };
@@ -31,6 +33,8 @@ export type DeliveredTable = {
   /** As users know it. */
   name: string;
   receipts: TableOfReceipts;
+  /** Left out where no rows are set aside. */
+  rejected?: KnownRejected;
   /**
    * Makes ready to read all rows that deliveries like this one can have brought, with the values of
    * its columns as text and in bounded memory, once or twice; undefined where the table is gone.
@@ -98,7 +102,7 @@ export function tableReaders<Config>(
  * Without receipts the rows are not compared: nobody knows then whose rows others in the table are.
  */
 async function compareTable(
-  { name, receipts, openRows }: DeliveredTable,
+  { name, receipts, rejected, openRows }: DeliveredTable,
   delivered: DeliveredSlices[],
   source: ContentSource,
 ): Promise<Difference[]> {
@@ -113,7 +117,15 @@ async function compareTable(
     return [...differences, { kind: 'missing', name, detail: 'The table is gone.' }];
   if (!hasReceipts) return differences;
   const is_shared = await hasOthers(receipts, delivered);
-  return [...differences, ...(await compareContents({ name, is_shared, rows }, delivered, source))];
+  const wanted =
+    rejected === undefined
+      ? { source, differences: [] }
+      : await withoutRejected(delivered, source, rejected);
+  return [
+    ...differences,
+    ...wanted.differences,
+    ...(await compareContents({ name, is_shared, rows }, delivered, wanted.source)),
+  ];
 }
 
 async function compareReceipts(

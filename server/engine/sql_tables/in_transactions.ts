@@ -1,6 +1,9 @@
 import type { Readable } from 'node:stream';
 import { isOnly } from '../destination/destination.ts';
 import type { Delivery, Json, Manifest, Slice, SliceOutcome } from '../destination/destination.ts';
+import { openAside } from './aside.ts';
+import type { Aside } from './aside.ts';
+import type { RejectedTable } from './set_aside.ts';
 import { leaveAside, newStanding, recordsIn } from './staged_sink.ts';
 import type { StagedDelivery, Standing } from './staged_sink.ts';
 
@@ -53,6 +56,8 @@ export type TransactionalDelivery = Shower & {
   move(outcomes: SliceOutcome[]): Promise<void>;
   /** Deletes rows of the table by their keys, in the transaction. Left out: it never does. */
   erase?(keys: string[]): Promise<void>;
+  /** Where rows go that the table refuses. Left out: none are set aside. */
+  rejected?: RejectedTable;
   /** Did the server say by this error of a COMMIT that it has rolled back? */
   isRefusal(error: unknown): boolean;
   /** Removes the stage, whoever created it. */
@@ -96,6 +101,8 @@ type Session = Standing & {
   /** Has it begun, and is the table prepared since? */
   is_open: boolean;
   is_prepared: boolean;
+  /** Undefined where no rows are set aside. */
+  aside: Aside | undefined;
 };
 
 /**
@@ -103,7 +110,7 @@ type Session = Standing & {
  * each, as it ends, into a stage that outlives the attempt, and moves them into the table together
  * with the receipt in one transaction; so a crash repeats one slice at most. With a mover the moves
  * go on beside the staging. Where the user may create no stage, the whole delivery is one
- * transaction.
+ * transaction; so is one that sets rows aside, which stand in their table with the receipt.
  */
 export function inTransactions(work: TransactionalDelivery): StagedDelivery {
   const session: Session = {
@@ -113,7 +120,13 @@ export function inTransactions(work: TransactionalDelivery): StagedDelivery {
     mover: undefined,
     is_open: false,
     is_prepared: false,
+    aside: undefined,
   };
+  if (work.rejected !== undefined)
+    session.aside = openAside(
+      { table: work.rejected, insert: work.insert, delivery: work.delivery },
+      () => prepare(session),
+    );
   return {
     name: work.name,
     delivery: work.delivery,
@@ -123,7 +136,9 @@ export function inTransactions(work: TransactionalDelivery): StagedDelivery {
       return session.is_delivered;
     },
     recover: (outcomes) => recover(session, outcomes),
+    readsAgain: work.rejected !== undefined,
     write: (slice, bytes) => write(session, slice, bytes),
+    rejectedOf: (number) => session.aside?.rejectedOf(number) ?? [],
     commit: (outcomes, manifest) => commit(session, outcomes, manifest),
     abort: () => abort(session),
     tidyUp: async () => work.tidyUp?.(),
@@ -174,7 +189,7 @@ async function goStaged(session: Session): Promise<void> {
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   await begin(session);
   if (session.is_delivered) return outcomes;
-  const surviving = await takeOver(session, outcomes);
+  const surviving = await takeOver(session, isInOne(session) ? [] : outcomes);
   if (surviving.length === 0) return [];
   await goStaged(session);
   await end(session, 'COMMIT');
@@ -185,20 +200,27 @@ async function recover(session: Session, outcomes: SliceOutcome[]): Promise<Slic
 async function write(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
   await begin(session);
   if (session.is_delivered) {
-    await leaveAside(bytes);
+    await (session.aside?.readAgain(slice, bytes) ?? leaveAside(bytes));
     return null;
   }
   if (session.way === undefined) await chooseWay(session, slice);
   if (session.way === 'staged') return writeStaged(session, slice, bytes);
   await prepare(session);
-  await session.work.insert(slice, bytes);
+  if (session.aside === undefined) await session.work.insert(slice, bytes);
+  else await session.aside.insert(slice, bytes);
   return null;
+}
+
+/** What sets rows aside stages nothing: a stage has not the constraints that refuse them. */
+function isInOne({ work }: Session): boolean {
+  return work.delivery.rejects !== undefined;
 }
 
 /** What is the only slice is repeated after a crash in any case. */
 async function chooseWay(session: Session, slice: Slice): Promise<void> {
   await takeOver(session, []);
-  if (isOnly(slice) || !(await session.work.createStage())) session.way = 'direct';
+  if (isOnly(slice) || isInOne(session) || !(await session.work.createStage()))
+    session.way = 'direct';
   else await goStaged(session);
 }
 
@@ -229,7 +251,7 @@ async function commit(
   manifest: Manifest,
 ): Promise<void> {
   await begin(session);
-  if (session.is_delivered) await eraseRows(session.work);
+  if (session.is_delivered) await eraseRows(session);
   const shower = session.is_delivered ? session.work : await complete(session, outcomes);
   await shower.writeReceipt(recordsIn(outcomes), manifest, session.is_delivered);
   const mayShowBefore = session.may_show;
@@ -242,9 +264,13 @@ async function commit(
   }
 }
 
-async function eraseRows({ delivery: { erased }, erase }: TransactionalDelivery): Promise<void> {
-  if (erased === undefined || erase === undefined) return;
-  for await (const keys of erased.keys()) await erase(keys);
+async function eraseRows(session: Session): Promise<void> {
+  const { delivery, erase } = session.work;
+  if (delivery.erased === undefined || erase === undefined) return;
+  for await (const keys of delivery.erased.keys()) {
+    await erase(keys);
+    await session.aside?.erase(keys);
+  }
 }
 
 /** Brings all rows into the table, and gives the session whose open transaction has them. */

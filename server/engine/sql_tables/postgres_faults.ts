@@ -1,5 +1,5 @@
 import { byConnectionCode } from '../../platform/outbound/connection_faults.ts';
-import { explain, lasting, passing } from '../destination/faults.ts';
+import { explain, lasting, ofRow, passing } from '../destination/faults.ts';
 import type { Fault } from '../destination/faults.ts';
 import { server_faults } from './server_faults.ts';
 
@@ -87,13 +87,14 @@ const faults: Record<string, Fault> = {
     'The server refused the user (%). Correct user and password, and see that the server lets ' +
       'this user in.',
   ),
+  '44000': server_faults.constraint,
   '42': server_faults.statement,
   '0A': lasting(
     'statement_refused',
     'The server does not support what the export needs (%). Export to a table of its own, to a ' +
       'newer server, or to files.',
   ),
-  '54': lasting(
+  '54': ofRow(
     'limit_exceeded',
     'A row is larger than the server allows (%). Leave the large events out with ' +
       'exclude_events, or export to files.',

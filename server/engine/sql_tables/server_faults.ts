@@ -1,4 +1,4 @@
-import { lasting, passing } from '../destination/faults.ts';
+import { lasting, ofRow, passing } from '../destination/faults.ts';
 
 /**
  * Faults that are the same thing at every server with tables, and are told in the same words. `%`
@@ -34,17 +34,17 @@ export const server_faults = {
     'conflict',
     'The server ended the transaction because of a conflict with another one.',
   ),
-  value: lasting(
+  value: ofRow(
     'value_refused',
     'The table does not take a value (%). Change the type of the column, or leave the table to ' +
       'be created by the export.',
   ),
-  constraint: lasting(
+  constraint: ofRow(
     'constraint_violated',
     'A constraint or the partitions of the table refuse rows (%). Change that, or export to a ' +
       'table of its own.',
   ),
-  trigger: lasting(
+  trigger: ofRow(
     'constraint_violated',
     'A trigger of the table refuses rows (%). Change it, or export to a table of its own.',
   ),

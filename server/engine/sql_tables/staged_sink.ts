@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Logger } from '../../platform/log.ts';
 import { NonRetryableError, RetryableError, withCertainty } from '../destination/errors.ts';
 import { withFaults } from '../destination/faults.ts';
+import type { RejectedRow } from '../destination/rejected_rows.ts';
 import type {
   Delivery,
   Json,
@@ -27,7 +28,7 @@ export type Standing = {
 
 /**
  * What one attempt at a delivery does where slices wait in a stage until all are shown at once.
- * Of a delivery that is there `recover` and `write` are not called.
+ * Of a delivery that is there `recover` is not called, nor `write` without `readsAgain`.
  */
 export type StagedDelivery = {
   /** How users are told of the table. */
@@ -42,8 +43,12 @@ export type StagedDelivery = {
    * the outcomes that are there and whole. From then on the earlier attempt can show nothing more.
    */
   recover(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
+  /** Has a delivery that is there rows that are set aside, which `write` is to find again? */
+  readsAgain?: boolean;
   /** Puts a slice where it waits, and gives what finds it again. */
   write(slice: Slice, bytes: Readable): Promise<Json>;
+  /** Those rows of the slice that were set aside when it was written. */
+  rejectedOf?(number: number): RejectedRow[];
   /**
    * Shows the slices with the receipt; of a delivery that is there the receipt replaces that of the
    * earlier run, so that the place holds what the newest run signed.
@@ -107,10 +112,11 @@ export async function openStagedSink(
     isCommitted: async () => standing.is_delivered,
     recover: async (outcomes) =>
       standing.is_delivered ? outcomes : explain(() => work.recover(outcomes)),
-    write: async (slice, bytes) => ({
-      name,
-      state: await explain(() => write(work, slice, bytes)),
-    }),
+    write: async (slice, bytes) => {
+      const state = await explain(() => write(work, slice, bytes));
+      const refused = work.rejectedOf?.(slice.number) ?? [];
+      return refused.length === 0 ? { name, state } : { name, state, refused };
+    },
     commit: async (outcomes, manifest) => {
       if (!is_committed) await commit(outcomes, manifest);
     },
@@ -121,7 +127,8 @@ export async function openStagedSink(
 
 async function write(work: StagedDelivery, slice: Slice, bytes: Readable): Promise<Json> {
   try {
-    if (!work.standing.is_delivered) return await work.write(slice, bytes);
+    if (!work.standing.is_delivered || work.readsAgain === true)
+      return await work.write(slice, bytes);
     await leaveAside(bytes);
     return null;
   } finally {

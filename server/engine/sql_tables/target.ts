@@ -9,8 +9,25 @@ export type Target = {
   name: string;
 };
 
+/** One with a table beside it for the rows that it refuses. */
+export type RejectingTarget = Target & { rejected: string };
+
 /** One of a schema. */
-export type SchemaTarget = Target & { schema: string };
+export type SchemaTarget = RejectingTarget & { schema: string };
+
+/** The name of the table of rejected rows. */
+export function rejectedName(table: string): string {
+  return `${table}_rejected`;
+}
+
+/** Why no rows can be set aside beside a table with this name, or undefined. */
+export function rejectedNameFault(table: string, bytes_max: number): string | undefined {
+  if (Buffer.byteLength(rejectedName(table)) <= bytes_max) return undefined;
+  return (
+    `The table of rejected rows would be called ${rejectedName(table)}, and the server takes ` +
+    `names of at most ${bytes_max} bytes. Choose a shorter table_name.`
+  );
+}
 
 /** The table that a config names, with the defaults of what it leaves out. */
 export function schemaTarget(config: { schema?: string; table_name?: string }): SchemaTarget {
@@ -21,6 +38,7 @@ export function schemaTarget(config: { schema?: string; table_name?: string }): 
     table,
     quoted: `${quoted(schema)}.${quoted(table)}`,
     receipts: `${quoted(schema)}.sluice_receipts`,
+    rejected: `${quoted(schema)}.${quoted(rejectedName(table))}`,
     name: `${schema}.${table}`,
   };
 }

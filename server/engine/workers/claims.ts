@@ -281,7 +281,9 @@ async function claimAll(
         run.receipt, run.backfill_id,
       run.team_id, run.model, run.custom_query, run.destination_type, run.destination_config,
         run.destination_secrets, run.steps, run.replaces,
-      export.timezone, export.revision AS export_revision,
+      jsonb_build_object('rejected_rows', export.rejected_rows, 'rejected_rows_max',
+        export.rejected_rows_max, 'rejected_percent_max', export.rejected_percent_max)
+        AS rejection, export.timezone, export.revision AS export_revision,
       export.deleted_at IS NOT NULL AS is_deleted`);
   const known = new Map(taken.map((run) => [run.id, run]));
   return runIds.flatMap((id) => known.get(id) ?? []);

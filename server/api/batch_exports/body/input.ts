@@ -3,6 +3,7 @@ import type {
   DestinationDefinition,
   OperatorRules,
 } from '../../../engine/destination/destination.ts';
+import type { RejectedRowsPolicy } from '../../../engine/destination/rejected_rows.ts';
 import { withDefaults } from '../../../engine/destination/config_defaults.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import { event_filter_keys } from '../../../engine/models/event_filter.ts';
@@ -28,6 +29,7 @@ export type Current = {
   end_at: string | null;
   interval: Interval;
   freshness_seconds: number | null;
+  rejected_rows: RejectedRowsPolicy['rejected_rows'];
 };
 
 /** A destination that every rule accepted, with its definition. */
@@ -80,6 +82,8 @@ export function checkedInput<Schema extends TObject>({
     sink?.definition ??
     (current === undefined ? undefined : findDestination(current.destination.type));
   collected.add(query.violations);
+  if (definition !== undefined)
+    collected.add(asideViolations(body, current, definition, sink?.destination));
   if (definition !== undefined && (query.is_changed || sink !== undefined))
     collected.add(columnViolations(definition, query));
   collected.throwIfAny();
@@ -95,6 +99,23 @@ function columnViolations(
     code: 'invalid_input',
     detail,
   }));
+}
+
+/** Rows are set aside only where the destination tells which ones it refuses. */
+function asideViolations(
+  body: Record<string, unknown>,
+  current: Current | undefined,
+  definition: DestinationDefinition,
+  destination = current?.destination,
+): Violation[] {
+  const { rejected_rows = current?.rejected_rows } = body;
+  if (rejected_rows !== 'set_aside' || destination === undefined) return [];
+  const detail =
+    definition.setAsideFault === undefined
+      ? `The destination ${definition.type} does not say which rows it refuses, so Sluice cannot ` +
+        'set them aside. Use "stop".'
+      : definition.setAsideFault(destination.config);
+  return detail === undefined ? [] : [{ attr: 'rejected_rows', code: 'invalid_choice', detail }];
 }
 
 /**

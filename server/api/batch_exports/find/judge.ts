@@ -1,4 +1,6 @@
 import { NonRetryableError, RetryableError } from '../../../engine/destination/errors.ts';
+import { rejectedKey } from '../../../engine/destination/rejected_rows.ts';
+import type { StoredSlice } from '../../../engine/run.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { toStored } from '../../../engine/ledger/rectangles.ts';
 import { eventFilterOf } from '../../../engine/models/event_filter.ts';
@@ -113,7 +115,7 @@ async function inRun(
   if (run === undefined) return undefined;
   const slice = sliceOf(await listRunSlices(engine.db, run.id), record);
   return {
-    ...(await told(engine, searched, record, run)),
+    ...rejectedIn(slice, record, await told(engine, searched, record, run)),
     run: run.id,
     backfill: run.backfill,
     delivery_id: run.delivery_id,
@@ -130,6 +132,23 @@ async function inRun(
             bytes: slice.outcome?.bytes ?? null,
             sha256: slice.outcome?.sha256 ?? null,
           },
+  };
+}
+
+/** A row that was set aside is neither delivered nor lost. */
+function rejectedIn(
+  slice: StoredSlice | undefined,
+  { uuid, distinct_id }: StoredRecord,
+  judged: Judged,
+): Judged {
+  const key = rejectedKey(uuid ?? distinct_id);
+  const rejected = slice?.outcome?.rejected?.find((one) => one.key === key);
+  if (judged.state !== 'delivered' || rejected === undefined) return judged;
+  return {
+    state: 'rejected',
+    detail:
+      `The destination refused it (${rejected.code}), and it was set aside beside the table with ` +
+      'the reason. Correct what refuses it, then deliver the rejected rows of the run again.',
   };
 }
 

@@ -12,6 +12,7 @@ const found_states = [
   'not_in_query',
   'not_in_model',
   'superseded',
+  'rejected',
   'not_told',
 ] as const;
 /** How many records an answer has at most. */
@@ -57,7 +58,8 @@ const FoundExport = Type.Object({
     description:
       'As in `slots/`, and: `excluded`, by the names of events in its config; `not_in_query`; ' +
       '`not_in_model`, it exports something else; `superseded`, a later version ' +
-      'went in the same run; `not_told`, its query makes rows that cannot be told apart.',
+      'went in the same run; `rejected`, the destination refused it and it was set aside; ' +
+      '`not_told`, its query makes rows that cannot be told apart.',
   }),
   reason: nullable(Type.Enum([...slot_reasons])),
   detail: Type.String({ description: 'The state in a sentence, for people.' }),

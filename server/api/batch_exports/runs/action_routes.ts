@@ -7,12 +7,13 @@ import { getLockedRun } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { BatchExportRun } from './schema.ts';
 import { cancelRun } from './cancel.ts';
+import { redeliverRejected } from './redeliver.ts';
 import { retryRun } from './retry.ts';
 import { findRun } from './store.ts';
 import type { LockedRun } from './store.ts';
 import type { LockedExport } from '../store.ts';
 
-/** `cancel/` and `retry/` of a run under one mount. */
+/** `cancel/`, `retry/` and `redeliver_rejected/` of a run under one mount. */
 export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): void {
   const action = (
     activity: string,
@@ -55,6 +56,14 @@ export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): 
       'run_retried',
       'Deliver what a failed or cancelled run did not; answers the new run',
       retryRun,
+    ),
+  );
+  app.post(
+    `${base}:batch_export_id/runs/:id/redeliver_rejected/`,
+    ...action(
+      'run_redelivered',
+      'Deliver the rows that the destination refused again; answers the new run',
+      redeliverRejected,
     ),
   );
 }

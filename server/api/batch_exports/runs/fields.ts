@@ -24,6 +24,7 @@ const fields: Record<keyof BatchExportRun, Field> = {
     kind: 'number',
     isNullable: true,
   },
+  records_rejected: { value: capped(sql`r.records_rejected`), kind: 'number' },
   latest_error: { value: sql`r.latest_error`, kind: 'text', isNullable: true },
   data_interval_start: { value: sql`r.data_interval_start`, kind: 'instant' },
   data_interval_end: { value: sql`r.data_interval_end`, kind: 'instant' },

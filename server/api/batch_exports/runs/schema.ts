@@ -77,6 +77,13 @@ export const BatchExportRun = Type.Object(
         'visible.',
     }),
     records_completed: counter('Rows that are safe at the destination.'),
+    records_rejected: Type.Integer({
+      minimum: 0,
+      maximum: counter_max,
+      description:
+        'Rows that the destination refused and that were set aside. Together with ' +
+        '`records_completed` they are `records_total_count` when the run has completed.',
+    }),
     latest_error: nullable(Type.String({ description: 'What went wrong last, and what to do.' })),
     data_interval_start: instant('Start of the data interval (inclusive).'),
     data_interval_end: instant('End of the data interval (exclusive).'),
@@ -138,13 +145,21 @@ export const Receipt = Type.Object(
     source_records: Type.Integer({
       description: 'Rows counted at the source before anything was written.',
     }),
-    records: Type.Integer({ description: 'Rows written; equal to source_records.' }),
+    records: Type.Integer({
+      description: 'Rows delivered: source_records without rejected_records.',
+    }),
+    rejected_records: Type.Optional(
+      Type.Integer({
+        description: 'Rows that the destination refused and that were set aside; absent: none.',
+      }),
+    ),
     bytes: Type.Integer(),
     slices: Type.Array(
       Type.Object({
         number: Type.Integer(),
         name: Type.String(),
         records: Type.Integer(),
+        rejected_records: Type.Optional(Type.Integer()),
         bytes: Type.Integer(),
         sha256: Type.String(),
         digest: Type.Optional(

@@ -3,6 +3,10 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { Fields } from '../../../platform/fields.ts';
 import { withDefaults } from '../../../engine/destination/config_defaults.ts';
+import {
+  rejected_percent_default,
+  rejected_rows_default,
+} from '../../../engine/destination/rejected_rows.ts';
 import { loadConfig } from '../../../engine/destination/stored_config.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import { mapInTurns } from '../../../platform/pacing/turns.ts';
@@ -32,6 +36,9 @@ export const batch_export: Kind = {
     start_at: null,
     end_at: null,
     freshness_seconds: null,
+    rejected_rows: 'stop',
+    rejected_rows_max: rejected_rows_default,
+    rejected_percent_max: rejected_percent_default,
     custom_query: null,
   },
   secretPaths: (fields) =>

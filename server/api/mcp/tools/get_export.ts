@@ -16,6 +16,7 @@ const fields = [
   'start_at',
   'end_at',
   'freshness_seconds',
+  'rejected_rows',
   'next_run',
   'created_at',
   'last_updated_at',

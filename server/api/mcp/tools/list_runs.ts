@@ -19,6 +19,7 @@ export const run_fields = [
   'data_interval_start',
   'data_interval_end',
   'records_completed',
+  'records_rejected',
   'records_total_count',
   'bytes_completed',
   'error_code',

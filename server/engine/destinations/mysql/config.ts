@@ -10,7 +10,8 @@ import {
   self_signed_key,
   tableKey,
 } from '../../sql_tables/config_rules.ts';
-import type { Target } from '../../sql_tables/target.ts';
+import { rejectedName } from '../../sql_tables/target.ts';
+import type { RejectingTarget } from '../../sql_tables/target.ts';
 
 /** The keys of a MySQL destination. */
 export const mysql_config = Type.Object(
@@ -35,12 +36,13 @@ export const mysql_config = Type.Object(
 export type MySqlConfig = Static<typeof mysql_config>;
 
 /** The target's quoted name, its parts, and how users are told of it. */
-export function targetOf(config: MySqlConfig): Target {
+export function targetOf(config: MySqlConfig): RejectingTarget {
   const table = config.table_name ?? 'events';
   return {
     table,
     quoted: inDatabase(config, table),
     receipts: inDatabase(config, 'sluice_receipts'),
+    rejected: inDatabase(config, rejectedName(table)),
     name: `${config.database}.${table}`,
   };
 }

@@ -6,6 +6,8 @@ import { quoted, targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
+import { rejectedName } from '../../sql_tables/target.ts';
+import { listRejected } from './rejected.ts';
 import { tableExists } from './table.ts';
 
 /** Opens the table, and that of the receipts, to be read again. */
@@ -18,6 +20,10 @@ export async function openMySqlTable(
   return {
     name: target.name,
     receipts: receiptsOf(connection),
+    rejected: {
+      name: `${config.database}.${rejectedName(target.table)}`,
+      list: (id) => listRejected(connection, id),
+    },
     openRows: async (delivery) => {
       if (!(await tableExists(connection, target.table))) return undefined;
       return () => rowsOf(connection, textsQuery(target.quoted, delivery));

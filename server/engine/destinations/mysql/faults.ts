@@ -1,5 +1,5 @@
 import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
-import { explain, lasting, passing } from '../../destination/faults.ts';
+import { explain, lasting, ofRow, passing } from '../../destination/faults.ts';
 import type { Fault } from '../../destination/faults.ts';
 import { server_faults } from '../../sql_tables/server_faults.ts';
 
@@ -33,7 +33,7 @@ const not_given = lasting(
   'The table has a column that the export does not bring (%). Give it a default, let it be null, ' +
     'or export to another table.',
 );
-const characters = lasting(
+const characters = ofRow(
   'value_refused',
   'The table does not take a character (%). Convert it to the character set utf8mb4, or leave it ' +
     'to be created by the export.',

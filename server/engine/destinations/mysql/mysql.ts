@@ -1,5 +1,6 @@
 import type { DestinationDefinition } from '../../destination/destination.ts';
 import { tableReaders } from '../../sql_tables/delivered_table.ts';
+import { rejectedNameFault } from '../../sql_tables/target.ts';
 import { checkMySql } from './check.ts';
 import { mysql_config, mySqlViolations } from './config.ts';
 import { openMySqlTable } from './delivered_table.ts';
@@ -18,6 +19,7 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   host: ({ host }) => host,
   column_set: 'tables',
   erases: 'by_key',
+  setAsideFault: ({ table_name = 'events' }) => rejectedNameFault(table_name, 64),
   validate: mySqlViolations,
   columnFaults: mySqlColumnFaults,
   encoding: () => ({ format: 'TabSeparated', compression: null, is_exact: true }),

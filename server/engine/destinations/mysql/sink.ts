@@ -15,6 +15,7 @@ import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { mySqlError } from './faults.ts';
 import { withFaults } from '../../destination/faults.ts';
+import { prepareRejected, rejectedTable } from './rejected.ts';
 import { valueLists } from './rows.ts';
 import { dropStages, createStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
 import type { Stage } from './stage.ts';
@@ -53,6 +54,10 @@ export async function openMySqlSink(
     is_open: false,
   };
   const { stage } = session;
+  const prepare = async () => {
+    await prepareTables(connection, delivery);
+    if (delivery.rejects !== undefined) await prepareRejected(connection);
+  };
   const outside = <Result>(work: () => Promise<Result>) => outsideTransaction(session, work);
   return openStagedSink(
     inTransactions({
@@ -60,10 +65,10 @@ export async function openMySqlSink(
       delivery,
       begin: () => takeLock(session),
       end: (statement) => letGo(session, statement),
-      prepare: () => outside(() => prepareTables(connection, delivery)),
+      prepare: () => outside(prepare),
       takeOver: (outcomes) =>
         outside(async () => {
-          await prepareTables(connection, delivery);
+          await prepare();
           return takeStageOver(stage, outcomes);
         }),
       createStage: () => outside(() => createStage(stage)),
@@ -83,6 +88,7 @@ export async function openMySqlSink(
         const { text, values } = eraseStatement(connection.target.quoted, delivery, keys);
         await connection.run(text, values);
       },
+      rejected: rejectedTable(connection, delivery),
       // InnoDB checks everything before; what comes with COMMIT is the end of the connection, or of
       // a group of servers.
       isRefusal: (error) => (error as { code?: unknown }).code === 'ER_LOCK_DEADLOCK',

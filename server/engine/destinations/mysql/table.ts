@@ -127,21 +127,7 @@ export async function tableExists(connection: Connection, table: string): Promis
  */
 export async function checkTable(connection: Connection, layout: Layout): Promise<void> {
   const { table, name } = connection.target;
-  for (const checked of [table, 'sluice_receipts']) {
-    const [found] = await connection.rows<{ engine: string | null }>(
-      'SELECT ENGINE AS engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND ' +
-        'TABLE_NAME = ?',
-      [connection.config.database, checked],
-    );
-    if (found !== undefined && found.engine?.toLowerCase() !== 'innodb') {
-      throw new NonRetryableError(
-        'table_unsuitable',
-        `The table ${connection.config.database}.${checked} has the engine ` +
-          `${found.engine ?? 'of a view'}; a delivery can be shown at once only in InnoDB. ` +
-          'Export to such a table.',
-      );
-    }
-  }
+  for (const checked of [table, 'sluice_receipts']) await requireInnoDb(connection, checked);
   const found = await connection.rows<
     Omit<FoundColumn, 'is_generated' | 'must_be_given'> & { is_generated: number }
   >(
@@ -167,6 +153,22 @@ export async function checkTable(connection: Connection, layout: Layout): Promis
     has_number_booleans: true,
   });
   if (isMerged(layout)) await checkPersonKey(connection, layout);
+}
+
+/** Refuses a table of another engine, which knows no transactions. */
+export async function requireInnoDb(connection: Connection, table: string): Promise<void> {
+  const [found] = await connection.rows<{ engine: string | null }>(
+    'SELECT ENGINE AS engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND ' +
+      'TABLE_NAME = ?',
+    [connection.config.database, table],
+  );
+  if (found !== undefined && found.engine?.toLowerCase() !== 'innodb')
+    throw new NonRetryableError(
+      'table_unsuitable',
+      `The table ${connection.config.database}.${table} has the engine ` +
+        `${found.engine ?? 'of a view'}; a delivery can be shown at once only in InnoDB. ` +
+        'Export to such a table.',
+    );
 }
 
 type UniqueColumn = {

@@ -7,6 +7,8 @@ import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { rowsOf } from '../../sql_tables/tab_separated.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
+import { rejectedName } from '../../sql_tables/target.ts';
+import { listRejected } from './rejected.ts';
 import { tableExists } from './table.ts';
 
 /** Opens the table, and that of the receipts, to be read again. */
@@ -19,6 +21,10 @@ export async function openPostgresTable(
   return {
     name: target.name,
     receipts: receiptsOf(connection, config),
+    rejected: {
+      name: `${target.schema}.${rejectedName(target.table)}`,
+      list: (id) => listRejected(connection, config, id),
+    },
     openRows: async (delivery) => {
       if (!(await tableExists(connection, target.quoted))) return undefined;
       const statement = copyStatement(target.quoted, delivery);

@@ -8,6 +8,7 @@ import type { PostgresConfig } from './config.ts';
 import { openPostgresTable } from './delivered_table.ts';
 import { openPostgresSink } from './sink.ts';
 import { violation } from '../../destination/violation.ts';
+import { rejectedNameFault } from '../../sql_tables/target.ts';
 import { hostViolations, receiptsViolations } from '../../sql_tables/config_rules.ts';
 
 /** A table in the user's PostgreSQL; rows and receipt appear in one transaction. */
@@ -21,6 +22,7 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   host: ({ host }) => host,
   column_set: 'tables',
   erases: 'by_key',
+  setAsideFault: ({ table_name = 'events' }) => rejectedNameFault(table_name, 63),
   validate: violations,
   columnFaults,
   encoding: () => ({ format: 'TabSeparated', compression: null }),

@@ -11,6 +11,7 @@ import { accessOf, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { openMover } from './mover.ts';
 import { hasReceipt, writeReceipt } from './receipts.ts';
+import { prepareRejected, rejectedTable } from './rejected.ts';
 import {
   canStage,
   copyRows,
@@ -41,6 +42,10 @@ export async function openPostgresSink(
   const stage = stageOf(config, delivery, randomUUID());
   /** Where the slices lie in the stage. */
   const staged = new Map<number, StagedSlice>();
+  const prepare = async () => {
+    await prepareTables(connection, config, delivery);
+    if (delivery.rejects !== undefined) await prepareRejected(connection, config);
+  };
   const work: TransactionalDelivery = {
     name: targetOf(config).name,
     delivery,
@@ -50,11 +55,11 @@ export async function openPostgresSink(
       return hasReceipt(connection, config, delivery);
     },
     end: async (statement) => void (await connection.rows(statement)),
-    prepare: () => prepareTables(connection, config, delivery),
+    prepare,
     takeOver: async (outcomes) => {
       // First: the session that moves for an earlier attempt holds the table.
       const surviving = await takeStageOver(connection, stage, outcomes);
-      await prepareTables(connection, config, delivery);
+      await prepare();
       if (surviving.length > 0)
         for (const [number, slice] of await listStaged(connection, stage))
           staged.set(number, slice);
@@ -81,6 +86,7 @@ export async function openPostgresSink(
     writeReceipt: (records, manifest, is_repeat) =>
       writeReceipt(connection, config, delivery, { records, manifest, is_repeat }),
     erase: (keys) => eraseRows(connection, stage.target, delivery, keys),
+    rejected: rejectedTable(connection, config, delivery),
     // Constraints that are checked at the end, and conflicts: then the server has rolled it back.
     isRefusal: (error) => /^(23...|40001|40P01)$/.test(String((error as { code?: unknown }).code)),
     dropStage: async () => {

@@ -75,7 +75,11 @@ export async function prepareTables(
  * one. One that another session creates at the same moment is waited for, and is there then: the
  * open transaction goes on from before the statement.
  */
-async function createTable(connection: Connection, name: string, statement: string): Promise<void> {
+export async function createTable(
+  connection: Connection,
+  name: string,
+  statement: string,
+): Promise<void> {
   if (await tableExists(connection, name)) return;
   await connection.rows('SAVEPOINT sluice_create');
   try {

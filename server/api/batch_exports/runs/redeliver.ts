@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import sql from 'sql-template-tag';
+import { fromStored } from '../../../engine/ledger/rectangles.ts';
+import { insertRun } from '../../../engine/planning/plan.ts';
+import { writeRunLog } from '../../../engine/run_log.ts';
+import { conflict } from '../../../platform/http/errors.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import type { LockedExport } from '../store.ts';
+import type { LockedRun } from './store.ts';
+
+/** The newest run that has shown a delivery, and whether another one is at it. */
+type Shown = {
+  id: string;
+  receipt: string;
+  records_rejected: number;
+  is_open: boolean;
+};
+
+/**
+ * Creates a run that tries the rejected rows of a delivery again, and gives its id. The caller holds
+ * the locks on the export and on the run. It is the same delivery, whose rows are already counted as
+ * delivered or rejected, so no row is there twice. Throws 409 when there is nothing to deliver.
+ */
+export async function redeliverRejected(
+  tx: Transaction,
+  row: LockedExport,
+  run: LockedRun,
+): Promise<string> {
+  const shown = await findShown(tx, row.id, run.delivery_id);
+  if (shown === undefined)
+    throw conflict('The run has not completed, so no rows of it are set aside. Retry the run.');
+  if (shown.is_open) throw conflict('Another run of this delivery is in progress.');
+  if (run.revision !== row.revision)
+    throw conflict(
+      'The export delivers something else or elsewhere since this run. Start a backfill to ' +
+        'deliver its interval to the new place.',
+    );
+  if (shown.records_rejected === 0)
+    throw conflict('No rows of this delivery are set aside: there is nothing to deliver again.');
+  const { source_records } = JSON.parse(shown.receipt) as { source_records: number };
+  const id = await insertRun(tx, {
+    export: row,
+    backfill_id: null,
+    from: Date.parse(run.data_interval_start),
+    to: Date.parse(run.data_interval_end),
+    selection: fromStored(run.selection),
+    delivery_id: run.delivery_id,
+    replaces: {
+      redelivers: true,
+      run_id: shown.id,
+      receipt_sha256: createHash('sha256').update(shown.receipt).digest('hex'),
+      source_records,
+    },
+  });
+  if (id === undefined) throw new Error('A redelivery was taken for a scheduled run.');
+  await writeRunLog(tx, {
+    batch_export_id: row.id,
+    run_id: id,
+    level: 'INFO',
+    message: `Delivers the rejected rows of run ${shown.id} again.`,
+  });
+  return id;
+}
+
+// By the primary key, and by batch_export_runs_repeats: whatever the length of the history.
+function findShown(
+  tx: Transaction,
+  exportId: string,
+  deliveryId: string,
+): Promise<Shown | undefined> {
+  return tx.row<Shown>(sql`
+    WITH its AS (SELECT id, status, receipt, records_rejected, finished_at FROM batch_export_runs
+      WHERE batch_export_id = ${exportId} AND (id = ${deliveryId}
+        OR (delivery_id = ${deliveryId} AND id <> delivery_id)))
+    SELECT id, receipt, records_rejected, EXISTS (SELECT 1 FROM its
+      WHERE status IN ('Starting', 'Running')) AS is_open
+    FROM its WHERE status = 'Completed' AND receipt IS NOT NULL
+    ORDER BY finished_at DESC, id DESC LIMIT 1`);
+}
