@@ -163,7 +163,10 @@ test('a character that the database lacks is kept as JSON in ASCII', async () =>
   const [run] = await exporting.runAll(id);
   assert.equal(run!.status, 'Completed', run!.latest_error ?? '');
   assert.equal((await get(`runs/${run!.id}/`)).body.records_rejected, 1);
-  const latin = new pg.Pool({ ...home_database.options, database: 'latin' });
+  const { connectionString = '' } = home_database.options;
+  const latin = new pg.Pool({
+    connectionString: connectionString.replace(/\/[^/?]*\?/, '/latin?'),
+  });
   try {
     assert.equal(await countOf(latin, 'events'), 44);
     const { rows } = await latin.query<{ record: string; reason: string }>(
