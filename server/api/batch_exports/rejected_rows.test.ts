@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
+import sql from 'sql-template-tag';
 import { aroundTests } from '../../../test/around_tests.ts';
 import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
 import {
+  erasePerson,
   eventsWith,
   longText,
   refused_query,
@@ -245,6 +247,86 @@ test('rejected rows are delivered again once, and what is still refused stays', 
   assert.equal(await countOf(pool, table), 46);
   assert.equal(await countOf(pool, `${table}_rejected`), 0);
   assert.equal((await redeliver(run!.id)).status, 409);
+  assert.deepEqual(await found(id), right);
+});
+
+/** Cuts the run of the first hour into three slices, as if it had millions of rows. */
+async function cut(run_id: string, records: [number, number, number]): Promise<void> {
+  const { db } = exporting.harness.deps;
+  const at = ['00:00:00', '00:20:00', '00:35:00', '01:00:00'].map((time) => `2026-01-01T${time}Z`);
+  for (const [number, count] of records.entries())
+    await db.run(sql`INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to,
+      records) VALUES (${run_id}, ${number}, ${at[number]}, ${at[number + 1]}, ${count})`);
+  const total = records.reduce((sum, count) => sum + count, 0);
+  await db.run(sql`UPDATE batch_export_runs SET records_total_count = ${total}
+    WHERE id = ${run_id}`);
+}
+
+test('of several slices an attempt that is broken off leaves nothing twice', async () => {
+  const { config, table, pool } = await prepared(refusing['a CHECK constraint']!.statements);
+  const bad = [{ event: 'bad' }, { event: 'bad' }];
+  const { home, id, get } = await refusedExport(config, bad);
+  const [planned] = await exporting.plan(id);
+  await cut(planned!.id, [12, 15, 15]);
+  // The receipt is written last, with all rows and the rejected ones before it.
+  await pool.query(`
+    CREATE TABLE ${config.schema}.sluice_receipts (delivery_id uuid PRIMARY KEY,
+      batch_export_id uuid NOT NULL, run_id uuid NOT NULL, table_name text NOT NULL,
+      records bigint NOT NULL, manifest text NOT NULL,
+      delivered_at timestamptz NOT NULL DEFAULT now());
+    CREATE SEQUENCE ${config.schema}.tries;
+    CREATE FUNCTION ${config.schema}.fail() RETURNS trigger LANGUAGE plpgsql AS
+      $$BEGIN IF nextval('${config.schema}.tries') = 1 THEN
+        RAISE 'not now' USING ERRCODE = '40001'; END IF; RETURN NEW; END$$;
+    CREATE TRIGGER fail BEFORE INSERT ON ${config.schema}.sluice_receipts
+      FOR EACH ROW EXECUTE FUNCTION ${config.schema}.fail()`);
+  const [failed] = await exporting.runAll(id);
+  assert.deepEqual([failed!.status, failed!.error_code], ['Running', 'conflict']);
+  assert.equal(await countOf(pool, table), 3);
+  await exporting.harness.deps.db.run(sql`UPDATE batch_export_runs SET due_at = now()
+    WHERE batch_export_id = ${id}`);
+  const [run] = await exporting.runAll(id);
+  assert.deepEqual([run!.status, run!.attempt], ['Completed', 2]);
+  const { body: receipt } = await get(`runs/${run!.id}/receipt/`);
+  assert.deepEqual(
+    receipt.slices.map((slice: Record<string, number>) => [slice.records, slice.rejected_records]),
+    [
+      [12, undefined],
+      [13, 2],
+      [15, undefined],
+    ],
+  );
+  assert.deepEqual([await countOf(pool, table), await countOf(pool, `${table}_rejected`)], [43, 2]);
+  assert.deepEqual(await found(id), right);
+  // As after a restore from an older backup: the source has the rows no more.
+  await exporting.harness.deps.clickhouse.command({
+    query: `ALTER TABLE events DELETE WHERE team_id = ${home.project.id}
+      SETTINGS mutations_sync = 2`,
+  });
+  assert.deepEqual((await found(id)).differences, []);
+});
+
+test('an erased person leaves the rejected rows too', async () => {
+  const { config, table, pool } = await prepared(refusing['a CHECK constraint']!.statements);
+  const { home, id } = await refusedExport(config, [
+    { event: 'bad', distinct_id: 'ada' },
+    { event: 'bad', distinct_id: 'bob' },
+    { event: 'fine', distinct_id: 'ada' },
+  ]);
+  await exporting.runAll(id);
+  assert.equal(await countOf(pool, `${table}_rejected`), 2);
+  const done = await erasePerson(exporting, home, id, 'ada');
+  assert.deepEqual(done.copies, { waiting: 0, rewriting: 0, rewritten: 1, yours: 0 });
+  const left = await pool.query(`SELECT record ->> 'distinct_id' AS who FROM ${table}_rejected`);
+  assert.deepEqual(left.rows, [{ who: 'bob' }]);
+  assert.equal(await countOf(pool, `${table} WHERE distinct_id = 'ada'`), 0);
+  const run = await exporting.harness.deps.db.row<{
+    records_completed: number;
+    records_rejected: number;
+  }>(sql`
+    SELECT records_completed, records_rejected FROM batch_export_runs
+    WHERE batch_export_id = ${id} AND replaces IS NOT NULL`);
+  assert.deepEqual(run, { records_completed: 40, records_rejected: 1 });
   assert.deepEqual(await found(id), right);
 });
 

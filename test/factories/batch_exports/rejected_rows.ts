@@ -1,5 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { TestEvent } from './query_exports.ts';
+import sql from 'sql-template-tag';
+import { workOneStep } from '../../../server/engine/erasures/work.ts';
+import { eventually } from '../../eventually.ts';
+import type { TestOrganization } from '../../harness.ts';
+import { erasing } from '../events/erasures.ts';
+import type { QueryHarness, TestEvent } from './query_exports.ts';
 
 /** The columns of the exports whose rows are refused. */
 export const refused_query = 'SELECT uuid, event, distinct_id, timestamp, inserted_at FROM events';
@@ -19,4 +24,26 @@ export function eventsWith(hour: number, good: number, others: Partial<TestEvent
   const all = Array.from({ length: good }, (_, n): Partial<TestEvent> => ({ event: `good ${n}` }));
   all.splice(Math.floor(good / 2), 0, ...others);
   return all.map((one, n) => ({ event: 'event', at: at(n), ...one }));
+}
+
+/** Erases a person whom the export has delivered, and gives the erasure when it is over. */
+export async function erasePerson(
+  exporting: QueryHarness,
+  home: TestOrganization,
+  export_id: string,
+  distinct_id: string,
+) {
+  const { db, engine } = exporting.harness.deps;
+  const { ask } = erasing(() => exporting);
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: [distinct_id] });
+  const look = async () => (await ask(home, 'GET', `erasures/${asked.id}/`)).body;
+  await eventually('The erasure is not over.', async () => {
+    // As some minutes later, when the store has removed the files of what it rewrote.
+    await db.run(sql`UPDATE erasures SET due_at = '2026-01-01Z', removed_at = CASE step
+      WHEN 'files' THEN '2026-01-01Z' ELSE removed_at END WHERE id = ${asked.id}`);
+    await workOneStep(engine, new AbortController().signal, 0);
+    await exporting.runAll(export_id);
+    return (await look()).step === 'done';
+  });
+  return look();
 }
