@@ -38,6 +38,7 @@ const type: DestinationType = {
   formats: [{ key: 'mode', format: 'COPY', compressions: ['gzip'] }],
   models: [],
   shows_as_written: false,
+  sets_rows_aside: false,
 };
 const stored = {
   host: 'a',

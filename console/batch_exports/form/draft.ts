@@ -20,6 +20,9 @@ export type Draft = {
   start_at: string;
   end_at: string;
   freshness_seconds: string;
+  rejected_rows: BatchExport['rejected_rows'];
+  rejected_rows_max: string;
+  rejected_percent_max: string;
   is_query: boolean;
   custom_query: string;
   type: string;
@@ -33,11 +36,20 @@ export const shown_keys = [
   'start_at',
   'end_at',
   'freshness_seconds',
+  'rejected_rows',
+  'rejected_rows_max',
+  'rejected_percent_max',
   'custom_query',
   'destination',
 ] as const;
 /** The export that a form changes, as it was when the form was opened. */
 export type Base = Pick<BatchExport, (typeof shown_keys)[number]>;
+
+/** What can become of a row that the destination refuses, with the words for it. */
+export const rejected_choices: Record<BatchExport['rejected_rows'], string> = {
+  stop: 'Stop the run',
+  set_aside: 'Set the row aside and deliver the others',
+};
 
 /** How often an export can run, with the words for it. */
 export const intervals: Record<BatchExport['interval'], string> = {
@@ -59,6 +71,9 @@ export function draftOf(base: Base | undefined, zone: string): Draft {
     start_at: atField(base?.start_at ?? null),
     end_at: atField(base?.end_at ?? null),
     freshness_seconds: base?.freshness_seconds?.toString() ?? '',
+    rejected_rows: base?.rejected_rows ?? 'stop',
+    rejected_rows_max: (base?.rejected_rows_max ?? 1_000).toString(),
+    rejected_percent_max: (base?.rejected_percent_max ?? 10).toString(),
     is_query: base !== undefined && base.custom_query !== null,
     custom_query: base?.custom_query ?? '',
     type: base?.destination.type ?? '',
@@ -91,16 +106,25 @@ export function bodyOf(
 
 function saidOf(draft: Draft, zone: string): Record<string, unknown> {
   const { name, model, interval, is_query, custom_query } = draft;
-  const seconds = draft.freshness_seconds.trim();
   return {
     name,
     model,
     interval,
     start_at: instantOf(draft.start_at, zone),
     end_at: instantOf(draft.end_at, zone),
-    freshness_seconds: seconds === '' ? null : /^-?\d+$/.test(seconds) ? Number(seconds) : seconds,
+    freshness_seconds: numberOf(draft.freshness_seconds),
+    rejected_rows: draft.rejected_rows,
+    rejected_rows_max: numberOf(draft.rejected_rows_max),
+    rejected_percent_max: numberOf(draft.rejected_percent_max),
     custom_query: is_query ? custom_query : null,
   };
+}
+
+/** What is no number is sent as it was typed: the API says so. */
+function numberOf(field: string): string | number | null {
+  const text = field.trim();
+  if (text === '') return null;
+  return /^-?\d+$/.test(text) ? Number(text) : text;
 }
 
 /** What is no instant is sent as it was typed: the API says so. */

@@ -7,7 +7,7 @@ import { ConfigFields, FilterFields, filter_keys } from '../../destinations/conf
 import { useFault } from '../../form/context.ts';
 import { QueryField } from '../../queries/query_field.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
-import { intervals, model_choices, storedConfig } from './draft.ts';
+import { intervals, model_choices, rejected_choices, storedConfig } from './draft.ts';
 import type { Base, Draft } from './draft.ts';
 
 type Given = {
@@ -36,6 +36,9 @@ export function ExportFields(given: Given) {
       <Group title="Where to">
         <TypeField {...given} />
         {type !== undefined && <ConfigFields type={type} {...config} />}
+        {(type?.sets_rows_aside === true || draft.rejected_rows === 'set_aside') && (
+          <RejectedFields {...given} />
+        )}
       </Group>
       <Group title="What">
         <ContentFields {...given} />
@@ -92,6 +95,38 @@ function TypeField({ types, type, draft, base, change }: Given) {
 
 function withoutSecrets({ typed }: Draft, { secret_keys }: DestinationType): Draft['typed'] {
   return Object.fromEntries(Object.entries(typed).filter(([key]) => !secret_keys.includes(key)));
+}
+
+function RejectedFields({ draft, change }: Given) {
+  return (
+    <>
+      <Choice
+        name="rejected_rows"
+        label="If the destination refuses a row"
+        value={draft.rejected_rows}
+        data={Object.entries(rejected_choices).map(([value, label]) => ({ value, label }))}
+        set={(value) => change({ rejected_rows: value === 'set_aside' ? value : 'stop' })}
+      />
+      {draft.rejected_rows === 'set_aside' && (
+        <>
+          <Text
+            name="rejected_rows_max"
+            label="Refused rows at most"
+            hint="A run with more of them fails and delivers nothing."
+            value={draft.rejected_rows_max}
+            set={(rejected_rows_max) => change({ rejected_rows_max })}
+          />
+          <Text
+            name="rejected_percent_max"
+            label="Refused rows at most (percent of a run)"
+            hint="Ten refused rows are always few enough."
+            value={draft.rejected_percent_max}
+            set={(rejected_percent_max) => change({ rejected_percent_max })}
+          />
+        </>
+      )}
+    </>
+  );
 }
 
 function ContentFields({ project_id, draft, change }: Given) {

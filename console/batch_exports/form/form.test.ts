@@ -63,6 +63,8 @@ test('an export to Postgres is tested until it passes, previewed, created', { sk
   await fill(page, 'Port', 'many');
   await fill(page, 'Database', config.database);
   await fill(page, 'Schema', config.schema);
+  await page.getByLabel('If the destination refuses a row').selectOption('set_aside');
+  await fill(page, 'Refused rows at most', '50');
   await page.getByLabel('Has self signed cert').check();
   await page.getByLabel('Password', { exact: false }).first().fill('wrong');
   await button(page, 'Test the connection').click();
@@ -101,6 +103,10 @@ test('an export to Postgres is tested until it passes, previewed, created', { sk
   assert.deepEqual(
     [body.name, body.interval, body.destination.config.port, body.destination.config.schema],
     [`To the warehouse ${hostile}`, 'hour', config.port, config.schema],
+  );
+  assert.deepEqual(
+    [body.rejected_rows, body.rejected_rows_max, body.rejected_percent_max],
+    ['set_aside', 50, 10],
   );
 });
 

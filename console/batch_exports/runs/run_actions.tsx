@@ -8,7 +8,7 @@ import { exactly } from '../../time/words.ts';
 import { isCancellable, isRetryable } from './run_filters.ts';
 import { runPath } from './runs.ts';
 
-/** What can be done with a run: try it again, or take it back. */
+/** What can be done with a run: try it or its refused rows again, or take it back. */
 export function RunActions({
   run,
   size = 'compact-xs',
@@ -33,6 +33,15 @@ export function RunActions({
           size={size}
           about={about}
           done={(created) => said(`Tried again as run ${created.id.slice(-8)}.`)}
+        />
+      )}
+      {run.records_rejected > 0 && run.status === 'Completed' && (
+        <ActButton<BatchExportRun>
+          path={`${runPath(path, run.id)}redeliver_rejected/`}
+          label="Deliver refused rows again"
+          size={size}
+          about={about}
+          done={(created) => said(`Delivered again as run ${created.id.slice(-8)}.`)}
         />
       )}
       {isCancellable(run) && (

@@ -97,6 +97,9 @@ const Row = memo(function Row({ run }: { run: BatchExportRun }) {
       </span>
       <span role="cell" className="number">
         {run.records_completed === null ? '' : counted(run.records_completed, 'row')}
+        {run.records_rejected > 0 && (
+          <span className="warn"> {run.records_rejected.toLocaleString('en')} refused</span>
+        )}
       </span>
       <span role="cell" className="number">
         {run.bytes_completed === 0 ? '' : inBytes(run.bytes_completed)}

@@ -178,9 +178,11 @@ function Files({ run }: { run: BatchExportRun }) {
           <>
             <p>
               {counted(receipt.source_records, 'row')} counted at the source,{' '}
-              {counted(receipt.records, 'row')} written, {inBytes(receipt.bytes)} in{' '}
-              {counted(receipt.slices.length, 'slice')}. <code>sluice verify</code> checks the
-              signature ({receipt.signature.algorithm}).
+              {counted(receipt.records, 'row')} written,{' '}
+              {receipt.rejected_records !== undefined &&
+                `${counted(receipt.rejected_records, 'row')} refused, `}
+              {inBytes(receipt.bytes)} in {counted(receipt.slices.length, 'slice')}.{' '}
+              <code>sluice verify</code> checks the signature ({receipt.signature.algorithm}).
             </p>
             {receipt.slices.length > 0 && <Slices slices={receipt.slices} />}
             {receipt.slices.length > slices_max && (

@@ -98,15 +98,23 @@ function sumOf(one: number | null | undefined, other: number | null | undefined)
   return one === null && other === null ? null : (one ?? 0) + (other ?? 0);
 }
 
+function refusedIn({ records_rejected: refused }: BatchExportRun): string {
+  if (refused === 0) return '';
+  return (
+    ` The destination refused ${counted(refused, 'row')}: ` +
+    `${refused === 1 ? 'it is' : 'they are'} set aside beside the table, with the reason.`
+  );
+}
+
 /** What came of a run, in a sentence. */
 export function outcomeOf(run: BatchExportRun): string {
   const rows = run.records_completed ?? 0;
   switch (run.status) {
     case 'Completed':
-      return rows === 0
+      return rows + run.records_rejected === 0
         ? 'Completed: there was nothing to deliver.'
         : `Completed: ${counted(rows, 'row')} in ${inBytes(run.bytes_completed)}, each counted ` +
-            'at the source and safe at the destination.';
+            `at the source and safe at the destination.${refusedIn(run)}`;
     case 'Starting':
       return run.latest_error === null
         ? 'It waits for a worker.'

@@ -14,7 +14,7 @@ import { Section, useDone } from '../../page/section.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { intervals } from '../form/draft.ts';
 import { configFacts } from './config_facts.ts';
-import { inTime } from '../quantities.ts';
+import { counted, inTime } from '../quantities.ts';
 import { Instant } from '../../time/instant.tsx';
 
 /** What an export is: its settings, its pause, and its end. */
@@ -49,6 +49,7 @@ function Facts({ row }: { row: BatchExport }) {
         ? 'two intervals, the time to settle, and ten minutes'
         : inTime(freshness_seconds),
     ],
+    ['Refused rows', refusedRows(row)],
     ['Created', <Instant key="created" at={row.created_at} is_exact />],
     ['Changed', <Instant key="changed" at={row.last_updated_at} is_exact />],
     ['Destination', destination.type],
@@ -83,6 +84,14 @@ function Facts({ row }: { row: BatchExport }) {
         </>
       )}
     </>
+  );
+}
+
+function refusedRows(row: BatchExport): string {
+  if (row.rejected_rows === 'stop') return 'stop the run';
+  return (
+    `set aside: at most ${counted(row.rejected_rows_max, 'row')} and ` +
+    `${row.rejected_percent_max} percent of a run`
   );
 }
 

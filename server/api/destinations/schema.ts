@@ -65,6 +65,9 @@ export const DestinationType = Type.Object(
       description:
         'True where the receiver sees each part as it is written and nothing can be read again.',
     }),
+    sets_rows_aside: Type.Boolean({
+      description: 'True where `rejected_rows` of an export can be `set_aside`.',
+    }),
   },
   { title: 'DestinationType' },
 );
