@@ -12,7 +12,7 @@ import { deliverAgain, killDeliveries } from '../processes/killed_delivery.ts';
 import type { DeliveryOrders, KillPlace } from '../processes/killed_delivery.ts';
 import { uuidDelivery } from '../servers/databases/postgres_destination.ts';
 
-/** A table whose only column, `n`, takes no whole number from 100 on, and a config that leads to it. */
+/** A table whose only column, `n`, takes no number from 100 on, and a config that leads to it. */
 export type RefusingPlace = {
   config: Record<string, unknown>;
   /** The numbers in the table, sorted. */

@@ -182,7 +182,7 @@ test('a character that the database lacks is kept as JSON in ASCII', async () =>
   }
 });
 
-test('too many refused rows fail the run with the first reasons, and nothing is shown', async () => {
+test('too many refused rows fail the run with the first reasons; nothing is shown', async () => {
   const { config, table, pool } = await prepared(refusing['a CHECK constraint']!.statements);
   const bad = Array.from({ length: 12 }, () => ({ event: 'bad' }));
   const { id, send } = await refusedExport(config, bad, {
@@ -330,7 +330,7 @@ test('an erased person leaves the rejected rows too', async () => {
   assert.deepEqual(await found(id), right);
 });
 
-test('verify names a rejected row that is gone, and a slice that the source has no more', async () => {
+test('verify names a rejected row that is gone, and knows its slice by the digest', async () => {
   const { config, table, pool } = await prepared(refusing['a CHECK constraint']!.statements);
   const { home, id } = await refusedExport(config, [{ event: 'bad' }]);
   await exporting.runAll(id);

@@ -59,8 +59,8 @@ const fields = {
   rejected_rows: Type.Enum([...rejected_rows_modes], {
     description:
       'What happens to a row that the destination refuses for what it is. `stop` (default): the ' +
-      'run fails. `set_aside`: the row goes to the table `<table_name>_rejected` with the reason, ' +
-      'and the others are delivered. Only Postgres and MySQL can set rows aside.',
+      'run fails. `set_aside`: the row goes to the table `<table_name>_rejected` with the ' +
+      'reason, and the others are delivered. Only Postgres and MySQL can set rows aside.',
   }),
   rejected_rows_max: Type.Integer({
     minimum: 1,

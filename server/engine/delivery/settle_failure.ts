@@ -57,8 +57,8 @@ async function recordFailure(
 }
 
 /**
- * Did the destination refuse the commit, so that it shows nothing of the delivery? An earlier attempt that had begun to commit may still be at it, whatever the destination says to
- * this one.
+ * Did the destination refuse the commit, so that it shows nothing of the delivery? An earlier
+ * attempt that had begun to commit may still be at it, whatever the destination says to this one.
  */
 export function isRefused(run: ClaimedRun, error: unknown): boolean {
   return run.committing_at === null && error instanceof KnownError && error.is_certain;

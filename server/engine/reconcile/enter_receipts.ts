@@ -96,7 +96,8 @@ async function complete(
   await tx.run(sql`
     UPDATE batch_export_runs SET status = 'Completed', receipt = ${text},
       records_total_count = ${receipt.source_records}, records_completed = ${receipt.records},
-      records_rejected = ${receipt.rejected_records ?? 0}, bytes_completed = ${receipt.bytes}, "cursor" = ${String(receipt.slices.length)},
+      records_rejected = ${receipt.rejected_records ?? 0}, bytes_completed = ${receipt.bytes},
+      "cursor" = ${String(receipt.slices.length)},
       selection = ${JSON.stringify(receipt.selection)}, attempt = greatest(attempt, 1),
       started_at = coalesce(started_at, ${receipt.created_at}), finished_at = ${receipt.created_at},
       committing_at = ${receipt.created_at}, cancel_requested_at = NULL, latest_error = NULL,
@@ -146,8 +147,8 @@ export async function beginAnew(
   await tx.run(sql`DELETE FROM batch_export_slices WHERE run_id = ANY (${ids}::uuid[])`);
   await tx.run(sql`
     UPDATE batch_export_runs run SET selection = anew.selection, records_total_count = NULL,
-      records_completed = NULL, records_rejected = 0, bytes_completed = 0, "cursor" = NULL, receipt = NULL,
-      committing_at = NULL, failures = 0, slices_safe_max = 0, due_at = now(),
+      records_completed = NULL, records_rejected = 0, bytes_completed = 0, "cursor" = NULL,
+      receipt = NULL, committing_at = NULL, failures = 0, slices_safe_max = 0, due_at = now(),
       last_updated_at = now()
     FROM jsonb_to_recordset(${JSON.stringify(runs)}::jsonb) AS anew (id uuid, selection jsonb)
     WHERE run.id = anew.id`);

@@ -26,7 +26,8 @@ export async function findLost(engine: Engine, row: WaitingExport): Promise<Lost
   const runs = await engine.db.rows<{ id: string }>(sql`
     SELECT run.id FROM batch_export_runs run
     WHERE run.batch_export_id = ${row.id} AND run.revision = ${row.revision}
-      AND run.status = 'Completed' AND run.records_completed + run.records_rejected > 0 AND run.receipt IS NOT NULL
+      AND run.status = 'Completed' AND run.records_completed + run.records_rejected > 0
+      AND run.receipt IS NOT NULL
       AND EXISTS (SELECT 1 FROM jsonb_to_recordset(run.selection) AS side (inserted_to float8)
         WHERE side.inserted_to IS NULL OR side.inserted_to > ${taken}::float8)
     ORDER BY run.data_interval_start, run.id`);

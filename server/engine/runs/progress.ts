@@ -109,8 +109,8 @@ const advance = step<{ run: ClaimedRun; outcomes: SliceOutcome[] }>((db, items, 
         AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
     ), held AS (
       UPDATE batch_export_runs run SET records_completed = wanted.records,
-        records_rejected = wanted.rejected, bytes_completed = wanted.bytes, "cursor" = nullif(wanted.slices, 0)::text,
-        steps = wanted.steps,
+        records_rejected = wanted.rejected, bytes_completed = wanted.bytes,
+        "cursor" = nullif(wanted.slices, 0)::text, steps = wanted.steps,
         silent_workers = CASE WHEN wanted.slices > slices_safe_max THEN '{}'
           ELSE silent_workers END, slices_safe_max = greatest(slices_safe_max, wanted.slices),
           last_updated_at = now()

@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream';
 import { openRowDigest } from '../contents/digest.ts';
 import type { ValueRow } from '../destination/content_source.ts';
-import type { Slice } from '../destination/destination.ts';
+import type { Delivery, Slice } from '../destination/destination.ts';
 import type { RejectedRow } from '../destination/rejected_rows.ts';
 import { valuesOfRecord } from '../destination/rejected_rows.ts';
-import type { Column } from '../models/column.ts';
 import { keyColumn } from './layout.ts';
 import { piecesOf, refusalOf, rejectedRow, valuesOf } from './set_aside.ts';
 import type { HeldRejection, Parting } from './set_aside.ts';
@@ -62,7 +61,7 @@ export async function openHeldRejections(parting: Parting): Promise<HeldRejectio
 }
 
 /** A text that rows with equal values have alone. */
-export function rowDigest(columns: Pick<Column, 'type'>[], values: ValueRow): string {
+export function rowDigest(columns: Delivery['columns'], values: ValueRow): string {
   const digest = openRowDigest(columns);
   digest.add(values);
   return digest.value();
@@ -70,7 +69,7 @@ export function rowDigest(columns: Pick<Column, 'type'>[], values: ValueRow): st
 
 function byDigest(
   held: HeldRejection[],
-  columns: Pick<Column, 'name' | 'type'>[],
+  columns: Delivery['columns'],
 ): Map<string, HeldRejection[]> {
   return Map.groupBy(held, ({ record }) => {
     const values = valuesOfRecord(columns, record);

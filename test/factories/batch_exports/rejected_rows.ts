@@ -19,8 +19,10 @@ export const longText = (characters: number): string =>
 
 /** Good events of an hour of 1 January 2026, with a few others between them. */
 export function eventsWith(hour: number, good: number, others: Partial<TestEvent>[]): TestEvent[] {
-  const at = (n: number) =>
-    `2026-01-01T0${hour}:${String(10 + (n % 40)).padStart(2, '0')}:00.${String(n).padStart(6, '0')}Z`;
+  const at = (n: number) => {
+    const [minute, fraction] = [String(10 + (n % 40)), String(n).padStart(6, '0')];
+    return `2026-01-01T0${hour}:${minute}:00.${fraction}Z`;
+  };
   const all = Array.from({ length: good }, (_, n): Partial<TestEvent> => ({ event: `good ${n}` }));
   all.splice(Math.floor(good / 2), 0, ...others);
   return all.map((one, n) => ({ event: 'event', at: at(n), ...one }));

@@ -17,9 +17,10 @@ type Shown = {
 };
 
 /**
- * Creates a run that tries the rejected rows of a delivery again, and gives its id. The caller holds
- * the locks on the export and on the run. It is the same delivery, whose rows are already counted as
- * delivered or rejected, so no row is there twice. Throws 409 when there is nothing to deliver.
+ * Creates a run that tries the rejected rows of a delivery again, and gives its id. The caller
+ * holds the locks on the export and on the run. It is the same delivery, whose rows are already
+ * counted as delivered or rejected, so no row is there twice. Throws 409 when there is nothing to
+ * deliver.
  */
 export async function redeliverRejected(
   tx: Transaction,

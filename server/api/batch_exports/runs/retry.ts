@@ -130,7 +130,8 @@ async function insertContinuation(
   // change of the export must not move them.
   await tx.run(sql`
     UPDATE batch_export_runs n SET records_total_count = o.records_total_count,
-      records_completed = o.records_completed, records_rejected = o.records_rejected, bytes_completed = o.bytes_completed,
+      records_completed = o.records_completed, records_rejected = o.records_rejected,
+      bytes_completed = o.bytes_completed,
       "cursor" = o."cursor", receipt = o.receipt, committing_at = o.committing_at,
       model = e.model, custom_query = e.custom_query, destination_type = e.destination_type,
         destination_config = e.destination_config, destination_secrets = e.destination_secrets

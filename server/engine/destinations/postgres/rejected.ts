@@ -11,7 +11,7 @@ import { createTable, tableExists } from './table.ts';
 
 /**
  * Creates the table of rejected rows in the open transaction where it is missing, and refuses one
- * that is not ours. The row stands there as JSON in ASCII, for the database may lack its characters.
+ * that is not ours.
  */
 export async function prepareRejected(
   connection: Connection,
