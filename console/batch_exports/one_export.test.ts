@@ -219,22 +219,6 @@ test('runs are filtered, and one that failed is tried again', { skip }, async ()
   assert.match(await page.title(), /^Runs, /);
 });
 
-test('a run tells its refused rows, and has them delivered again', { skip }, async () => {
-  const { id } = await newFileExport(home, 'refused', { paused: true });
-  const run_id = await insertRunRow(world.harness, id, { status: 'Completed', total: 40 });
-  await world.harness.deps.db.run(sql`UPDATE batch_export_runs
-    SET records_completed = 38, records_rejected = 2 WHERE id = ${run_id}`);
-  const { page } = visitor;
-  await goTo(page, pageOf(id, '/runs'));
-  await page.getByText('38 rows 2 refused').waitFor();
-  await goTo(page, pageOf(id, `/runs/${run_id}`));
-  await page.getByText('The destination refused 2 rows: they are set aside').waitFor();
-  await checkEverywhere(page, 'export_run_refused');
-  await page.getByRole('button', { name: 'Deliver refused rows again' }).click();
-  // Without a receipt: the API says that there is none to go by.
-  await page.getByText('The run has not completed').waitFor();
-});
-
 test('the page of a run has its receipt, its files and its log', { skip }, async () => {
   const { id, run_id } = await withFailure('told');
   const { page } = visitor;

@@ -187,6 +187,21 @@ test('the timeline has what happened, and what a change made of what', { skip },
   assert.doesNotMatch(await page.title(), /^taken/);
 });
 
+test('a run tells its refused rows, and has them delivered again', { skip }, async () => {
+  const { page, address, id } = await open();
+  const run_id = await insertRunRow(world.harness, id, { status: 'Completed', total: 40 });
+  await world.harness.deps.db.run(sql`UPDATE batch_export_runs
+    SET records_completed = 38, records_rejected = 2 WHERE id = ${run_id}`);
+  await goTo(page, `${address}/runs`);
+  await page.getByText('38 rows 2 refused').waitFor();
+  await goTo(page, `${address}/runs/${run_id}`);
+  await page.getByText('The destination refused 2 rows: they are set aside').waitFor();
+  await checkEverywhere(page, 'export_run_refused');
+  await page.getByRole('button', { name: 'Deliver refused rows again' }).click();
+  // Without a receipt: the API says that there is none to go by.
+  await page.getByText('The run has not completed').waitFor();
+});
+
 test('metrics are charts and a table; dragging looks closer', { skip }, async () => {
   const { page, address, id } = await open({ interval: 'every 5 minutes' });
   await world.harness.deps.db.run(sql`

@@ -85,27 +85,25 @@ export function findPresence(
 }
 
 /** What users and the planner set of an export. Instants are ISO 8601 text. */
-export type ExportFields = StoredConfig & {
-  name: string;
-  model: ModelName;
-  custom_query: string | null;
-  schema: QuerySchema | null;
-  destination_type: string;
-  interval: Interval;
-  timezone: string;
-  paused: boolean;
-  last_paused_at: string | null;
-  pause_reason: PauseReason | null;
-  start_at: string | null;
-  end_at: string | null;
-  freshness_seconds: number | null;
-  rejected_rows: RejectedRowsPolicy['rejected_rows'];
-  rejected_rows_max: number;
-  rejected_percent_max: number;
-  revision: number;
-  planned_until: string;
-  next_run_at: string | null;
-};
+export type ExportFields = StoredConfig &
+  RejectedRowsPolicy & {
+    name: string;
+    model: ModelName;
+    custom_query: string | null;
+    schema: QuerySchema | null;
+    destination_type: string;
+    interval: Interval;
+    timezone: string;
+    paused: boolean;
+    last_paused_at: string | null;
+    pause_reason: PauseReason | null;
+    start_at: string | null;
+    end_at: string | null;
+    freshness_seconds: number | null;
+    revision: number;
+    planned_until: string;
+    next_run_at: string | null;
+  };
 
 /** The columns of `ExportFields` with their types, for every statement that names them all. */
 const field_types = {
@@ -172,6 +170,7 @@ export function lockBatchExport(
 
 /** What people set of an export, and where it lies. */
 export type ExportSettings = StoredConfig &
+  RejectedRowsPolicy &
   Pick<
     ExportFields,
     | 'name'
@@ -181,9 +180,6 @@ export type ExportSettings = StoredConfig &
     | 'start_at'
     | 'end_at'
     | 'freshness_seconds'
-    | 'rejected_rows'
-    | 'rejected_rows_max'
-    | 'rejected_percent_max'
     | 'custom_query'
     | 'destination_type'
     | 'revision'
@@ -203,12 +199,7 @@ export function listExportSettings(
 }
 
 /** What exports have delivered that counts; `revisions` is the sum of theirs. */
-export type Delivered = {
-  exports: number;
-  revisions: number;
-  delivered_records: number;
-  open_runs: number;
-};
+export type Delivered = Record<'exports' | 'revisions' | 'delivered_records' | 'open_runs', number>;
 
 /** What the exports with these ids have delivered in their present revision. */
 export async function countDelivered(db: Queryable, ids: readonly string[]): Promise<Delivered> {

@@ -7,7 +7,7 @@ import type { Column, ColumnSet, TextRow } from '../models/column.ts';
 import type { ContentSource } from './content_source.ts';
 import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
-import type { RejectedRow } from './rejected_rows.ts';
+import type { RejectedKey, RejectedRow } from './rejected_rows.ts';
 
 /** JSON as it is stored in a row. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -36,10 +36,7 @@ export type Delivery = {
    * of persons. Then a `commit` over what is there shows the slices without them, and its receipt.
    */
   erased?: ErasedRows;
-  /**
-   * Rows that the other side refuses for what they are do not end the delivery: as many are set
-   * aside, in the transaction that shows the others.
-   */
+  /** So many rows that are refused for what they are do not end it: they are set aside. */
   rejects?: { rows_max: number };
   /** Rows that were set aside when the delivery was shown are tried again. */
   redelivers?: true;
@@ -78,14 +75,6 @@ export type SliceOutcome = {
   digest?: string;
   state: Json;
 };
-
-/** A row that was set aside: a hash of its key (`rejectedKey`), and why. */
-export type RejectedKey = { key: string | null; code: string };
-
-/** How many rows of the slices were set aside. */
-export function rejectedCount(outcomes: SliceOutcome[]): number {
-  return outcomes.reduce((sum, { rejected = [] }) => sum + rejected.length, 0);
-}
 
 /**
  * The end of a delivery as it is stored, signed and left at the destination. `text` is the exact
@@ -142,25 +131,10 @@ export type Difference = {
 };
 
 /**
- * The host of an address as it is written in a config, for `host`; undefined where there is none.
- */
-export function urlHost(address: unknown): string | undefined {
-  return typeof address === 'string' ? URL.parse(address)?.hostname : undefined;
-}
-
-/**
  * What `verify` is told about a committed delivery: the manifest's text and the slices with rows,
  * bytes and SHA-256.
  */
 export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
-
-/** How many rows deliveries brought. */
-export function recordsOf(delivered: DeliveredSlices[]): number {
-  return delivered.reduce(
-    (sum, { outcomes }) => sum + outcomes.reduce((rows, outcome) => rows + outcome.records, 0),
-    0,
-  );
-}
 
 /** What a destination may use of the server. */
 export type DestinationDeps = {

@@ -27,6 +27,14 @@ export type RejectedRowsPolicy = {
 /** A row that the destination refused, with its values as they were sent. */
 export type RejectedRow = { values: ValueRow; code: string; reason: string };
 
+/** A row that was set aside: a hash of its key (`rejectedKey`), and why. */
+export type RejectedKey = { key: string | null; code: string };
+
+/** How many rows of the slices were set aside. */
+export function rejectedCount(outcomes: { rejected?: RejectedKey[] }[]): number {
+  return outcomes.reduce((sum, { rejected = [] }) => sum + rejected.length, 0);
+}
+
 /** How many of a run's rows may be set aside. */
 export function rejectedRowsMax(policy: RejectedRowsPolicy, records: number): number {
   const share = Math.floor((records * policy.rejected_percent_max) / 100);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Static, TObject } from 'typebox';
 import { runSteps } from '../destination/timed_steps.ts';
-import { urlHost } from '../destination/destination.ts';
+import { urlHost } from '../destination/url_host.ts';
 import { throwIfStopped } from '../destination/stop.ts';
 import { KnownError, RetryableError } from '../destination/errors.ts';
 import type {

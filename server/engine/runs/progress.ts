@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { batchCalls } from '../../platform/pacing/batched_calls.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
-import { rejectedCount } from '../destination/destination.ts';
+import { rejectedCount } from '../destination/rejected_rows.ts';
 import type { SliceOutcome } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
 import { LostRunError, attempts_max } from '../run.ts';

@@ -1,6 +1,6 @@
 import { isSigned } from '../../platform/secrets/secrets.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
-import { rejectedCount } from '../destination/destination.ts';
+import { rejectedCount } from '../destination/rejected_rows.ts';
 import type { Delivery, SliceOutcome } from '../destination/destination.ts';
 import type { EventFilter } from '../models/event_filter.ts';
 import type { Encoding } from '../destination/encoding.ts';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Slice } from '../destination/destination.ts';
+import type { Delivery, Slice } from '../destination/destination.ts';
 import type { RejectedRow } from '../destination/rejected_rows.ts';
 import { openHeldRejections } from './held_rejections.ts';
 import type { HeldRejections } from './held_rejections.ts';
@@ -48,4 +48,16 @@ export function openAside(parting: Parting, prepare: () => Promise<void>): Aside
     erase: async (keys) => (await held())?.erase(keys),
     rejectedOf: (number) => rejected.get(number) ?? [],
   };
+}
+
+/** Removes the rows that were erased from a delivery that is there, in the open transaction. */
+export async function eraseRows(
+  { delivery, erase }: { delivery: Delivery; erase?(keys: string[]): Promise<void> },
+  aside: Aside | undefined,
+): Promise<void> {
+  if (delivery.erased === undefined || erase === undefined) return;
+  for await (const keys of delivery.erased.keys()) {
+    await erase(keys);
+    await aside?.erase(keys);
+  }
 }

@@ -1,10 +1,9 @@
 import { compareRows } from '../contents/compare_rows.ts';
 import type { DeliveredSlices, Difference } from '../destination/destination.ts';
 import type { ContentSource, ValueRow } from '../destination/content_source.ts';
-import { recordsOf } from '../destination/destination.ts';
 import { openGoneSlices } from './gone_slices.ts';
 import { isMerged, keyColumn, versionColumns } from './layout.ts';
-import { newestRows } from './newest_rows.ts';
+import { newestRows, recordsOf } from './newest_rows.ts';
 
 /** A table that deliveries went to. */
 export type TablePlace = {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { isOnly } from '../destination/destination.ts';
 import type { Delivery, Json, Manifest, Slice, SliceOutcome } from '../destination/destination.ts';
-import { openAside } from './aside.ts';
+import { eraseRows, openAside } from './aside.ts';
 import type { Aside } from './aside.ts';
 import type { RejectedTable } from './set_aside.ts';
 import { leaveAside, newStanding, recordsIn } from './staged_sink.ts';
@@ -189,7 +189,10 @@ async function goStaged(session: Session): Promise<void> {
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   await begin(session);
   if (session.is_delivered) return outcomes;
-  const surviving = await takeOver(session, isInOne(session) ? [] : outcomes);
+  const surviving = await takeOver(
+    session,
+    session.work.delivery.rejects === undefined ? outcomes : [],
+  );
   if (surviving.length === 0) return [];
   await goStaged(session);
   await end(session, 'COMMIT');
@@ -211,16 +214,15 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<J
   return null;
 }
 
-/** What sets rows aside stages nothing: a stage has not the constraints that refuse them. */
-function isInOne({ work }: Session): boolean {
-  return work.delivery.rejects !== undefined;
-}
-
-/** What is the only slice is repeated after a crash in any case. */
+/**
+ * What is the only slice is repeated after a crash in any case. What sets rows aside stages none: a
+ * stage has not the constraints that refuse them.
+ */
 async function chooseWay(session: Session, slice: Slice): Promise<void> {
   await takeOver(session, []);
-  if (isOnly(slice) || isInOne(session) || !(await session.work.createStage()))
-    session.way = 'direct';
+  const { delivery, createStage } = session.work;
+  const isDirect = isOnly(slice) || delivery.rejects !== undefined;
+  if (isDirect || !(await createStage())) session.way = 'direct';
   else await goStaged(session);
 }
 
@@ -251,7 +253,7 @@ async function commit(
   manifest: Manifest,
 ): Promise<void> {
   await begin(session);
-  if (session.is_delivered) await eraseRows(session);
+  if (session.is_delivered) await eraseRows(session.work, session.aside);
   const shower = session.is_delivered ? session.work : await complete(session, outcomes);
   await shower.writeReceipt(recordsIn(outcomes), manifest, session.is_delivered);
   const mayShowBefore = session.may_show;
@@ -261,15 +263,6 @@ async function commit(
   } catch (error) {
     if (session.work.isRefusal(error)) session.may_show = mayShowBefore;
     throw error;
-  }
-}
-
-async function eraseRows(session: Session): Promise<void> {
-  const { delivery, erase } = session.work;
-  if (delivery.erased === undefined || erase === undefined) return;
-  for await (const keys of delivery.erased.keys()) {
-    await erase(keys);
-    await session.aside?.erase(keys);
   }
 }
 

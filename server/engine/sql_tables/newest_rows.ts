@@ -1,5 +1,4 @@
 import { crc32 } from 'node:zlib';
-import { recordsOf } from '../destination/destination.ts';
 import type { DeliveredSlices } from '../destination/destination.ts';
 import type { ContentSource, ValueRow } from '../destination/content_source.ts';
 import { keyColumn, versionColumns } from './layout.ts';
@@ -34,6 +33,14 @@ export async function* newestRows(
     }
     yield* newest.values();
   }
+}
+
+/** How many rows deliveries brought. */
+export function recordsOf(delivered: DeliveredSlices[]): number {
+  return delivered.reduce(
+    (sum, { outcomes }) => sum + outcomes.reduce((rows, outcome) => rows + outcome.records, 0),
+    0,
+  );
 }
 
 function isOlder(row: ValueRow, other: ValueRow, versions: number[]): boolean {

@@ -109,6 +109,7 @@ test('a run has the fields of the contract, and its counters stay 32-bit', async
   assert.deepEqual(rest, {
     status: 'Starting',
     records_completed: null,
+    records_rejected: 0,
     latest_error: null,
     data_interval_start: '2026-01-01T01:00:00.000000Z',
     data_interval_end: '2026-01-01T02:00:00.000000Z',

@@ -1,4 +1,4 @@
-import { urlHost } from '../../destination/destination.ts';
+import { urlHost } from '../../destination/url_host.ts';
 import type { DestinationDefinition } from '../../destination/destination.ts';
 import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { checkClickHouse } from './check.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../../platform/clock.ts';
 import { tryOut } from '../../destination/try_out.ts';
-import { urlHost } from '../../destination/destination.ts';
+import { urlHost } from '../../destination/url_host.ts';
 import { throwIfStopped } from '../../destination/stop.ts';
 import type {
   CheckStep,

@@ -4,6 +4,7 @@ import { inTransactions } from '../../sql_tables/in_transactions.ts';
 import type { TransactionalDelivery } from '../../sql_tables/in_transactions.ts';
 import { isMerged } from '../../sql_tables/layout.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
+import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { withFaults } from '../../destination/faults.ts';
 import { postgresError } from '../../sql_tables/postgres_faults.ts';
 import { openStagedSink, requireRecords } from '../../sql_tables/staged_sink.ts';
@@ -42,10 +43,6 @@ export async function openPostgresSink(
   const stage = stageOf(config, delivery, randomUUID());
   /** Where the slices lie in the stage. */
   const staged = new Map<number, StagedSlice>();
-  const prepare = async () => {
-    await prepareTables(connection, config, delivery);
-    if (delivery.rejects !== undefined) await prepareRejected(connection, config);
-  };
   const work: TransactionalDelivery = {
     name: targetOf(config).name,
     delivery,
@@ -55,11 +52,11 @@ export async function openPostgresSink(
       return hasReceipt(connection, config, delivery);
     },
     end: async (statement) => void (await connection.rows(statement)),
-    prepare,
+    prepare: () => prepareAll(connection, config, delivery),
     takeOver: async (outcomes) => {
       // First: the session that moves for an earlier attempt holds the table.
       const surviving = await takeStageOver(connection, stage, outcomes);
-      await prepare();
+      await prepareAll(connection, config, delivery);
       if (surviving.length > 0)
         for (const [number, slice] of await listStaged(connection, stage))
           staged.set(number, slice);
@@ -96,4 +93,13 @@ export async function openPostgresSink(
     close: () => connection.close(),
   };
   return openStagedSink(inTransactions(work), postgresError, deps.log);
+}
+
+async function prepareAll(
+  connection: Connection,
+  config: PostgresConfig,
+  delivery: Delivery,
+): Promise<void> {
+  await prepareTables(connection, config, delivery);
+  if (delivery.rejects !== undefined) await prepareRejected(connection, config);
 }
