@@ -162,7 +162,7 @@ test('verify names a rejected row that is gone, and knows its slice by the diges
   assert.deepEqual(
     differences.map(({ kind, detail }) => [kind, detail]),
     [
-      ['missing', '1 rows of this delivery were rejected, and 0 are there.'],
+      ['missing', 'Rejected rows of this delivery: 1 in its receipt, 0 in the table.'],
       ['missing', 'The row is gone.'],
     ],
   );
@@ -174,6 +174,6 @@ test('verify names a rejected row that is gone, and knows its slice by the diges
   const gone = await foundAt(exporting, id);
   assert.deepEqual(
     gone.differences.map(({ detail }) => detail),
-    ['1 rows of this delivery were rejected, and 0 are there.'],
+    ['Rejected rows of this delivery: 1 in its receipt, 0 in the table.'],
   );
 });
