@@ -62,7 +62,7 @@ function tableFaults(server: PostgresServer): FaultCase[] {
         `DROP TABLE ${table}`,
       ],
     ),
-    prepared(server, 'a trigger drops a row', 'count_mismatch', 'tried again', (place) =>
+    prepared(server, 'a trigger drops a row', 'rows_left_out', 'Failed', (place) =>
       dropping(place),
     ),
   ];

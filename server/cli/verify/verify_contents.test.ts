@@ -91,7 +91,8 @@ test(
       told(gone),
       hours.map(
         (rows) =>
-          `changed ${table} delivery ... slice 1 A value of its ${rows.toLocaleString('en')} rows ` +
+          `changed ${table} delivery ... slice 1 A value of its ${rows.toLocaleString('en')} ` +
+          `rows ` +
           'was changed: the digest is not that of the receipt. The source has them no more and ' +
           'cannot tell which.',
       ),

@@ -13,6 +13,11 @@ export type OwnFaults = {
 };
 
 const { unreachable, unverified } = server_faults;
+const encoding = ofRow(
+  'value_refused',
+  'The encoding of the database lacks a character (%). Export to a database in UTF8, or set such ' +
+    'rows aside with rejected_rows.',
+);
 
 /**
  * By SQLSTATE or the error code of Node first, then by the class of the SQLSTATE (its first two
@@ -79,7 +84,15 @@ const faults: Record<string, Fault> = {
   '53100': server_faults.disk_full,
   '53300': server_faults.crowded,
   '57014': server_faults.cancelled,
-  '22': server_faults.value,
+  '22001': server_faults.value,
+  '22003': server_faults.value,
+  '22007': server_faults.value,
+  '22008': server_faults.value,
+  '22P02': server_faults.value,
+  '22P03': server_faults.value,
+  '22P05': encoding,
+  '22021': encoding,
+  '22': server_faults.row,
   P0: server_faults.trigger,
   '23': server_faults.constraint,
   '28': lasting(
@@ -91,21 +104,59 @@ const faults: Record<string, Fault> = {
   '42': server_faults.statement,
   '0A': lasting(
     'statement_refused',
-    'The server does not support what the export needs (%). Export to a table of its own, to a ' +
-      'newer server, or to files.',
+    'The server does not support this here (%). Export to a table of its own, or to files.',
   ),
-  '54': ofRow(
-    'limit_exceeded',
-    'A row is larger than the server allows (%). Leave the large events out with ' +
-      'exclude_events, or export to files.',
+  '54': server_faults.limit,
+  '08P01': passing(
+    'connection_failed',
+    'The server, or a pooler before it, refused the connection (%).',
   ),
-  '08': server_faults.broken,
+  '08': passing('connection_lost', 'The connection to the server broke (%).'),
+  '40002': server_faults.constraint,
   '40': server_faults.conflict,
   '53': server_faults.short,
-  '57': server_faults.stopping,
+  '57P02': server_faults.stopping,
+  '57P03': server_faults.stopping,
+  '57': passing('server_stopping', 'The server ended the session (%).'),
   '58': passing('server_fault', 'The server reported a fault of its system (%).'),
   XX: passing('server_fault', 'The server reported an internal fault (%).'),
 };
+
+/** Words that say more than the code beside which they stand. */
+const by_words: [RegExp, Fault][] = [
+  [
+    /COPY FROM not supported with row-level security/,
+    lasting(
+      'permission_denied',
+      'Row-level security applies to this user, and PostgreSQL takes no COPY then (%). Make the ' +
+        'user the owner of the table, or let it bypass the policies: ALTER ROLE ... BYPASSRLS.',
+    ),
+  ],
+  [
+    /violates row-level security policy/,
+    ofRow(
+      'constraint_violated',
+      'A row-level security policy of the table refuses rows (%). Change it, or let the user ' +
+        'bypass it: ALTER ROLE ... BYPASSRLS.',
+    ),
+  ],
+  [
+    /^index row (size|requires)/,
+    ofRow(
+      'limit_exceeded',
+      'A value is too long for an index of the table (%). Drop the index, or put it on a hash or ' +
+        'on the beginning of the column.',
+    ),
+  ],
+  [
+    /^row is too big/,
+    ofRow(
+      'limit_exceeded',
+      'A row is larger than the server allows (%). Leave the large events out with ' +
+        'exclude_events, or export to files.',
+    ),
+  ],
+];
 
 const by_message: [RegExp, Fault][] = [
   [/does not support SSL/, server_faults.unencrypted],
@@ -131,6 +182,7 @@ export function postgresError(error: unknown, own: OwnFaults = none): unknown {
     const fault =
       saidFault(known, own.by_message) ??
       codedFault(code, own.by_code) ??
+      saidFault(known, by_words) ??
       codedFault(code, faults) ??
       saidFault(known, by_message) ??
       // What the server itself has said has a severity.

@@ -32,12 +32,22 @@ export const server_faults = {
   created_at_once: passing('conflict', 'Another delivery created the table at the same moment.'),
   conflict: passing(
     'conflict',
-    'The server ended the transaction because of a conflict with another one.',
+    'The server ended the transaction because of a conflict with another one (%).',
   ),
   value: ofRow(
     'value_refused',
     'The table does not take a value (%). Change the type of the column, or leave the table to ' +
       'be created by the export.',
+  ),
+  /** Where the code says no more than that the server did not like a value. */
+  row: ofRow(
+    'value_refused',
+    'The server refused a row (%). Look at the triggers, checks and column types of the table.',
+  ),
+  limit: ofRow(
+    'limit_exceeded',
+    'A limit of the server refuses a row (%). Change what the message names, or leave such rows ' +
+      'out with exclude_events.',
   ),
   constraint: ofRow(
     'constraint_violated',
@@ -54,7 +64,11 @@ export const server_faults = {
     'The server refused the statement (%). The table may not fit the export: compare its ' +
       'columns with those of the preview, or export to a table of its own.',
   ),
-  cancelled: passing('cancelled_by_server', 'The server cancelled the statement (%).'),
+  cancelled: passing(
+    'cancelled_by_server',
+    'The server cancelled the statement (%): a time limit of the user or the server did, or an ' +
+      'administrator. Raise the limit if it comes again.',
+  ),
   short: passing('out_of_resources', 'The server is short of resources (%).'),
   disk_full: passing(
     'disk_full',

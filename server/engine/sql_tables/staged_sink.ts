@@ -136,14 +136,25 @@ async function write(work: StagedDelivery, slice: Slice, bytes: Readable): Promi
   }
 }
 
-/** Throws `count_mismatch` unless the server took all rows of the slice. */
+/** Throws `rows_left_out` unless the server took all rows of the slice. */
 export function requireRecords(slice: Pick<Slice, 'number' | 'records'>, taken: number): void {
   if (taken === slice.records) return;
-  throw new RetryableError(
-    'count_mismatch',
-    `Slice ${slice.number} has ${counted(slice.records, 'row')}, but the server took ${taken}; ` +
-      `a trigger ` +
-      'of the table may leave rows out.',
+  const rows = counted(slice.records, 'row');
+  throw leftOutError(`Slice ${slice.number} has ${rows}, but the table took ${taken}`);
+}
+
+/** Throws `rows_left_out` unless the table took all rows that were staged. */
+export function requireMoved(expected: number, moved: number): void {
+  if (moved === expected) return;
+  const rows = counted(expected, 'row');
+  throw leftOutError(`The delivery has ${rows}, but the table took ${moved}`);
+}
+
+function leftOutError(told: string): NonRetryableError {
+  return new NonRetryableError(
+    'rows_left_out',
+    `${told}: a trigger or a rule of the table leaves rows out. Change it, or export to a table ` +
+      'of its own.',
   );
 }
 
@@ -169,17 +180,6 @@ export function receiptKeptError(receipts: string, cause: unknown): NonRetryable
     'The rows of this delivery are there with the receipt of an earlier run, which the user ' +
       `may not replace. Grant UPDATE on ${receipts}, then retry the run.`,
     { cause },
-  );
-}
-
-/** Throws `count_mismatch` unless the table took all rows that were staged. */
-export function requireMoved(expected: number, moved: number): void {
-  if (moved === expected) return;
-  throw new RetryableError(
-    'count_mismatch',
-    `The delivery has ${counted(expected, 'row')}, but the table took ${moved}; a trigger of ` +
-      `the table ` +
-      'may leave rows out.',
   );
 }
 

@@ -110,6 +110,7 @@ const faults: Record<string, Fault> = {
     'The delivery is larger than the server lets a transaction be (%). Raise ' +
       'max_binlog_cache_size, or choose a shorter interval.',
   ),
+  ER_SIGNAL_EXCEPTION: trigger,
   ER_DUP_ENTRY: constraint,
   ER_NO_REFERENCED_ROW_2: constraint,
   ER_CHECK_CONSTRAINT_VIOLATED: constraint,
@@ -125,7 +126,7 @@ const faults: Record<string, Fault> = {
   ER_INVALID_JSON_TEXT: value,
   ER_INVALID_JSON_VALUE_FOR_CAST: value,
   ER_JSON_DOCUMENT_TOO_DEEP: value,
-  ER_TOO_BIG_ROWSIZE: value,
+  ER_TOO_BIG_ROWSIZE: server_faults.limit,
   ER_NET_PACKET_TOO_LARGE: lasting(
     'limit_exceeded',
     'A row is larger than the server allows; raise max_allowed_packet.',
@@ -151,8 +152,9 @@ const faults: Record<string, Fault> = {
 export function mySqlError(error: unknown): unknown {
   return explain(error, (known: Error & { code?: unknown; sqlState?: unknown }) => {
     const { code, sqlState, message } = known;
-    if (typeof code !== 'string') return undefined;
-    return faultOf(code, typeof sqlState === 'string' ? sqlState : undefined, message);
+    const state = typeof sqlState === 'string' ? sqlState : undefined;
+    // The client has no name for some errors of MariaDB's: their SQLSTATE tells.
+    return faultOf(typeof code === 'string' ? code : '', state, message);
   });
 }
 
@@ -166,7 +168,8 @@ function faultOf(code: string, sqlState: string | undefined, message: string): F
   if (/account is locked/i.test(message)) return credentials;
   if (faults[code] !== undefined) return faults[code];
   if (sqlState === undefined) return undefined;
-  if (sqlState.startsWith('22')) return value;
+  if (/^22(001|003|007|018|032)$/.test(sqlState)) return value;
+  if (sqlState.startsWith('22')) return server_faults.row;
   if (sqlState.startsWith('23')) return constraint;
   if (sqlState === '45000') return trigger;
   if (sqlState.startsWith('70')) return cancelled;

@@ -4,7 +4,7 @@ import { assertFault } from '../../../../test/factories/batch_exports/deliveries
 import { mySqlError } from './faults.ts';
 
 test('faults are told apart by name, then by SQLSTATE', () => {
-  const cases: [string, string | undefined, boolean, string][] = [
+  const cases: [string | undefined, string | undefined, boolean, string][] = [
     ['ER_ACCESS_DENIED_ERROR', '28000', false, 'authentication_failed'],
     ['ER_BAD_DB_ERROR', '42000', false, 'database_missing'],
     ['ER_TABLEACCESS_DENIED_ERROR', '42000', false, 'permission_denied'],
@@ -22,6 +22,9 @@ test('faults are told apart by name, then by SQLSTATE', () => {
     ['ER_SIGNAL_EXCEPTION', '45000', false, 'constraint_violated'],
     ['ER_SOMETHING_NEW', '22001', false, 'value_refused'],
     ['ER_SOMETHING_NEW', '23000', false, 'constraint_violated'],
+    ['ER_SIGNAL_EXCEPTION', '12345', false, 'constraint_violated'],
+    [undefined, '70100', true, 'cancelled_by_server'],
+    [undefined, 'HY000', true, 'server_fault'],
     ['UNKNOWN_CODE_PLEASE_REPORT', '70100', true, 'cancelled_by_server'],
     ['ER_SOMETHING_NEW', '42S99', false, 'statement_refused'],
     ['ER_SOMETHING_NEW', '08S01', true, 'connection_lost'],
@@ -36,7 +39,7 @@ test('faults are told apart by name, then by SQLSTATE', () => {
         ...(sqlState === undefined ? {} : { sqlState }),
       }),
     );
-    assertFault(error, isRetryable, name, code);
+    assertFault(error, isRetryable, name, code ?? sqlState!);
   }
   const said = (code: string, message: string) =>
     mySqlError(Object.assign(new Error(message), { code, sqlState: 'HY000' }));

@@ -113,7 +113,7 @@ const classes: Record<string, Fault> = {
     'Snowflake refused the statement (%). The table may not fit the export: compare its ' +
       'columns with those of the preview, or export to a table of its own.',
   ),
-  '54': lasting('limit_exceeded', 'The delivery is larger than the account allows (%).'),
+  '54': lasting('limit_exceeded', 'A limit of the account refuses the delivery (%).'),
   '57': cancelled,
 };
 
