@@ -162,7 +162,7 @@ test('verify names a rejected row that is gone, and knows its slice by the diges
   assert.deepEqual(
     differences.map(({ kind, detail }) => [kind, detail]),
     [
-      ['missing', 'Rejected rows of this delivery: 1 in its receipt, 0 in the table.'],
+      ['missing', 'Rejected rows: 1 in the receipt, 0 in the table.'],
       ['missing', 'The row is gone.'],
     ],
   );
@@ -174,6 +174,6 @@ test('verify names a rejected row that is gone, and knows its slice by the diges
   const gone = await foundAt(exporting, id);
   assert.deepEqual(
     gone.differences.map(({ detail }) => detail),
-    ['Rejected rows of this delivery: 1 in its receipt, 0 in the table.'],
+    ['Rejected rows: 1 in the receipt, 0 in the table.'],
   );
 });

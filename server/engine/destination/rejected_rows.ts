@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { ValueRow } from './content_source.ts';
 import type { Column } from '../models/column.ts';
 import { NonRetryableError } from './errors.ts';
+import { counted } from '../../platform/counted.ts';
 
 /** What becomes of rows that a destination refuses for what they are. */
 export const rejected_rows_modes = ['stop', 'set_aside'] as const;
@@ -62,7 +63,7 @@ export function reasonsOf(rejected: RejectedRow[]): string {
   for (const { reason } of rejected) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   return [...counts]
     .slice(0, 3)
-    .map(([reason, count]) => (count === 1 ? reason : `${reason} (${count} rows)`))
+    .map(([reason, count]) => (count === 1 ? reason : `${reason} (${counted(count, 'row')})`))
     .join(' ');
 }
 

@@ -35,7 +35,7 @@ export async function withoutRejected(
       differences.push({
         kind: found < expected ? 'missing' : 'added',
         name: `${rejected.name} delivery ${delivery_id}`,
-        detail: `Rejected rows of this delivery: ${expected} in its receipt, ${found} in the table.`,
+        detail: `Rejected rows: ${expected} in the receipt, ${found} in the table.`,
       });
   }
   const { columns } = delivered[0]!.delivery;
