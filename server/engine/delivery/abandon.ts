@@ -21,9 +21,7 @@ export async function abandon(
   run: ClaimedRun,
   open: (signal: AbortSignal) => Promise<Sink>,
 ): Promise<void> {
-  const outcomes = (await listSlices(engine, run.id)).flatMap((slice) =>
-    slice.outcome === null ? [] : [slice.outcome],
-  );
+  const outcomes = await outcomesOf(engine, run);
   const signal = AbortSignal.timeout(timeout_ms);
   const pauses = pauses_ms.values();
   for (;;) {
@@ -65,6 +63,38 @@ async function leaveParts(
     'What this run may have left at the destination, unfinished and invisible, could not be ' +
     `removed. ${reason} A retry of the run uses or removes it.`;
   await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
+}
+
+/**
+ * Looks whether a delivery whose commit was not answered is there. False: it is not, and never will
+ * be, because what waited to be shown was removed. Undefined: the destination does not say it.
+ */
+export async function lookForDelivery(
+  engine: Engine,
+  run: ClaimedRun,
+  settlesByAbort: boolean,
+  open: (signal: AbortSignal) => Promise<Sink>,
+): Promise<boolean | undefined> {
+  const signal = AbortSignal.timeout(timeout_ms);
+  try {
+    if (await isThere(await open(signal))) return true;
+    if (!settlesByAbort || !(await isOurs(engine, run))) return undefined;
+    const sink = await open(signal);
+    await sink.abort(await outcomesOf(engine, run)).finally(() => sink.close());
+    return await isThere(await open(signal));
+  } catch (error) {
+    engine.log.warn({ err: error, run_id: run.id }, 'could not look for a delivery in doubt');
+    return undefined;
+  }
+}
+
+function isThere(sink: Sink): Promise<boolean> {
+  return sink.isCommitted().finally(() => sink.close());
+}
+
+async function outcomesOf(engine: Engine, run: Pick<ClaimedRun, 'id'>): Promise<SliceOutcome[]> {
+  const slices = await listSlices(engine, run.id);
+  return slices.flatMap(({ outcome }) => (outcome === null ? [] : [outcome]));
 }
 
 /**

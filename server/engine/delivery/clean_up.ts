@@ -1,4 +1,4 @@
-import { abandon } from './abandon.ts';
+import { abandon, lookForDelivery } from './abandon.ts';
 import { destinationDeps } from '../engine.ts';
 import type { Engine } from '../engine.ts';
 import type { ClaimedRun } from '../run.ts';
@@ -8,15 +8,31 @@ import { openStepClock } from './step_clock.ts';
 
 /** Removes what a run has left at its destination and not committed, as `abandon` does. */
 export async function cleanUp(engine: Engine, run: ClaimedRun): Promise<void> {
-  let attempt: Attempt;
+  const attempt = attemptToClean(engine, run);
+  if (attempt !== undefined) await abandonAttempt(attempt);
+}
+
+/** Looks for the delivery of a run whose commit was not answered, as `lookForDelivery` does. */
+export async function findDelivery(engine: Engine, run: ClaimedRun): Promise<boolean | undefined> {
+  const attempt = attemptToClean(engine, run);
+  // What is written in the place of another delivery is there in any case.
+  if (attempt === undefined || run.replaces !== null) return undefined;
+  const { definition, config, delivery } = attempt;
+  return lookForDelivery(engine, run, definition.is_settled_by_abort === true, (signal) =>
+    definition.open(config, delivery, destinationDeps(engine, signal)),
+  );
+}
+
+/**
+ * Undefined for a destination that this server does not know or cannot sign in to: there is nobody
+ * to ask.
+ */
+function attemptToClean(engine: Engine, run: ClaimedRun): Attempt | undefined {
   try {
-    attempt = openAttempt(engine, run, new AbortController().signal, openStepClock(run));
+    return openAttempt(engine, run, new AbortController().signal, openStepClock(run));
   } catch {
-    // A destination that this server does not know or cannot sign in to: there is nobody to ask for
-    // the removal.
-    return;
+    return undefined;
   }
-  await abandonAttempt(attempt);
 }
 
 /** Removes what an attempt has left at its destination and not committed, as `abandon` does. */

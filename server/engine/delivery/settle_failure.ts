@@ -1,11 +1,11 @@
 import sql from 'sql-template-tag';
 import { KnownError, NonRetryableError } from '../destination/errors.ts';
 import type { Engine } from '../engine.ts';
-import { findHeld, retryLater, takeCommitBack } from '../runs/progress.ts';
+import { findHeld, giveDeliveryBack, retryLater, takeCommitBack } from '../runs/progress.ts';
 import { endRun } from '../runs/end_runs.ts';
 import { LostRunError, attempts_max } from '../run.ts';
 import type { ClaimedRun } from '../run.ts';
-import { cleanUp } from './clean_up.ts';
+import { cleanUp, findDelivery } from './clean_up.ts';
 
 /**
  * Records what an attempt that threw means for its run: another attempt, an end, or nothing where
@@ -47,7 +47,14 @@ async function recordFailure(
     (signal.reason === 'cancelled' || run.cancel_requested_at !== null) && !state.is_committing;
   if (!isCancelled && !isFinal && run.failures + 1 < attempts_max)
     return retryLater(engine, run, { code, message });
-  if (!state.is_committing) await cleanUp(engine, run);
+  if (state.is_committing) {
+    const isThere = await findDelivery(engine, run);
+    if (isThere === true) return endRun(engine, run, { status: 'Completed' });
+    if (isThere === false) {
+      await giveDeliveryBack(engine, run);
+      state.is_committing = false;
+    }
+  } else await cleanUp(engine, run);
   if (isCancelled) return endCancelled(engine, run);
   return endRun(engine, run, {
     status: isFinal ? 'Failed' : 'FailedRetryable',

@@ -241,6 +241,11 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    */
   shows_as_written?: true;
   /**
+   * True where a delivery that is not there after `abort` never will be: `open` and `abort` wait
+   * for a commit that is under way, or end it, and no earlier attempt can show anything afterwards.
+   */
+  is_settled_by_abort?: true;
+  /**
    * How rows that were erased leave a delivery that is there: it is written `anew` in its place, or
    * its rows are deleted `by_key`. Left out, they do not: somebody has to see to it by hand.
    */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../platform/log.ts';
-import { RetryableError } from '../destination/errors.ts';
+import { NonRetryableError, RetryableError, withCertainty } from '../destination/errors.ts';
 import type { Delivery, Manifest, Sink, Slice, SliceOutcome } from '../destination/destination.ts';
 import { fileEncoding } from '../formats/file_config.ts';
 import type { FileConfig } from '../formats/file_config.ts';
@@ -49,7 +49,7 @@ export function openObjectSink(
     isCommitted: () => withStoreFaults(store, () => isCommitted(place)),
     recover: (outcomes) => withStoreFaults(store, () => recover(place, outcomes)),
     write: (slice, bytes) => write(place, slice, bytes),
-    commit: (outcomes, manifest) => withStoreFaults(store, () => commit(place, outcomes, manifest)),
+    commit: (outcomes, manifest) => commit(place, outcomes, manifest),
     abort: () => withStoreFaults(store, () => abort(place)),
     // The connections belong to the outbound guard and stay open.
     close: async () => undefined,
@@ -125,8 +125,35 @@ async function write(
   }
 }
 
+/**
+ * A refusal of the store before anything was completed shows nothing. Any other fault leaves open
+ * what is shown: objects are shown one after the other.
+ */
 async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
-  for (const outcome of outcomes) await complete(place, outcome);
+  const { store, delivery } = place;
+  let mayShow = delivery.erased !== undefined;
+  const explained = <Result>(work: () => Promise<Result>) =>
+    withStoreFaults(store, work).catch((error: unknown) => {
+      mayShow ||= !(error instanceof NonRetryableError);
+      throw error;
+    });
+  await withCertainty(
+    async () => {
+      for (const outcome of outcomes) {
+        await explained(() => complete(place, outcome));
+        mayShow = true;
+      }
+      await explained(() => showManifest(place, outcomes, manifest));
+    },
+    () => mayShow,
+  );
+}
+
+async function showManifest(
+  place: Place,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+): Promise<void> {
   // A store may answer a repeated completion with success although the object is gone by now, so
   // what is there is asked for, just before the receipt.
   for (const outcome of outcomes) await requireObject(place, outcome);

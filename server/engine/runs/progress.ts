@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import { batchCalls } from '../../platform/pacing/batched_calls.ts';
-import type { Database, Queryable } from '../../platform/postgres/database.ts';
+import type { Database, Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { rejectedCount } from '../destination/rejected_rows.ts';
 import type { SliceOutcome } from '../destination/destination.ts';
 import type { Engine } from '../engine.ts';
@@ -207,6 +207,34 @@ const mark = step<{ run: ClaimedRun; receipt: string }>((db, items, locking) => 
  */
 export function takeCommitBack(engine: Engine, run: ClaimedRun): Promise<void> {
   return hold(engine.db, run, sql`committing_at = NULL`);
+}
+
+/**
+ * Notes that the destination does not show the delivery, whichever of its runs began to commit it:
+ * the selection is given back when this run ends.
+ */
+export async function giveDeliveryBack({ db }: Engine, run: ClaimedRun): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR UPDATE`);
+    await hold(tx, run, sql`committing_at = NULL`);
+    await releaseDelivery(tx, run);
+  });
+}
+
+/**
+ * Gives back what the ended runs of a delivery hold that the destination does not show. The caller
+ * holds the lock on the export's row.
+ */
+export async function releaseDelivery(
+  tx: Transaction,
+  { batch_export_id, delivery_id }: Pick<ClaimedRun, 'batch_export_id' | 'delivery_id'>,
+): Promise<void> {
+  await tx.run(sql`
+    UPDATE batch_export_runs SET committing_at = NULL, last_updated_at = now(),
+      records_completed = 0, bytes_completed = 0, "cursor" = NULL
+    WHERE batch_export_id = ${batch_export_id} AND committing_at IS NOT NULL
+      AND (id = ${delivery_id} OR (delivery_id = ${delivery_id} AND id <> delivery_id))
+      AND status NOT IN ('Starting', 'Running', 'Completed')`);
 }
 
 /** What is known of a run in hand and of its export at this moment. */

@@ -4,6 +4,8 @@ import type { Delivery, Json, Manifest, Slice, SliceOutcome } from '../destinati
 import { eraseRows, openAside } from './aside.ts';
 import type { Aside } from './aside.ts';
 import type { RejectedTable } from './set_aside.ts';
+import { commitKnowingly } from './commit.ts';
+import type { Commit } from './commit.ts';
 import { leaveAside, newStanding, recordsIn } from './staged_sink.ts';
 import type { StagedDelivery, Standing } from './staged_sink.ts';
 
@@ -16,7 +18,7 @@ type Shower = {
   writeReceipt(records: number, manifest: Manifest, is_repeat: boolean): Promise<void>;
   /** Makes what was done in the transaction safe, or undoes it, and lets other attempts in. */
   end(statement: 'COMMIT' | 'ROLLBACK'): Promise<void>;
-};
+} & Pick<Commit, 'answerOf' | 'isThere'>;
 
 /**
  * What one attempt at a delivery does in a database that has locks and transactions. All but
@@ -58,8 +60,6 @@ export type TransactionalDelivery = Shower & {
   erase?(keys: string[]): Promise<void>;
   /** Where rows go that the table refuses. Left out: none are set aside. */
   rejected?: RejectedTable;
-  /** Did the server say by this error of a COMMIT that it has rolled back? */
-  isRefusal(error: unknown): boolean;
   /** Removes the stage, whoever created it. */
   dropStage(): Promise<void>;
   /** Removes what a delivery that is there has left, where that cannot be part of its commit. */
@@ -256,14 +256,10 @@ async function commit(
   if (session.is_delivered) await eraseRows(session.work, session.aside);
   const shower = session.is_delivered ? session.work : await complete(session, outcomes);
   await shower.writeReceipt(recordsIn(outcomes), manifest, session.is_delivered);
-  const mayShowBefore = session.may_show;
-  session.may_show = true;
-  try {
-    await (shower === session.work ? end(session, 'COMMIT') : shower.end('COMMIT'));
-  } catch (error) {
-    if (session.work.isRefusal(error)) session.may_show = mayShowBefore;
-    throw error;
-  }
+  await commitKnowingly(session, manifest, {
+    ...shower,
+    commit: () => (shower === session.work ? end(session, 'COMMIT') : shower.end('COMMIT')),
+  });
 }
 
 /** Brings all rows into the table, and gives the session whose open transaction has them. */

@@ -31,6 +31,8 @@ export type Connection = {
   rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Runs one statement and gives how many rows it touched. */
   run(text: string): Promise<number>;
+  /** Ends the open transaction. Rejects with SQLSTATE 40000 where a COMMIT rolled it back. */
+  end(statement: 'COMMIT' | 'ROLLBACK'): Promise<void>;
   /**
    * Streams the bytes of `COPY ... FROM STDIN` and gives the number of rows that the server took.
    */
@@ -201,6 +203,16 @@ function giveBackWhenSent(bytes: Readable, isAllSent: () => boolean): void {
   });
 }
 
+/**
+ * The error of a COMMIT that the server answers with ROLLBACK: the transaction had failed before.
+ */
+function rolledBackError(): Error {
+  return Object.assign(new Error('the transaction had failed before its commit'), {
+    code: '40000',
+    severity: 'ERROR',
+  });
+}
+
 type During = <Result>(statement: Promise<Result>) => Promise<Result>;
 
 async function copyIn(
@@ -244,6 +256,10 @@ function connectionOf(
   return {
     rows,
     run: async (text) => (await during(client.query(text))).rowCount ?? 0,
+    end: async (statement) => {
+      const { command } = await during(client.query(statement));
+      if (command !== statement) throw rolledBackError();
+    },
     copy: (statement, bytes) => copyIn(client, during, statement, bytes),
     copyOut: async function* (statement) {
       const chunks = client.query(copyTo(statement)) as AsyncIterable<Buffer>;

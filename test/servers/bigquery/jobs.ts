@@ -35,7 +35,7 @@ type StoredJob = {
   result: StatementResult;
   run: (() => Promise<void>) | undefined;
 };
-type Fault = { pattern: RegExp; reason: string; message: string };
+type Fault = { pattern: RegExp; reason: string; message: string; is_after: boolean };
 
 /** The jobs of a project: each name is taken once, and each ends at once unless a test holds it. */
 export class BigQueryJobs {
@@ -57,9 +57,11 @@ export class BigQueryJobs {
     this.page_size = pageSize;
   }
 
-  /** Lets the next job whose name matches end with an error. */
-  failNext(pattern: RegExp, reason: string, message: string): void {
-    this.faults.push({ pattern, reason, message });
+  /**
+   * Lets the next job whose name matches end with an error; `is_after`: once it has done its work.
+   */
+  failNext(pattern: RegExp, reason: string, message: string, is_after = false): void {
+    this.faults.push({ pattern, reason, message, is_after });
   }
 
   /** Lets the next job whose name matches go on until `release`, or until it is cancelled. */
@@ -156,10 +158,12 @@ export class BigQueryJobs {
     job.run = undefined;
     try {
       const fault = taken(this.faults, ({ pattern }) => pattern.test(job.jobReference.jobId));
-      if (fault !== undefined) throw new JobFailure(fault.reason, fault.message);
+      const failure = fault && new JobFailure(fault.reason, fault.message);
+      if (failure !== undefined && fault?.is_after === false) throw failure;
       if (configuration.load !== undefined) await this.load(job, configuration.load, bytes);
       else if (configuration.copy !== undefined) this.copy(configuration.copy);
       else job.result = this.query(configuration.query!);
+      if (failure !== undefined) throw failure;
       job.status = { state: 'DONE' };
     } catch (error) {
       if (!(error instanceof JobFailure)) throw error;

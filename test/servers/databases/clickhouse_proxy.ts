@@ -2,6 +2,7 @@ import http from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import { pipeline } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { createZstdDecompress } from 'node:zlib';
 import { certificate, certificate_key } from '../certificate.ts';
@@ -21,7 +22,22 @@ export type ClickHouseProxy = {
   hold(): void;
   /** Called with the text of each statement before it is passed on, which waits for the promise. */
   watch(before: ((statement: string) => Promise<void> | void) | undefined): void;
+  /** Takes over the answer to the next statement that matches; undefined lifts that. */
+  strike(fault: ClickHouseFault | undefined): void;
   close(): Promise<void>;
+};
+
+/**
+ * What becomes of the first statement that matches, once one has passed that matches `follows`: the
+ * server hears it or not (`reaches`), and the client gets an error of the server, nothing, or the
+ * end of its connection. `away`: later statements are cut too.
+ */
+export type ClickHouseFault = {
+  pattern: RegExp;
+  follows?: RegExp;
+  reaches: boolean;
+  answer: { code: number; type: string; message: string } | 'nothing' | 'cut';
+  away?: true;
 };
 
 /** What is unpacked goes on in pieces of this size: with Node's own of 16 KiB each costs more. */
@@ -38,10 +54,17 @@ export async function openClickHouseProxy(
   const agent = new http.Agent({ keepAlive: false });
   let isHeld = false;
   let watcher: Parameters<ClickHouseProxy['watch']>[0];
+  const faults = openFaults();
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const query = new URL(request.url ?? '/', 'http://proxy').searchParams.get('query');
     const text = query === null ? await textOf(request) : undefined;
     await watcher?.(query ?? text ?? '');
+    if (faults.isAway()) return void response.destroy();
+    const struck = faults.take(query ?? text ?? '');
+    if (struck?.reaches === false) {
+      request.resume();
+      return refuse(response, struck.answer);
+    }
     const {
       host: _host,
       'content-encoding': encoding,
@@ -53,21 +76,16 @@ export async function openClickHouseProxy(
       { method: request.method ?? 'GET', headers, agent },
       (answer) => {
         if (isHeld) return;
+        if (struck !== undefined)
+          return void answer.resume().once('end', () => refuse(response, struck.answer));
         response.writeHead(answer.statusCode ?? 500, answer.headers);
         pipeline(answer, response, () => undefined);
       },
     );
     upstream.on('error', () => response.destroy());
     response.on('close', () => upstream.destroy());
-    if (text !== undefined) upstream.end(text);
-    else if (encoding === 'zstd')
-      pipeline(
-        request,
-        createZstdDecompress({ chunkSize: unpacked_bytes }),
-        upstream,
-        () => undefined,
-      );
-    else pipeline(request, upstream, () => undefined);
+    if (text === undefined) passOn(request, upstream, encoding);
+    else upstream.end(text);
   };
   const listener = (request: IncomingMessage, response: ServerResponse) =>
     void take(request, response).catch(() => response.destroy());
@@ -80,9 +98,51 @@ export async function openClickHouseProxy(
     cut,
     hold: () => (isHeld = true),
     watch: (before) => (watcher = before),
+    strike: faults.strike,
     close: async () => {
       await close();
       agent.destroy();
     },
   };
+}
+
+function refuse(response: ServerResponse, answer: ClickHouseFault['answer']): void {
+  if (answer === 'nothing') return;
+  if (answer === 'cut') return void response.destroy();
+  const { code, type, message } = answer;
+  response
+    .writeHead(500, { 'x-clickhouse-exception-code': String(code) })
+    .end(`Code: ${code}. DB::Exception: ${message}. (${type}) (version 25.8.1.1)\n`);
+}
+
+/** The fault that was asked for, until its statement comes. */
+function openFaults() {
+  let fault: ClickHouseFault | undefined;
+  let isAway = false;
+  return {
+    isAway: () => isAway,
+    strike: (wanted: ClickHouseFault | undefined) => {
+      fault = wanted && { ...wanted };
+      isAway = false;
+    },
+    take: (statement: string): ClickHouseFault | undefined => {
+      if (fault?.follows?.test(statement) === true) delete fault.follows;
+      if (fault?.follows !== undefined || fault?.pattern.test(statement) !== true) return undefined;
+      const taken = fault;
+      isAway = taken.away === true;
+      fault = undefined;
+      return taken;
+    },
+  };
+}
+
+function passOn(request: IncomingMessage, upstream: Writable, encoding: string | undefined): void {
+  if (encoding === 'zstd')
+    pipeline(
+      request,
+      createZstdDecompress({ chunkSize: unpacked_bytes }),
+      upstream,
+      () => undefined,
+    );
+  else pipeline(request, upstream, () => undefined);
 }

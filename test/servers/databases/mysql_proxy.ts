@@ -1,5 +1,10 @@
 import net from 'node:net';
 import { endTogether, listenLocally } from '../loopback.ts';
+import { openCommitFaults } from './commit_faults.ts';
+import type { CommitFaults } from './commit_faults.ts';
+
+/** An error of MySQL's protocol, as the server says it; `ends`: it closes the connection. */
+export type MySqlRefusal = { errno: number; sql_state: string; message: string; ends?: true };
 
 /**
  * A TCP door to a MySQL server whose connections can be cut; without `tls` it hides that the server
@@ -16,6 +21,8 @@ export type MySqlProxy = {
   hold(): void;
   /** Answers come through again, to new connections. */
   release(): void;
+  /** Of connections without TLS. */
+  commits: CommitFaults<MySqlRefusal>;
   close(): Promise<void>;
 };
 
@@ -27,21 +34,23 @@ export async function openMySqlProxy(
   options: { tls: boolean },
 ): Promise<MySqlProxy> {
   let isHeld = false;
+  const commits = mySqlCommits();
   const server = net.createServer((client) => {
+    if (commits.isAway()) return client.destroy();
     const upstream = net.connect(serverPort, '127.0.0.1');
     let isGreeting = true;
-    upstream.on('data', (chunk) => {
+    commits.join(client, upstream, (chunk) => {
       if (isGreeting && !options.tls) hideTls(chunk);
       isGreeting = false;
-      if (!isHeld) client.write(chunk);
+      return isHeld ? undefined : chunk;
     });
-    client.pipe(upstream);
     endTogether(client, upstream);
   });
   return {
     ...(await listenLocally(server)),
     hold: () => (isHeld = true),
     release: () => (isHeld = false),
+    commits,
   };
 }
 
@@ -52,4 +61,26 @@ export async function openMySqlProxy(
 function hideTls(greeting: Buffer): void {
   const at = greeting.indexOf(0, 5) + 1 + 4 + 8 + 1;
   greeting.writeUInt16LE(greeting.readUInt16LE(at) & ~ssl_capability, at);
+}
+
+function mySqlCommits(): CommitFaults<MySqlRefusal> {
+  const commit = packet(0, Buffer.from('\x03COMMIT'));
+  return openCommitFaults({
+    isCommit: (chunk) => chunk.equals(commit),
+    rollback: packet(0, Buffer.from('\x03ROLLBACK')),
+    isLast: ({ ends }) => ends === true,
+    error: ({ errno, sql_state, message }) => {
+      const body = Buffer.from(`\0\0\0#${sql_state}${message}`);
+      body[0] = 0xff;
+      body.writeUInt16LE(errno, 1);
+      return packet(1, body);
+    },
+  });
+}
+
+/** Header: length (3), number in the exchange (1). */
+function packet(number: number, body: Buffer): Buffer {
+  const header = Buffer.from([0, 0, 0, number]);
+  header.writeUIntLE(body.length, 0, 3);
+  return Buffer.concat([header, body]);
 }

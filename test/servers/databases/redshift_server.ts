@@ -40,13 +40,14 @@ export async function createRedshift(pool: pg.Pool): Promise<void> {
 }
 
 /**
- * Opens the door on 127.0.0.1 in front of the server's Unix socket, with TLS. Statements that
+ * Opens the door on 127.0.0.1 in front of the server's Unix socket, or of a port with another door
+ * before it, with TLS. Statements that
  * Redshift lacks are syntax errors; `COPY ... FROM 's3://...'` is carried out: manifest and objects
  * are read with the credentials of the statement and loaded in the same session, and a failure is
  * told in Redshift's words. Without a store there is no COPY.
  */
 export async function openRedshiftServer(
-  socketPath: string,
+  socketPath: string | number,
   store?: S3Server,
 ): Promise<RedshiftServer> {
   const statements: string[] = [];
@@ -114,11 +115,11 @@ const query = (text: string) => message('Q', Buffer.from(`${text}\0`));
 
 function join(
   client: net.Socket,
-  socketPath: string,
+  socketPath: string | number,
   clients: Clients,
   statements: string[],
 ): void {
-  const upstream = net.connect(socketPath);
+  const upstream = net.connect(socketPath as string);
   /** The lines of a COPY that PostgreSQL is about to ask for. */
   let loading: { table: string; lines: Buffer } | undefined;
   const end = () => {

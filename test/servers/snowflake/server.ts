@@ -11,7 +11,7 @@ import { SnowflakeRefusal, installDialect } from './dialect.ts';
 import type { SnowflakeAnswer } from './session.ts';
 import type { StorageKind } from './storage.ts';
 import { openSnowflakeStorage } from './storage.ts';
-import { send, isTakenOver } from './state.ts';
+import { isAfter, send, isTakenOver } from './state.ts';
 import type { Body, SnowflakeFault, World } from './state.ts';
 import { user, password, logIn, tokenOf, renew, logOut } from './sign_in.ts';
 import { own_keys } from '../../factories/people/rsa_keys.ts';
@@ -185,11 +185,13 @@ async function runStatement(
   tokens.answers.set(id, running);
   const answer = await running;
   const after = world.faults.find(
-    ({ pattern, fault, times }) => fault === 'after' && times > 0 && pattern.test(statement),
+    ({ pattern, fault, times }) => isAfter(fault) && times > 0 && pattern.test(statement),
   );
   if (after !== undefined) {
     after.times -= 1;
-    return void response.destroy();
+    const { fault } = after;
+    if (typeof fault !== 'object' || !('code' in fault)) return void response.destroy();
+    throw new SnowflakeRefusal(fault.code, fault.sql_state ?? '', fault.message);
   }
   send(response, { success: true, code: null, data: dataOf(answer) });
 }

@@ -4,10 +4,10 @@ import type { SnowflakeAccount, SnowflakeAnswer, SnowflakeSession } from './sess
 
 /**
  * What happens to a request instead of its answer. `after` runs the statement first, and then
- * breaks the connection.
+ * breaks the connection; so does an error that `is_after`, before it is said.
  */
 export type SnowflakeFault =
-  | { code: string; message: string; sql_state?: string }
+  | { code: string; message: string; sql_state?: string; is_after?: true }
   | { status: number }
   | 'hang'
   | 'drop'
@@ -44,12 +44,18 @@ export function send(response: http.ServerResponse, body: Body): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
+/** Is the statement run before this happens? */
+export function isAfter(fault: SnowflakeFault): boolean {
+  return fault === 'after' || (typeof fault === 'object' && 'is_after' in fault);
+}
+
 /** Does what was asked for instead of an answer; `after` is for the caller. */
 export function isTakenOver(world: World, subject: string, response: http.ServerResponse): boolean {
   const found = world.faults.find(({ pattern, times }) => times > 0 && pattern.test(subject));
-  if (found === undefined || found.fault === 'after') return false;
+  if (found === undefined || isAfter(found.fault)) return false;
   found.times -= 1;
   const { fault } = found;
+  if (fault === 'after') return false;
   if (fault === 'hang') world.is_hanging = true;
   else if (fault === 'drop') response.destroy();
   else if ('status' in fault)

@@ -1,6 +1,6 @@
 import { startBackfill } from '../../../engine/planning/backfill.ts';
 import type { BackfillRange } from '../../../engine/planning/backfill.ts';
-import { timesOf } from '../../../engine/planning/backfill_area.ts';
+import { backfillArea, timesOf } from '../../../engine/planning/backfill_area.ts';
 import { findRemoved, isWhollyRemoved, removedSentence } from '../../../engine/ledger/removed.ts';
 import type { Engine } from '../../../engine/engine.ts';
 import { intervalCount, nominalLength } from '../../../engine/planning/interval.ts';
@@ -14,6 +14,7 @@ import { findBackfill, listOpenBackfills } from './store.ts';
 import { dryRun, outlookOf } from './dry_run.ts';
 import { grainViolations, instantViolations, rangeViolations } from '../body/instants.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
+import { retryUncertain } from '../runs/retry_uncertain.ts';
 import { NewBackfill } from './schema.ts';
 import type { Backfill } from './schema.ts';
 import type { LockedExport } from '../store.ts';
@@ -63,6 +64,9 @@ export async function backfill(
     runs: planned.plan.runs_with_records,
     elsewhere: range.mode === 'all' ? 0 : planned.plan.records_delivered_count,
   };
+  // What a run left uncertain is settled first: the backfill leaves it to that run's retry.
+  if (mode === 'missing')
+    await retryUncertain(tx, row, backfillArea(by, range.from, range.to, Infinity));
   const id = await startBackfill(tx, row.id, range, engine.settle_seconds, outlook);
   return { ...(await findBackfill(tx, place, row.id, id))!, plan: planned?.plan ?? null };
 }

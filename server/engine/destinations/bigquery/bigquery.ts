@@ -21,6 +21,7 @@ export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   // All projects have one address; the quotas, and who pays for the jobs, are the project's.
   host: ({ project_id }) => `${project_id}.${URL.parse(api_origin)!.hostname}`,
   column_set: 'tables',
+  is_settled_by_abort: true,
   validate: bigQueryViolations,
   columnFaults: bigQueryColumnFaults,
   encoding: () => slice_encoding,

@@ -1,8 +1,12 @@
 import type { Delivery, Manifest, SliceOutcome } from '../../destination/destination.ts';
+import { commitKnowingly } from '../../sql_tables/commit.ts';
+import type { CommitAnswer } from '../../sql_tables/commit.ts';
 import { recordsIn } from '../../sql_tables/staged_sink.ts';
+import type { Standing } from '../../sql_tables/staged_sink.ts';
 import { findTable } from './api.ts';
 import type { Dataset } from './api.ts';
 import { receipts_table, targetOf } from './config.ts';
+import { JobError, factsOf } from './faults.ts';
 import {
   cancelJob,
   endOf,
@@ -45,8 +49,8 @@ export async function findReceipt(
  */
 export async function showRows(
   dataset: Dataset,
-  delivery: Delivery,
-  staged: Staged,
+  standing: Standing,
+  { delivery, ...staged }: Staged & { delivery: Delivery },
   receipt: Receipt,
 ): Promise<boolean> {
   const script = queryConfiguration(
@@ -54,14 +58,36 @@ export async function showRows(
     receiptParameters(dataset, delivery, receipt),
   );
   for (let number = 0; ; number += 1) {
-    const { job, is_new } = await startJob(dataset, commitJob(delivery, number), script);
-    if (is_new) {
-      await resultOf(dataset, job);
-      return true;
-    }
-    await endOf(dataset, job);
+    const id = commitJob(delivery, number);
+    let others: Job | undefined;
+    await commitKnowingly(standing, receipt.manifest, {
+      commit: async () => {
+        const { job, is_new } = await startJob(dataset, id, script);
+        if (is_new) await resultOf(dataset, job);
+        else others = job;
+      },
+      answerOf: (error) => answerOf(dataset, id, error),
+      isThere: async ({ text }) => (await findReceipt(dataset, delivery.delivery_id)) === text,
+    });
+    if (others === undefined) return true;
+    await endOf(dataset, others);
     if ((await findReceipt(dataset, delivery.delivery_id)) !== undefined) return false;
+    standing.may_show = false;
   }
+}
+
+/**
+ * Judges the error of a commit: of a job that has ended only the receipt tells how; one that was
+ * refused and is not there has never begun. Any other goes on without us.
+ */
+async function answerOf(dataset: Dataset, id: string, error: unknown): Promise<CommitAnswer> {
+  if (error instanceof JobError) return 'ended';
+  const status = factsOf(error)?.status ?? 0;
+  if (status < 400 || status >= 500) return 'nothing';
+  return findJob(dataset, id).then(
+    (job) => (job === undefined ? 'rolled_back' : 'nothing'),
+    () => 'nothing',
+  );
 }
 
 function commitJob(delivery: Delivery, number: number): string {

@@ -89,8 +89,6 @@ async function commit(
   manifest: Manifest,
 ): Promise<void> {
   const { dataset, delivery, standing } = session;
-  // A job goes on without us, so an error does not say what is shown.
-  standing.may_show = true;
   const isOurs = !standing.is_delivered && (await show(session, outcomes, manifest));
   if (!isOurs) await replaceReceipt(dataset, delivery, { outcomes, manifest });
 }
@@ -100,10 +98,11 @@ async function show(
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<boolean> {
-  const { dataset, delivery } = session;
+  const { dataset, delivery, standing } = session;
   const json_columns = session.json_columns ?? (await prepare(session, outcomes));
   const tables = await joinedStages(dataset, delivery, outcomes);
-  return showRows(dataset, delivery, { tables, json_columns }, { outcomes, manifest });
+  const rows = { delivery, tables, json_columns };
+  return showRows(dataset, standing, rows, { outcomes, manifest });
 }
 
 async function abort(session: Session): Promise<void> {

@@ -5,13 +5,14 @@ import type { Session } from './session.ts';
 import { attachAll } from './slices.ts';
 import { findTable, stage_column } from './table.ts';
 
+/** The stage by which the rows of a delivery come into the target; are they there? */
+export type ShownStage = { stage_id: string; is_shown: boolean };
+
 /**
- * Brings the rows of the delivery into the target, and gives the stage that they came by: this
- * attempt's own, or that of an earlier one whose answer was lost. Nothing is copied: the server
- * links the files of the stage's parts, and shows those of one partition at once. To be called when
- * no other stage is left.
+ * Finds the stage of an earlier attempt whose rows are there and whose answer was lost, or
+ * announces this attempt's own. To be called when no other stage is left.
  */
-export async function showStage(session: Session, records: number): Promise<string> {
+export async function announceStage(session: Session, records: number): Promise<ShownStage> {
   const { connection, delivery, stage } = session;
   const intended = await listIntendedStages(connection, delivery);
   // Asked after the list was read: while our stage stands, no later attempt has begun, so the list
@@ -23,12 +24,24 @@ export async function showStage(session: Session, records: number): Promise<stri
         'is made again.',
     );
   const earlier = await settle(session, intended, records);
-  if (earlier !== undefined) return earlier;
+  if (earlier !== undefined) return { stage_id: earlier, is_shown: true };
   // Written first, so that the next attempt knows which rows to look for: looking for them costs a
   // scan, which no delivery without a fault should pay.
   await writeReceipt(connection, delivery, { stage_id: stage.id, records, manifest: '' });
-  await attachAll(connection, connection.target.quoted, stage.table);
-  return stage.id;
+  return { stage_id: stage.id, is_shown: false };
+}
+
+/**
+ * Shows the rows of this attempt's stage. Nothing is copied: the server links the files of the
+ * stage's parts, and shows those of one partition at once.
+ */
+export function showStage({ connection, stage }: Session): Promise<void> {
+  return attachAll(connection, connection.target.quoted, stage.table);
+}
+
+/** Removes what `showStage` has shown of this attempt's stage. */
+export async function takeStageBack(session: Session): Promise<void> {
+  await settle(session, [session.stage.id], undefined);
 }
 
 /** Removes rows of attempts that were about to show and did not come to a receipt. */

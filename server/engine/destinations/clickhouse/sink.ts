@@ -10,8 +10,10 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../destination/destination.ts';
+import { commitKnowingly } from '../../sql_tables/commit.ts';
+import type { CommitAnswer } from '../../sql_tables/commit.ts';
 import { newStanding, openStagedSink, recordsIn } from '../../sql_tables/staged_sink.ts';
-import type { StagedDelivery } from '../../sql_tables/staged_sink.ts';
+import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
 import { stageName } from '../../sql_tables/stages.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
@@ -19,7 +21,8 @@ import { clickHouseError } from './faults.ts';
 import { withFaults } from '../../destination/faults.ts';
 import { findReceipt, writeReceipt } from './receipts.ts';
 import { eraseRows } from './erase.ts';
-import { showStage, takeBack } from './show.ts';
+import { announceStage, showStage, takeBack, takeStageBack } from './show.ts';
+import type { ShownStage } from './show.ts';
 import { dropStages, insertSlice, joinSlices, takeSlicesOver, writeSlice } from './slices.ts';
 import { findTable, createStage, prepareTables } from './table.ts';
 import type { Table } from './table.ts';
@@ -48,11 +51,7 @@ export async function openClickHouseSink(
     begin: () => isDelivered(session),
     recover: (outcomes) => recover(session, outcomes),
     write: (slice, bytes) => write(session, slice, bytes),
-    commit: async (outcomes, manifest) => {
-      // Without transactions an error does not say what is shown.
-      standing.may_show = true;
-      await commit(session, outcomes, manifest);
-    },
+    commit: (outcomes, manifest) => commit(session, standing, outcomes, manifest),
     abort: () => abort(session),
     tidyUp: () => dropStages(session, []),
     close: () => connection.close(),
@@ -97,25 +96,59 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<J
 /** The receipt of a repeat is written beside the earlier one; the newest counts. */
 async function commit(
   session: Session,
+  standing: Standing,
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<void> {
   const { connection, delivery } = session;
   const records = recordsIn(outcomes);
-  let stageId = session.delivered_stage_id;
-  if (stageId === undefined) {
+  const { stage_id, is_shown } = await stageToShow(session, outcomes);
+  await commitKnowingly(standing, manifest, {
+    commit: async () => {
+      if (!is_shown) await showStage(session);
+      await writeReceipt(connection, delivery, { stage_id, records, manifest: manifest.text });
+    },
+    answerOf: answerOfCommit,
+    isThere: async ({ text }) => {
+      if ((await findReceipt(connection, delivery))?.manifest === text) return true;
+      if (is_shown) throw new Error('An earlier attempt has shown the rows.');
+      await takeStageBack(session);
+      return false;
+    },
+  });
+  session.delivered_stage_id = stage_id;
+}
+
+/** Brings the rows of a delivery that is not there into one stage. */
+async function stageToShow(session: Session, outcomes: SliceOutcome[]): Promise<ShownStage> {
+  const { delivered_stage_id: stage_id, delivery } = session;
+  if (stage_id === undefined) {
     await prepare(session);
     if (session.has_slices) await joinSlices(session, outcomes);
-    stageId = await showStage(session, records);
-  } else if (delivery.erased !== undefined) {
-    await eraseRows(session, delivery.erased);
+    return announceStage(session, recordsIn(outcomes));
   }
-  await writeReceipt(connection, delivery, {
-    stage_id: stageId,
-    records,
-    manifest: manifest.text,
-  });
-  session.delivered_stage_id = stageId;
+  if (delivery.erased !== undefined) await eraseRows(session, delivery.erased);
+  return { stage_id, is_shown: true };
+}
+
+/** Errors after which the server, or another one of its cluster, may go on with the statement. */
+const unknown_ends = new Set([
+  'ABORTED',
+  'ALL_CONNECTION_TRIES_FAILED',
+  'KEEPER_EXCEPTION',
+  'NETWORK_ERROR',
+  'SOCKET_TIMEOUT',
+  'UNFINISHED',
+  'UNKNOWN_STATUS_OF_INSERT',
+]);
+
+/**
+ * Judges the error of a statement that shows rows: ClickHouse has no transactions, so after an
+ * error of its own the rows and the receipt are looked for.
+ */
+function answerOfCommit(error: unknown): CommitAnswer {
+  const { type } = error as { type?: unknown };
+  return typeof type === 'string' && !unknown_ends.has(type) ? 'ended' : 'nothing';
 }
 
 async function abort(session: Session): Promise<void> {

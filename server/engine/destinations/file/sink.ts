@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { openContent, syncFolder } from '../../../platform/folders.ts';
-import { RetryableError } from '../../destination/errors.ts';
+import { RetryableError, withCertainty } from '../../destination/errors.ts';
 import type {
   Delivery,
   Manifest,
@@ -56,7 +56,7 @@ export function openFileSink(config: FileConfig, delivery: Delivery, exportDir: 
     isCommitted: () => withFileErrors(() => isCommitted(place)),
     recover: (outcomes) => withFileErrors(() => recover(place, outcomes)),
     write: (slice, bytes) => withFileErrors(() => write(place, slice, bytes)),
-    commit: (outcomes, manifest) => withFileErrors(() => commit(place, outcomes, manifest)),
+    commit: (outcomes, manifest) => commit(place, outcomes, manifest),
     abort: () => withFileErrors(() => abort(place)),
     close: async () => undefined,
   };
@@ -141,8 +141,24 @@ async function write(
   }
 }
 
+/** What goes wrong before the first file has its name shows nothing. */
 async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
+  let mayShow = place.delivery.erased !== undefined;
+  const noteShown = () => void (mayShow = true);
+  await withCertainty(
+    () => withFileErrors(() => show(place, outcomes, manifest, noteShown)),
+    () => mayShow,
+  );
+}
+
+async function show(
+  place: Place,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+  noteShown: () => void,
+): Promise<void> {
   const folder = await createFolder(place.root, place.folder);
+  if (outcomes.length === 0) noteShown();
   for (const outcome of outcomes) {
     const path = join(folder, basename(outcome.name));
     const isMoved = await moveInto(join(folder, temporaryOf(outcome)), path);
@@ -152,6 +168,7 @@ async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest
         `The file ${outcome.name} was removed before it could be shown; it is written again.`,
       );
     }
+    noteShown();
   }
   const [receipt] = place.receipts;
   const receipts = await createFolder(place.root, folderPart(receipt));

@@ -18,6 +18,7 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   less_safe: { has_self_signed_cert: true, require_tls: false },
   host: ({ host }) => host,
   column_set: 'tables',
+  is_settled_by_abort: true,
   erases: 'by_key',
   setAsideFault: ({ table_name = 'events' }) => rejectedNameFault(table_name, 64),
   validate: mySqlViolations,

@@ -8,6 +8,7 @@ import type {
   Sink,
   Slice,
 } from '../../destination/destination.ts';
+import type { CommitAnswer } from '../../sql_tables/commit.ts';
 import { inTransactions } from '../../sql_tables/in_transactions.ts';
 import { openStagedSink, receiptKeptError, requireCame } from '../../sql_tables/staged_sink.ts';
 import type { MySqlConfig } from './config.ts';
@@ -89,9 +90,11 @@ export async function openMySqlSink(
         await connection.run(text, values);
       },
       rejected: rejectedTable(connection, delivery),
-      // InnoDB checks everything before; what comes with COMMIT is the end of the connection, or of
-      // a group of servers.
-      isRefusal: (error) => (error as { code?: unknown }).code === 'ER_LOCK_DEADLOCK',
+      answerOf: answerOfCommit,
+      isThere: async ({ text }) => {
+        await connection.run('ROLLBACK');
+        return (await findReceipt(session)) === text;
+      },
       dropStage: () => dropStages(stage),
       tidyUp: () => dropStages(stage),
       close: () => connection.close(),
@@ -106,7 +109,7 @@ function lockName({ delivery }: Session): string {
 }
 
 async function takeLock(session: Session): Promise<boolean> {
-  const { connection, delivery } = session;
+  const { connection } = session;
   const [lock] = await connection.rows<{ is_ours: number | null }>(
     'SELECT GET_LOCK(?, ?) AS is_ours',
     [lockName(session), lock_seconds_max],
@@ -116,18 +119,35 @@ async function takeLock(session: Session): Promise<boolean> {
       'locked',
       'Another worker holds this delivery for more than a minute.',
     );
-  if (!(await tableExists(connection, 'sluice_receipts'))) return false;
-  const found = await connection.rows(
-    `SELECT 1 FROM ${connection.target.receipts} WHERE delivery_id = ?`,
+  return (await findReceipt(session)) !== undefined;
+}
+
+async function findReceipt({ connection, delivery }: Session): Promise<string | undefined> {
+  if (!(await tableExists(connection, 'sluice_receipts'))) return undefined;
+  const [found] = await connection.rows<{ manifest: string }>(
+    `SELECT manifest FROM ${connection.target.receipts} WHERE delivery_id = ?`,
     [delivery.delivery_id],
   );
-  return found.length > 0;
+  return found?.manifest;
+}
+
+/**
+ * Judges the error of a COMMIT: of an error of the server the session goes on and holds the named
+ * lock, so the receipt can be read back; a server that cut the session off has answered nothing.
+ */
+function answerOfCommit(error: unknown): CommitAnswer {
+  const { code, sqlState } = error as { code?: unknown; sqlState?: unknown };
+  // Errors of the client have none.
+  if (typeof sqlState !== 'string' || sqlState.startsWith('08')) return 'nothing';
+  if (code === 'ER_CONNECTION_KILLED' || code === 'ER_SERVER_SHUTDOWN') return 'nothing';
+  return sqlState.startsWith('40') ? 'rolled_back' : 'ended';
 }
 
 async function letGo(session: Session, statement: 'COMMIT' | 'ROLLBACK'): Promise<void> {
   await session.connection.run(statement);
   session.is_open = false;
-  await session.connection.run('DO RELEASE_LOCK(?)', [lockName(session)]);
+  // A lock that cannot be released goes with the session; what was committed stays.
+  await session.connection.run('DO RELEASE_LOCK(?)', [lockName(session)]).catch(() => undefined);
 }
 
 /**

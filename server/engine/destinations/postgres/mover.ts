@@ -1,6 +1,7 @@
 import { throwIfStopped } from '../../destination/stop.ts';
 import type { Delivery, DestinationDeps } from '../../destination/destination.ts';
 import type { Mover } from '../../sql_tables/in_transactions.ts';
+import { postgresAnswer } from '../../sql_tables/postgres_commit.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { accessOf } from './config.ts';
@@ -88,7 +89,8 @@ function moverOf(
     },
     writeReceipt: (records, manifest, is_repeat) =>
       writeReceipt(connection, config, delivery, { records, manifest, is_repeat }),
-    end: async (statement) => void (await connection.rows(statement)),
+    end: (statement) => connection.end(statement),
+    answerOf: (error) => postgresAnswer(connection, error),
     close: () => connection.close(),
   };
 }

@@ -21,6 +21,7 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   less_safe: { has_self_signed_cert: true, require_tls: false },
   host: ({ host }) => host,
   column_set: 'tables',
+  is_settled_by_abort: true,
   erases: 'by_key',
   setAsideFault: ({ table_name = 'events' }) => rejectedNameFault(table_name, 63),
   validate: violations,

@@ -3,6 +3,7 @@ import type { Delivery, DestinationDeps, Sink } from '../../destination/destinat
 import { inTransactions } from '../../sql_tables/in_transactions.ts';
 import type { TransactionalDelivery } from '../../sql_tables/in_transactions.ts';
 import { isMerged } from '../../sql_tables/layout.ts';
+import { postgresAnswer } from '../../sql_tables/postgres_commit.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import { withFaults } from '../../destination/faults.ts';
@@ -51,7 +52,8 @@ export async function openPostgresSink(
       await lockDelivery(connection, delivery);
       return hasReceipt(connection, config, delivery);
     },
-    end: async (statement) => void (await connection.rows(statement)),
+    end: (statement) => connection.end(statement),
+    answerOf: (error) => postgresAnswer(connection, error),
     prepare: () => prepareAll(connection, config, delivery),
     takeOver: async (outcomes) => {
       // First: the session that moves for an earlier attempt holds the table.
@@ -84,8 +86,6 @@ export async function openPostgresSink(
       writeReceipt(connection, config, delivery, { records, manifest, is_repeat }),
     erase: (keys) => eraseRows(connection, stage.target, delivery, keys),
     rejected: rejectedTable(connection, config, delivery),
-    // Constraints that are checked at the end, and conflicts: then the server has rolled it back.
-    isRefusal: (error) => /^(23...|40001|40P01)$/.test(String((error as { code?: unknown }).code)),
     dropStage: async () => {
       await endMove(connection, delivery);
       await dropStage(connection, stage);

@@ -8,6 +8,8 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../destination/destination.ts';
+import { commitKnowingly } from '../../sql_tables/commit.ts';
+import { postgresAnswer } from '../../sql_tables/postgres_commit.ts';
 import { connect } from '../../sql_tables/postgres_connection.ts';
 import type { Connection } from '../../sql_tables/postgres_connection.ts';
 import {
@@ -116,7 +118,7 @@ async function commit(
   const target = targetOf(config);
   await unlessGone(async () => {
     const source = standing.is_delivered ? undefined : await load(session, outcomes);
-    await inTransaction(connection, async () => {
+    const show = async () => {
       // The first statement: what the transaction sees is settled by the first one that reads, and
       // that must be after the lock.
       await waiting(connection, receipts_name, () =>
@@ -133,8 +135,13 @@ async function commit(
         text: manifest.text,
         is_repeat,
       });
-      standing.may_show = true;
-    });
+    };
+    await inTransaction(connection, show, () =>
+      commitKnowingly(standing, manifest, {
+        commit: () => connection.end('COMMIT'),
+        answerOf: (error) => postgresAnswer(connection, error),
+      }),
+    );
   });
 }
 

@@ -30,16 +30,17 @@ export async function waiting<Result>(
 
 /**
  * Runs `work` between BEGIN and COMMIT, and rolls back when it fails; the failure is thrown as it
- * is.
+ * is. `commit` gives the COMMIT where more than its fault is to be known.
  */
 export async function inTransaction<Result>(
   connection: Connection,
   work: () => Promise<Result>,
+  commit = () => connection.end('COMMIT'),
 ): Promise<Result> {
   await connection.rows('BEGIN');
   try {
     const result = await work();
-    await connection.rows('COMMIT');
+    await commit();
     return result;
   } catch (error) {
     await connection.rows('ROLLBACK').catch(() => undefined);

@@ -11,6 +11,8 @@ import type {
   Slice,
   SliceOutcome,
 } from '../../destination/destination.ts';
+import { commitKnowingly } from '../../sql_tables/commit.ts';
+import type { CommitAnswer } from '../../sql_tables/commit.ts';
 import { columnList, isMerged } from '../../sql_tables/layout.ts';
 import { measured } from '../../sql_tables/measured.ts';
 import {
@@ -22,6 +24,7 @@ import {
 import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
 import type { StagedState } from '../../sql_tables/stages.ts';
 import type { SnowflakeConfig } from './config.ts';
+import { SnowflakeFault } from './client.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { snowflakeError } from './faults.ts';
@@ -171,8 +174,14 @@ async function commit(
       records,
       manifest: manifest.text,
     });
-    standing.may_show = true;
-    await connection.rows('COMMIT');
+    await commitKnowingly(standing, manifest, {
+      commit: () => connection.rows('COMMIT'),
+      answerOf: answerOfCommit,
+      isThere: async ({ text }) => {
+        await connection.rows('ROLLBACK');
+        return (await findReceipt(connection, delivery.delivery_id)) === text;
+      },
+    });
   } catch (error) {
     await connection
       .rows('ROLLBACK')
@@ -181,6 +190,18 @@ async function commit(
       );
     throw error;
   }
+}
+
+/**
+ * Judges the error of a COMMIT: of an error of the account the session goes on, so the receipt can
+ * be read back; without an answer, or with a session that has ended, the statement may go on.
+ */
+function answerOfCommit(error: unknown): CommitAnswer {
+  if (!(error instanceof SnowflakeFault)) return 'nothing';
+  const { code, status, cause_code } = error.fault;
+  const isOfAccount = status === undefined && cause_code === undefined && /^\d{1,6}$/.test(code);
+  // The numbers from 400001 on are the client's own, 390000 to 390999 are of the session.
+  return isOfAccount && Number(code) < 390_000 ? 'ended' : 'nothing';
 }
 
 async function show(

@@ -27,6 +27,7 @@ export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   ],
   host: (config) => addressOf(config).host,
   column_set: 'tables',
+  is_settled_by_abort: true,
   validate: snowflakeViolations,
   columnFaults: snowflakeColumnFaults,
   encoding: () => ({ format: 'TabSeparated', compression: null }),

@@ -1,0 +1,85 @@
+import type { Duplex } from 'node:stream';
+
+/**
+ * What becomes of the next COMMIT of a transaction that has written a receipt: the server hears it
+ * or not (`reaches`; where it does not, it rolls back), and the client gets an error, nothing, or
+ * the end of its connection. `away`: no new connection is let in afterwards, until the fault is
+ * lifted.
+ */
+export type CommitFault<Refusal> = {
+  reaches: boolean;
+  answer: Refusal | 'nothing' | 'cut';
+  away?: true;
+};
+
+/** The next COMMIT of whoever comes through a door. */
+export type CommitFaults<Refusal> = {
+  /** Is anybody let in? */
+  isAway(): boolean;
+  /** Takes over the next COMMIT; undefined lifts what was asked for. */
+  strike(fault: CommitFault<Refusal> | undefined): void;
+  /**
+   * Joins two ends of a connection, and carries the fault out where the COMMIT comes by. `seen`
+   * gives what is passed on of an answer, before anything else.
+   */
+  join(client: Duplex, upstream: Duplex, seen?: (chunk: Buffer) => Buffer | undefined): void;
+};
+
+/** How a protocol says what is needed here. */
+export type CommitWords<Refusal> = {
+  isCommit(chunk: Buffer): boolean;
+  rollback: Buffer;
+  error(refusal: Refusal): Buffer;
+  /** Does the connection end with this error? */
+  isLast(refusal: Refusal): boolean;
+};
+
+/** Opens the faults of a door of this protocol. */
+export function openCommitFaults<Refusal>(words: CommitWords<Refusal>): CommitFaults<Refusal> {
+  let next: CommitFault<Refusal> | undefined;
+  let isAway = false;
+  return {
+    isAway: () => isAway,
+    strike: (fault) => {
+      next = fault;
+      isAway = false;
+    },
+    join: (client, upstream, seen = (chunk) => chunk) => {
+      /** Waits for the server's answer to what was sent in the place of the COMMIT, or to it. */
+      let struck: CommitFault<Refusal> | undefined;
+      let hasReceipt = false;
+      pump(client, upstream, (chunk) => {
+        hasReceipt ||= chunk.includes('INSERT INTO') && chunk.includes('sluice_receipts');
+        if (next === undefined || !hasReceipt || !words.isCommit(chunk)) return chunk;
+        [struck, next] = [next, undefined];
+        isAway = struck.away === true;
+        return struck.reaches ? chunk : words.rollback;
+      });
+      pump(upstream, client, (come) => {
+        const chunk = seen(come);
+        if (struck === undefined || chunk === undefined) return chunk;
+        const { answer } = struck;
+        if (answer === 'nothing') return undefined;
+        if (answer === 'cut') {
+          client.destroy();
+          return undefined;
+        }
+        struck = undefined;
+        if (!words.isLast(answer)) return words.error(answer);
+        client.end(words.error(answer));
+        return undefined;
+      });
+    },
+  };
+}
+
+/** Passes on what `change` makes of what comes, no faster than it is taken. */
+function pump(from: Duplex, to: Duplex, change: (chunk: Buffer) => Buffer | undefined): void {
+  from.on('data', (chunk: Buffer) => {
+    const changed = change(chunk);
+    if (changed === undefined || to.destroyed || to.write(changed)) return;
+    from.pause();
+    to.once('drain', () => from.resume());
+  });
+  from.on('end', () => to.end());
+}
