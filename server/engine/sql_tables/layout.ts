@@ -43,6 +43,24 @@ export function versionColumns({ columns }: Pick<Layout, 'columns'>): string[] {
   );
 }
 
+/** How SQL names a column of the row that came, and of the row of its key that is there. */
+export type Rivals = { came(name: string): string; there(name: string): string };
+
+/**
+ * The condition under which a row that came takes the place of the one that is there: its versions
+ * are higher, the first one that differs decides, and NULL is lower than any. Undefined where there
+ * are no versions.
+ */
+export function newerCondition(versions: string[], { came, there }: Rivals): string | undefined {
+  return versions.reduceRight<string | undefined>((later, name) => {
+    const [one, other] = [came(name), there(name)];
+    if (later === undefined) return `${other} IS NULL OR ${one} > ${other}`;
+    const isHigher = `${one} > ${other} OR (${other} IS NULL AND ${one} IS NOT NULL)`;
+    const isSame = `${one} = ${other} OR (${other} IS NULL AND ${one} IS NULL)`;
+    return `${isHigher} OR ((${isSame}) AND (${later}))`;
+  }, undefined);
+}
+
 /** A name as an identifier of standard SQL; letter case is kept where the server keeps it. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;

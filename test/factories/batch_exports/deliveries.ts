@@ -133,6 +133,26 @@ export const personLine = (
   `7\t${distinct_id}\t018f0000-0000-7000-8000-000000000001\t{"name":"${name}"}\t${mapping}\t` +
   `${version}\t2020-01-01T00:00:00.000000Z\tfalse\t2020-01-01T00:00:00.000000Z\n`;
 
+/**
+ * Two deliveries of persons of which each version is higher in one respect and lower in the other:
+ * distinct id, version, mapping and name. The first version that differs decides.
+ */
+export const rival_deliveries: [string, number, number, string][][] = [
+  [
+    ['x', 2, 1, 'first'],
+    ['y', 1, 2, 'early'],
+    ['z', 2, 1, 'higher'],
+    ['z', 1, 2, 'lower'],
+  ],
+  [
+    ['x', 1, 2, 'second'],
+    ['y', 2, 1, 'late'],
+  ],
+];
+
+/** Each person of `rival_deliveries` with the name that a table has in the end. */
+export const rivals_left = ['x first', 'y late', 'z higher'];
+
 /** Names of the tables of a schema of PostgreSQL, in order. */
 export async function tablesIn(pool: pg.Pool, schema: unknown): Promise<string[]> {
   const found = await pool.query<{ name: string }>(

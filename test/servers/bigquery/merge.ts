@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite';
 import { JobFailure } from './tables.ts';
 import type { Value } from './tables.ts';
 import { nothing, tableOf, plain, selectRows, typedRow } from './rows.ts';
@@ -26,17 +27,11 @@ export function mergeRows(
     const other = incoming.get(keyOf(row));
     if (other === undefined || isBefore(row, other)) incoming.set(keyOf(row), row);
   }
-  const compared = condition
-    ?.split(/(?<=> existing\.`\w+`) OR /)
-    .map(
-      (one) =>
-        /^existing\.`(\w+)` IS NULL OR incoming\.`\1` > existing\.`\1`$/.exec(one)?.[1] ?? '',
-    );
   const updated = update
     ?.split(', ')
     .map((one) => /^`(\w+)` = incoming\.`\1`$/.exec(one)?.[1] ?? '');
   if (
-    [...versions, ...(compared ?? []), ...(updated ?? [])].includes('') ||
+    [...versions, ...(updated ?? [])].includes('') ||
     plain(values)
       .map((one) => one.replace('incoming.', ''))
       .join() !== plain(columns).join()
@@ -46,16 +41,34 @@ export function mergeRows(
     const existing = table.rows.findIndex((one) => keyOf(one) === keyOf(row));
     const old = table.rows[existing];
     if (old === undefined) table.rows.push(typedRow(table, row));
-    else if (
-      updated !== undefined &&
-      (compared ?? [undefined]).some(
-        (one) =>
-          one === undefined ||
-          old[one] === null ||
-          BigInt(String(row[one])) > BigInt(String(old[one])),
-      )
-    )
+    else if (updated !== undefined && isTrue(condition, versions, { incoming: row, existing: old }))
       table.rows[existing] = { ...old, ...typedRow(table, row) };
   }
   return nothing;
+}
+
+/** Asks SQLite for a condition on the versions of two rows, which it spells as BigQuery does. */
+function isTrue(
+  condition: string | undefined,
+  versions: string[],
+  rows: Record<'incoming' | 'existing', Record<string, unknown>>,
+): boolean {
+  if (condition === undefined) return true;
+  const sides = Object.entries(rows).map(([side, row]) => {
+    const columns = versions.map((version) => {
+      const value = row[version] as bigint | string | null | undefined;
+      return `${value ?? 'NULL'} AS \`${version}\``;
+    });
+    return `(SELECT ${columns.join(', ')}) AS ${side}`;
+  });
+  const database = new DatabaseSync(':memory:');
+  try {
+    return (
+      database.prepare(`SELECT 1 FROM ${sides.join(', ')} WHERE ${condition}`).get() !== undefined
+    );
+  } catch {
+    throw new JobFailure('invalidQuery', 'Syntax error in MERGE');
+  } finally {
+    database.close();
+  }
 }

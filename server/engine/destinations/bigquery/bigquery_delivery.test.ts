@@ -15,7 +15,11 @@ import {
   tableOf,
   write,
 } from '../../../../test/destinations/bigquery_world.ts';
-import { uuid_only } from '../../../../test/factories/batch_exports/deliveries.ts';
+import {
+  rival_deliveries,
+  rivals_left,
+  uuid_only,
+} from '../../../../test/factories/batch_exports/deliveries.ts';
 import { RetryableError } from '../../destination/errors.ts';
 import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
@@ -38,38 +42,39 @@ async function deliver(
 const receiptsOf = (config: BigQueryConfig) =>
   tableOf(config, 'sluice_receipts').rows.map((row) => row['manifest']);
 
-test('persons are merged: a row gives way to a higher version only', async () => {
+test('persons are merged: a row gives way to higher versions, the first deciding', async () => {
   const config = freshConfig({ table_id: 'persons' });
   const columns = persons.columns.tables;
-  const row = (distinct: string, version: number, mapping: number, name: string) =>
+  type Version = (typeof rival_deliveries)[number][number];
+  const row = ([distinct, version, mapping, name]: Version) =>
     `(7, '${distinct}', '018f0000-0000-7000-8000-000000000001', '{"name":"${name}"}', ` +
     `${mapping}, ${version}, toDateTime64('2020-01-01', 6), 0, toDateTime64('2020-01-01', 6))`;
   const types =
     'team_id Int64, distinct_id String, person_id UUID, properties String, ' +
     'person_distinct_id_version Int64, person_version Int64, created_at DateTime64(6), ' +
     'is_deleted UInt8, inserted_at DateTime64(6)';
-  const send = async (rows: string[]) =>
-    deliver(
+  const first: Version[] = [
+    ['c', 1, 1, 'mapped'],
+    ['d', 1, 0, 'low'],
+    ['d', 3, 0, 'high'],
+  ];
+  for (const given of [
+    [...first, ...rival_deliveries[0]!],
+    [['c', 1, 2, 'remapped'], ...rival_deliveries[1]!] satisfies Version[],
+  ])
+    await deliver(
       config,
       freshDelivery({ model: 'persons', columns }),
-      await fileOf(columns, `values('${types}', ${rows.join(', ')})`),
-      rows.length,
+      await fileOf(columns, `values('${types}', ${given.map(row).join(', ')})`),
+      given.length,
     );
-  await send([row('a', 5, 0, 'five'), row('b', 1, 0, 'one'), row('c', 1, 1, 'mapped')]);
-  await send([
-    row('a', 4, 0, 'older'),
-    row('b', 2, 0, 'two'),
-    row('c', 1, 2, 'remapped'),
-    row('d', 1, 0, 'low'),
-    row('d', 3, 0, 'high'),
-  ]);
   assert.deepEqual(
     tableOf(config, 'persons').rows.map(
       (person) =>
         `${person['distinct_id']} ` +
         (JSON.parse(String(person['properties'])) as { name: string }).name,
     ),
-    ['a five', 'b two', 'c remapped', 'd high'],
+    ['c remapped', 'd high', ...rivals_left],
   );
   assert.deepEqual(tableOf(config, 'persons').made_with, {
     clustering: { fields: ['team_id', 'distinct_id'] },

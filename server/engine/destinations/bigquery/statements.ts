@@ -1,5 +1,5 @@
 import type { Column } from '../../models/column.ts';
-import { isMerged, person_key, versionColumns } from '../../sql_tables/layout.ts';
+import { isMerged, newerCondition, person_key, versionColumns } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
 import { inDataset, quoted, targetOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
@@ -42,9 +42,9 @@ function insertStatement(config: BigQueryConfig, { columns }: Layout, staged: St
 }
 
 /**
- * Persons are merged: a row of the table gives way only to one with a higher person version or
- * mapping version; where the export has no versions the newer delivery wins. Of several rows of one
- * key in the stage only the newest is taken: a MERGE with two would fail.
+ * Persons are merged: a row of the table gives way only to one with higher versions; where the
+ * export has no versions the newer delivery wins. Of several rows of one key in the stage only the
+ * newest is taken: a MERGE with two would fail.
  */
 function mergeStatement(config: BigQueryConfig, layout: Layout, staged: Staged): string {
   const versions = versionColumns(layout).map(quoted);
@@ -56,9 +56,10 @@ function mergeStatement(config: BigQueryConfig, layout: Layout, staged: Staged):
       ? ''
       : ` ORDER BY ${versions.map((version) => `${version} DESC`).join(', ')}`;
   const rank = `ROW_NUMBER() OVER (PARTITION BY ${person_key.map(quoted).join(', ')}${order})`;
-  const newer = versions
-    .map((version) => `existing.${version} IS NULL OR incoming.${version} > existing.${version}`)
-    .join(' OR ');
+  const newer = newerCondition(versions, {
+    came: (version) => `incoming.${version}`,
+    there: (version) => `existing.${version}`,
+  });
   const update = changed.map((name) => `${quoted(name)} = incoming.${quoted(name)}`).join(', ');
   return [
     `MERGE INTO ${targetOf(config).quoted} AS existing`,
@@ -68,7 +69,7 @@ function mergeStatement(config: BigQueryConfig, layout: Layout, staged: Staged):
       person_key.map((name) => `existing.${quoted(name)} = incoming.${quoted(name)}`).join(' AND '),
     ...(changed.length === 0
       ? []
-      : [`WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ${update}`]),
+      : [`WHEN MATCHED${newer === undefined ? '' : ` AND (${newer})`} THEN UPDATE SET ${update}`]),
     `WHEN NOT MATCHED THEN INSERT (${namesOf(layout.columns)}) VALUES ` +
       `(${layout.columns.map((column) => `incoming.${quoted(column.name)}`).join(', ')})`,
   ].join('\n');

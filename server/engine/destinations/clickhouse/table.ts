@@ -1,7 +1,7 @@
 import { NonRetryableError } from '../../destination/errors.ts';
 import { identifier, literal } from '../../formats/expression.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
-import { isMerged, person_key } from '../../sql_tables/layout.ts';
+import { isMerged, person_key, versionColumns } from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
 import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
@@ -77,7 +77,8 @@ function engineOf(layout: Layout): string {
   const order = (names: readonly string[]) => `(${names.filter(has).map(identifier).join(', ')})`;
   if (!isMerged(layout))
     return `MergeTree ORDER BY ${order(layout.model === 'events' ? event_order : [])}`;
-  const version = ['person_version', 'version'].find((wanted) =>
+  // The engine takes one version: the first, which decides where it differs.
+  const version = versionColumns(layout).find((wanted) =>
     layout.columns.some(
       ({ name, type, nullable, is_calculated }) =>
         name === wanted && type === 'integer' && !nullable && is_calculated !== true,

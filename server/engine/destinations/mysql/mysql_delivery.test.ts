@@ -8,6 +8,8 @@ import {
   isLasting,
   failureIn,
   personLine,
+  rival_deliveries,
+  rivals_left,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
 import type { Delivery } from '../../destination/destination.ts';
@@ -72,6 +74,25 @@ onMariaDb(() => {
     assert.deepEqual(
       found.map(({ person }) => person),
       ['A:another:1:0', 'a :blank:1:0', 'a:five:5:0', 'b:two:2:3', 'c:remapped:1:2', 'd:high:3:0'],
+    );
+  });
+
+  test('the first version that differs decides, in two deliveries and in one', async () => {
+    const config = { ...(await freshConfig()), table_name: 'persons' };
+    const columns = personsModel.columns.tables;
+    for (const persons of rival_deliveries)
+      await deliver(
+        config,
+        freshDelivery({ model: 'persons', columns }),
+        persons.map((person) => personLine(...person)).join(''),
+      );
+    const found = await rows<{ person: string }>(
+      `SELECT CONCAT(distinct_id, ' ', JSON_VALUE(properties, '$.name')) AS person
+        FROM ${inDatabase(config, 'persons')} ORDER BY 1`,
+    );
+    assert.deepEqual(
+      found.map(({ person }) => person),
+      rivals_left,
     );
   });
 

@@ -7,6 +7,7 @@ import {
   hasOwn,
   isMerged,
   keyColumn,
+  newerCondition,
   person_key,
   versionColumns,
 } from '../../sql_tables/layout.ts';
@@ -236,8 +237,8 @@ async function checkPersonKey(connection: Connection, layout: Layout): Promise<v
 
 /**
  * What stands before and after the rows in the INSERT that shows them. Persons are merged: a row of
- * the table gives way only to one with a higher person version or mapping version; where the export
- * has no versions the newer delivery wins.
+ * the table gives way only to one with higher versions; where the export has no versions the newer
+ * delivery wins.
  */
 export function insertStatement(target: string, layout: Layout): { before: string; after: string } {
   const names = layout.columns.map((column) => column.name);
@@ -250,16 +251,14 @@ export function insertStatement(target: string, layout: Layout): { before: strin
   const changed = names.filter((name) => !person_key.includes(name));
   const key = there('team_id');
   if (changed.length === 0) return { before, after: ` ON DUPLICATE KEY UPDATE ${key} = ${key}` };
-  if (versions.length === 0)
+  const newer = newerCondition(versions, { came, there });
+  if (newer === undefined)
     return {
       before,
       after:
         ' ON DUPLICATE KEY UPDATE ' +
         changed.map((name) => `${there(name)} = ${came(name)}`).join(', '),
     };
-  const newer = versions
-    .map((name) => `${there(name)} IS NULL OR ${came(name)} > ${there(name)}`)
-    .join(' OR ');
   // Assignments are made from left to right, and later ones would see the new versions: so the
   // answer is found once, first.
   const first = `${key} = IF(@sluice_is_newer := (${newer}), ${key}, ${key})`;

@@ -13,6 +13,8 @@ import {
   isPassing,
   failureIn,
   personLine,
+  rival_deliveries,
+  rivals_left,
   manifest,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
@@ -53,11 +55,14 @@ test(
   },
 );
 
-test('persons are merged: a row gives way to a higher version only', async () => {
+test('persons are merged: a row gives way to higher versions, the first deciding', async () => {
   const config = { ...(await freshConfig()), table_name: 'persons' };
   const columns = personsModel.columns.tables;
   const send = (text: string) =>
     deliver(config, freshDelivery({ model: 'persons', columns }), text);
+  const [first, second] = rival_deliveries.map((persons) =>
+    persons.map((person) => personLine(...person)).join(''),
+  );
   await send(
     personLine('a', 5, 0, 'five') + personLine('b', 1, 0, 'one') + personLine('c', 1, 1, 'mapped'),
   );
@@ -66,15 +71,17 @@ test('persons are merged: a row gives way to a higher version only', async () =>
       personLine('b', 2, 0, 'two') +
       personLine('c', 1, 2, 'remapped') +
       personLine('d', 1, 0, 'low') +
-      personLine('d', 3, 0, 'high'),
+      personLine('d', 3, 0, 'high') +
+      first,
   );
+  await send(second!);
   const found = await pool.query<{ distinct_id: string; name: string }>(
     `SELECT distinct_id, properties->>'name' AS name FROM ${inSchema(config, 'persons')}
       ORDER BY 1`,
   );
   assert.deepEqual(
     found.rows.map((person) => `${person.distinct_id} ${person.name}`),
-    ['a five', 'b two', 'c remapped', 'd high'],
+    ['a five', 'b two', 'c remapped', 'd high', ...rivals_left],
   );
 });
 

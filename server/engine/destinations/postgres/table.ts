@@ -7,6 +7,7 @@ import {
   hasOwn,
   isMerged,
   keyColumn,
+  newerCondition,
   person_key,
   quoted,
   versionColumns,
@@ -180,9 +181,9 @@ async function checkUniqueIndex(
 }
 
 /**
- * Merges the staged rows: a row of the table gives way only to one with a higher person version or
- * mapping version; where the export has no versions the newer delivery wins. Of several staged
- * versions of a person the highest counts.
+ * Merges the staged rows: a row of the table gives way only to one with higher versions; where the
+ * export has no versions the newer delivery wins. Of several staged versions of a person the
+ * highest counts.
  */
 export function mergeStatement(target: string, stage: string, columns: Column[]): string {
   const names = columns.map((column) => column.name);
@@ -193,14 +194,14 @@ export function mergeStatement(target: string, stage: string, columns: Column[])
   const key = person_key.map(quoted).join(', ');
   const list = names.map(quoted).join(', ');
   const order = [key, ...versions.map((version) => `${version} DESC NULLS LAST`)].join(', ');
-  const newer = versions.map(
-    (version) => `t.${version} IS NULL OR EXCLUDED.${version} > t.${version}`,
-  );
+  const newer = newerCondition(versions, {
+    came: (version) => `EXCLUDED.${version}`,
+    there: (version) => `t.${version}`,
+  });
   const update =
     changed.length === 0
       ? 'DO NOTHING'
-      : 'DO UPDATE SET ' +
-        `${changed.join(', ')}${newer.length === 0 ? '' : ` WHERE ${newer.join(' OR ')}`}`;
+      : `DO UPDATE SET ${changed.join(', ')}${newer === undefined ? '' : ` WHERE ${newer}`}`;
   return `INSERT INTO ${target} AS t (${list}) SELECT DISTINCT ON (${key}) ${list} FROM ${stage}
     ORDER BY ${order} ON CONFLICT (${key}) ${update}`;
 }

@@ -16,6 +16,8 @@ import {
   isLasting,
   isPassing,
   personLine,
+  rival_deliveries,
+  rivals_left,
   manifest,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 
@@ -43,6 +45,25 @@ test('persons are merged: a row gives way to a higher version only', async () =>
   assert.deepEqual(
     found.rows.map((one) => `${one.distinct_id} ${one.properties}`),
     ['a {"name":"five"}', 'b {"name":"two"}', 'c {"name":"remapped"}', 'd {"name":"high"}'],
+  );
+});
+
+test('the first version that differs decides, in two deliveries and in one', async () => {
+  const config = await world.freshConfig({ table_name: 'rivals' });
+  const columns = persons.columns.tables;
+  for (const given of rival_deliveries)
+    await world.deliver(
+      config,
+      deliveryOf({ model: 'persons', columns }),
+      given.map((person) => personLine(...person)).join(''),
+    );
+  const found = await world.pool.query<{ person: string }>(
+    `SELECT distinct_id || ' ' || (properties::json->>'name') AS person
+      FROM ${world.inSchema(config, 'rivals')} ORDER BY 1`,
+  );
+  assert.deepEqual(
+    found.rows.map(({ person }) => person),
+    rivals_left,
   );
 });
 

@@ -115,10 +115,12 @@ test('persons are merged without keys of the table and without ON CONFLICT', () 
       FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY "team_id", "distinct_id"
       ORDER BY COALESCE("person_version", -1) DESC, COALESCE("person_distinct_id_version",
       -1) DESC) AS sluice_rank FROM sluice_stage) AS ranked WHERE sluice_rank = 1`,
-    `DELETE FROM "s"."t" USING sluice_newest WHERE ${same} AND ("t"."person_version" IS NULL
-      OR sluice_newest."person_version" > "t"."person_version"
-      OR "t"."person_distinct_id_version" IS NULL
-      OR sluice_newest."person_distinct_id_version" > "t"."person_distinct_id_version")`,
+    `DELETE FROM "s"."t" USING sluice_newest WHERE ${same} AND
+      (sluice_newest."person_version" > "t"."person_version" OR ("t"."person_version" IS NULL
+      AND sluice_newest."person_version" IS NOT NULL)
+      OR ((sluice_newest."person_version" = "t"."person_version" OR ("t"."person_version" IS NULL
+      AND sluice_newest."person_version" IS NULL)) AND ("t"."person_distinct_id_version" IS NULL
+      OR sluice_newest."person_distinct_id_version" > "t"."person_distinct_id_version")))`,
     `INSERT INTO "s"."t" (${list}) SELECT ${list} FROM sluice_newest WHERE NOT EXISTS (SELECT 1
       FROM "s"."t" WHERE ${same})`,
     'DROP TABLE sluice_newest',

@@ -3,6 +3,7 @@ import type { Column, ColumnType } from '../../models/column.ts';
 import {
   columnList,
   isMerged,
+  newerCondition,
   person_key,
   quoted,
   versionColumns,
@@ -204,8 +205,7 @@ export function sliceTableStatement(
 /**
  * The statements that bring the rows of the source, a quoted table, into the target. Persons are
  * merged: of several staged versions of a person the highest counts, and a row of the table gives
- * way only to one with a higher person version or mapping version; where the export has no versions
- * the newer delivery wins.
+ * way only to one with higher versions; where the export has no versions the newer delivery wins.
  */
 export function showStatements(
   target: string,
@@ -221,18 +221,16 @@ export function showStatements(
     versions.length === 0 ? key : versions.map((version) => `COALESCE(${version}, -1) DESC`);
   const newest = 'sluice_newest';
   const isSame = key.map((name) => `${quoted(table)}.${name} = ${newest}.${name}`).join(' AND ');
-  const isNewer = versions
-    .map(
-      (version) =>
-        `${quoted(table)}.${version} IS NULL OR ${newest}.${version} > ${quoted(table)}.${version}`,
-    )
-    .join(' OR ');
+  const isNewer = newerCondition(versions, {
+    came: (version) => `${newest}.${version}`,
+    there: (version) => `${quoted(table)}.${version}`,
+  });
   return [
     `CREATE TEMPORARY TABLE ${newest} AS SELECT ${list}
       FROM (SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${key.join(', ')}
       ORDER BY ${order.join(', ')}) AS sluice_rank FROM ${source}) AS ranked WHERE sluice_rank = 1`,
     `DELETE FROM ${target} USING ${newest} WHERE
-      ${isSame}${isNewer === '' ? '' : ` AND (${isNewer})`}`,
+      ${isSame}${isNewer === undefined ? '' : ` AND (${isNewer})`}`,
     `INSERT INTO ${target} (${list}) SELECT ${list} FROM ${newest} WHERE NOT EXISTS (SELECT 1
       FROM ${target} WHERE ${isSame})`,
     `DROP TABLE ${newest}`,

@@ -8,6 +8,8 @@ import {
   assertChanged,
   isLasting,
   personLine,
+  rival_deliveries,
+  rivals_left,
   failureIn,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { NonRetryableError } from '../../destination/errors.ts';
@@ -154,6 +156,25 @@ test('files reach the storage of each cloud, encrypted, and only over the guard'
   server.account.storage.address = address;
   // Nothing was sent that nobody has asked for: no telemetry, above all.
   assert.deepEqual(server.unknown_paths, []);
+});
+
+test('the first version that differs decides, in two deliveries and in one', async () => {
+  const config = { ...(await freshConfig()), table_name: 'persons' };
+  const columns = personsModel.columns.tables;
+  for (const persons of rival_deliveries)
+    await deliver(
+      config,
+      delivery({ model: 'persons', columns }),
+      persons.map((person) => personLine(...person)).join(''),
+    );
+  const found = await pool.query<{ person: string }>(
+    `SELECT distinct_id || ' ' || (properties->>'name') AS person
+      FROM ${inSchema(config, 'persons')} ORDER BY 1`,
+  );
+  assert.deepEqual(
+    found.rows.map(({ person }) => person),
+    rivals_left,
+  );
 });
 
 test(

@@ -1,6 +1,12 @@
 import { NonRetryableError } from '../../destination/errors.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
-import { isMerged, person_key, quoted, versionColumns } from '../../sql_tables/layout.ts';
+import {
+  isMerged,
+  newerCondition,
+  person_key,
+  quoted,
+  versionColumns,
+} from '../../sql_tables/layout.ts';
 import type { Layout } from '../../sql_tables/layout.ts';
 import { receipts_table } from './config.ts';
 import type { Connection } from './connection.ts';
@@ -164,8 +170,8 @@ const rank_name = quoted(
 
 /**
  * The statement that shows staged rows; `stage` is what stands behind FROM. Persons are merged: of
- * equal keys the newest row counts, and a row of the table gives way only to one with a higher
- * person version or mapping version; where the export has no versions the newer delivery wins.
+ * equal keys the newest row counts, and a row of the table gives way only to one with higher
+ * versions; where the export has no versions the newer delivery wins.
  */
 export function showStatement(table: string, stage: string, layout: Layout): string {
   const names = layout.columns.map((column) => quoted(column.name));
@@ -178,13 +184,14 @@ export function showStatement(table: string, stage: string, layout: Layout): str
   const ranked = `SELECT ${list}, ROW_NUMBER() OVER (PARTITION BY ${keys.join(', ')}
     ORDER BY ${order}) AS ${rank_name} FROM ${stage}`;
   const changed = names.filter((name) => !keys.includes(name));
-  const newer = versions
-    .map((name) => `there.${name} IS NULL OR came.${name} > there.${name}`)
-    .join(' OR ');
+  const newer = newerCondition(versions, {
+    came: (name) => `came.${name}`,
+    there: (name) => `there.${name}`,
+  });
   const update =
     changed.length === 0
       ? ''
-      : ` WHEN MATCHED${newer === '' ? '' : ` AND (${newer})`} THEN UPDATE SET ` +
+      : ` WHEN MATCHED${newer === undefined ? '' : ` AND (${newer})`} THEN UPDATE SET ` +
         changed.map((name) => `${name} = came.${name}`).join(', ');
   return (
     `MERGE INTO ${table} AS there USING (SELECT ${list} FROM (${ranked}) AS ranked
