@@ -20,18 +20,19 @@ const reach = { before: 19_000_000, after: 700_000 };
  * the dust has settled the schedule has delivered what was inserted since the export was created,
  * unless it was told to leave something out; and after a backfill of what is missing the
  * destination is the source. Throws with the seed and the shortest history that fails. Gives how
- * many runs ended how. The rows of the source are in memory, or in `source`.
+ * many runs ended how. The rows of the source are in memory, or in `source`; `each` gives other
+ * steps.
  */
 export async function checkHistories(
   harness: Harness,
   histories: number,
-  { seed, source }: { seed?: number; source?: Source } = {},
+  { seed, source, each = step }: { seed?: number; source?: Source; each?: typeof step } = {},
 ): Promise<Record<string, number>> {
   const one_home = await harness.newOrganization();
   const counts: Record<string, number> = {};
   await commitInMemory(harness);
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 40 }), async (steps) => {
+    fc.asyncProperty(fc.array(each, { minLength: 8, maxLength: 40 }), async (steps) => {
       // A store keeps what earlier histories of a project have inserted.
       const home = source === undefined ? one_home : await harness.newOrganization();
       const world = await openWorld(harness, home, source);

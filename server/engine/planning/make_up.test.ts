@@ -13,6 +13,9 @@ import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
 import type { StoredRectangle } from '../ledger/rectangles.ts';
 import { lockForWriting } from '../ingest/lock.ts';
+import { undelivered } from '../ledger/ledger.ts';
+import { fromStored } from '../ledger/rectangles.ts';
+import { beginCommit, releaseDelivery } from '../runs/progress.ts';
 import { planDueExports } from '../runs/plan_due_exports.ts';
 import { endRun } from '../runs/end_runs.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
@@ -191,6 +194,48 @@ test('where both were cancelled nothing is made up for, and a retry takes it all
   assert.deepEqual(selection, [
     { event_from: null, event_to: null, inserted_from: from, inserted_to: from + hour },
   ]);
+});
+
+/** Ends a run while the destination was to show it: nobody knows whether it does. */
+async function endInDoubt(id: string): Promise<void> {
+  const claimed = await claimRun(engine.db, id, randomUUID());
+  assert.ok(await beginCommit(engine, claimed!, '{}'));
+  await endRun(engine, claimed!, { status: 'Failed', code: 'ended', message: 'No answer came.' });
+}
+
+test('what a run in doubt may have delivered is left out of each later run', async () => {
+  const { id, from } = await newLateExport();
+  await planDueExports(engine);
+  const [inDoubt] = await runsOf(id);
+  await endInDoubt(inDoubt!.id);
+  const base = fromStored(inDoubt!.selection);
+  const rest = () => engine.db.transaction((tx) => undelivered(tx, id, 1, base));
+  assert.deepEqual(await rest(), []);
+  await harness.deps.db.transaction((tx) =>
+    startBackfill(tx, id, { from, to: from + hour, by: 'inserted_at', mode: 'missing' }, 0),
+  );
+  await advanceBackfills(engine);
+  const selections = (await runsOf(id)).slice(1).map(({ selection }) => selection);
+  assert.deepEqual(selections, [[]], 'the run of the backfill is planned, without rows');
+  // Known not to be there, it is given back.
+  await harness.deps.db.transaction((tx) =>
+    releaseDelivery(tx, { batch_export_id: id, delivery_id: inDoubt!.id }),
+  );
+  assert.deepEqual(await rest(), base);
+});
+
+test('a run that ended in doubt is not made up for: it may have delivered', async () => {
+  const { home, id, ids } = await newLeftRuns();
+  await endInDoubt(ids[0]);
+  assert.equal((await runsOf(id)).length, 2);
+  // Its retry is the same delivery, and the one way in which these rows come again.
+  const path = `/api/projects/${home.project.id}/batch_exports/${id}/runs/${ids[0]}/retry/`;
+  const { body } = await harness.request('POST', path, { key: home.key });
+  assert.equal(body.status, 'Starting', JSON.stringify(body));
+  const rows = await harness.deps.db.rows<{ delivery_id: string }>(
+    sql`SELECT delivery_id FROM batch_export_runs WHERE id = ANY (${[ids[0], body.id]}::uuid[])`,
+  );
+  assert.equal(rows[0]?.delivery_id, rows[1]?.delivery_id);
 });
 
 test('an export that cannot be planned keeps no other of its project from it', async () => {

@@ -29,12 +29,13 @@ export type CoveringRun = {
  * Guarantee: whoever was planned after that run and did without its selection does not end with a
  * hole, unless they were cancelled; what nobody else would have delivered is left to a retry. The
  * caller holds the lock on the export's row. A run of the schedule is not made up for: it shows as
- * failed, and a retry delivers it.
+ * failed, and a retry delivers it. Nor is one that ended in doubt: the ledger leaves out what it
+ * may have delivered.
  */
 export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
   const row = await tx.row(sql`
     SELECT 1 FROM batch_exports export JOIN batch_export_runs run ON run.batch_export_id = export.id
-    WHERE run.id = ${run.id} AND run.backfill_id IS NOT NULL AND run.committing_at IS NULL
+    WHERE run.id = ${run.id} AND run.backfill_id IS NOT NULL
       AND export.deleted_at IS NULL AND export.revision = run.revision`);
   if (row === undefined) return;
   // Another make-up run left nothing to this one: it delivers from the selection of a run that was
