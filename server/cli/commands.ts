@@ -84,6 +84,12 @@ function build(wrap: Wrap): Command {
     .description('read destinations again and name what differs from the receipts')
     .option('--export <id>', 'one export only; default all that are not deleted')
     .option('--json', 'one JSON object instead of text')
+    .option(
+      '--forget-missing',
+      'take deliveries without a receipt at the destination out of the ledger: a backfill brings ' +
+        'their rows',
+    )
+    .option('--yes', 'do not ask')
     .action(wrap(async () => (await import('./verify/verify.ts')).verify));
   program
     .command('secrets')

@@ -21,6 +21,7 @@ test('no name of an export ends the line that tells of it, or reaches the termin
       is_readable: true,
       fault: hostile,
       notes: [hostile],
+      held: [],
       differences: [{ kind: 'changed', name: hostile, detail: hostile }],
     },
     say,

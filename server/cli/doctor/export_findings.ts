@@ -1,5 +1,8 @@
 import sql from 'sql-template-tag';
+import { listUncertain } from '../../engine/ledger/uncertain.ts';
 import { waitingSentence } from '../../engine/runs/hold_until_reconciled.ts';
+import { commandLine } from '../../platform/command_line.ts';
+import { counted } from '../../platform/counted.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { warning } from './finding.ts';
 import type { Finding } from './finding.ts';
@@ -7,8 +10,8 @@ import type { Finding } from './finding.ts';
 type Named = { id: string; name: string };
 
 /**
- * A warning for each export that waits since a restore, is late, or failed in the last day; of late
- * ones the first ten.
+ * A warning for each export that has uncertain deliveries, waits since a restore, is late, or
+ * failed in the last day; of late ones the first ten.
  */
 export async function lookAtExports(db: Database, settle_seconds: number): Promise<Finding[]> {
   const waiting = await db.rows<Named & { taken_at: string; detail: string | null }>(sql`
@@ -24,7 +27,16 @@ export async function lookAtExports(db: Database, settle_seconds: number): Promi
       JOIN batch_export_runs run ON run.batch_export_id = export.id
     WHERE export.deleted_at IS NULL AND run.status IN ('Failed', 'FailedRetryable')
       AND run.finished_at > now() - interval '1 day' ORDER BY export.id, run.finished_at DESC`);
+  const uncertain = Map.groupBy(await listUncertain(db), (one) => one.batch_export_id);
   return [
+    ...[...uncertain].map(([id, deliveries]) =>
+      warning(
+        'export',
+        `${id} has ${counted(deliveries.length, 'uncertain delivery')}: ` +
+          'the destination may or may not show them, and no other run delivers their rows. ' +
+          `Look with \`${commandLine(`verify --export ${id}`)}\`, then retry their runs.`,
+      ),
+    ),
     ...waiting.map(({ id, name, taken_at, detail }) =>
       warning('export', `"${name}" (${id}) waits. ${waitingSentence(taken_at, detail)}`),
     ),

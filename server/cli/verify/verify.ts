@@ -1,7 +1,6 @@
 import sql from 'sql-template-tag';
 import { KnownError, NonRetryableError } from '../../engine/destination/errors.ts';
 import type {
-  Delivery,
   DeliveredSlices,
   DestinationDefinition,
   Difference,
@@ -13,7 +12,9 @@ import type { Engine } from '../../engine/engine.ts';
 import { fromStored } from '../../engine/ledger/rectangles.ts';
 import { earliestOf, findRemoved, removedSentence } from '../../engine/ledger/removed.ts';
 import type { Removed } from '../../engine/ledger/removed.ts';
-import type { WaitingExport } from '../../engine/reconcile/found_receipts.ts';
+import { listUncertain } from '../../engine/ledger/uncertain.ts';
+import { deliveryOf, findHeldDeliveries } from '../../engine/reconcile/missing_deliveries.ts';
+import type { LookedAtExport } from '../../engine/reconcile/missing_deliveries.ts';
 import { openConfig } from '../../engine/runs/run_input.ts';
 import { readReceipt } from '../../engine/runs/receipt.ts';
 import { columnsOf } from '../../engine/source/source_query.ts';
@@ -25,6 +26,8 @@ import { isUuid } from '../../platform/uuid.ts';
 import type { CommandContext } from '../command_context.ts';
 import { oneLine } from '../shown_text.ts';
 import { UserError, WrongUsageError } from '../user_error.ts';
+import { forgetMissing, heldLine, isForgettingAgreed } from './held_deliveries.ts';
+import type { Holding } from './held_deliveries.ts';
 import { openContentSource } from './verify_source.ts';
 import type { KnownDelivery } from './verify_source.ts';
 import { withProcess } from '../process/with_process.ts';
@@ -32,7 +35,7 @@ import { withProcess } from '../process/with_process.ts';
 const stall_milliseconds = 3_600_000;
 const progress_milliseconds = 10_000;
 
-type ExportRow = Omit<WaitingExport, 'planned_until' | 'taken_at' | 'goes_on'>;
+type ExportRow = LookedAtExport;
 type RunRow = {
   id: string;
   delivery_id: string;
@@ -56,33 +59,41 @@ export type Finding = {
   differences: Difference[];
   /** What was compared otherwise than row by row, in sentences. */
   notes: string[];
-};
+} & Pick<Holding, 'held'>;
+
+/** The options of `sluice verify`. */
+type VerifyFlags = { export?: string; json?: boolean; forgetMissing?: boolean; yes?: boolean };
 
 /**
  * Reads the destinations again and compares them with the receipts of all completed runs; of those
  * that cannot be read again only the receipts are checked. Exit code 0 when everything is as
- * delivered, 1 when something differs or could not be compared; each difference is named, and what
- * is wrong with one export keeps no other from being compared. Deliveries of earlier revisions
+ * delivered, 1 when something differs, is uncertain or could not be compared; each is named, and
+ * what is wrong with one export keeps no other from being compared. Deliveries of earlier revisions
  * (another destination or layout) are not looked at.
  */
-export async function verify(
-  context: CommandContext,
-  options: { export?: string; json?: boolean },
-): Promise<number> {
+export async function verify(context: CommandContext, options: VerifyFlags): Promise<number> {
   const { say } = context;
-  const findings = await withProcess(context, ({ deps }) =>
-    caughtUp(deps.clickhouse, row_tables, () =>
+  const findings = await withProcess(context, async ({ deps }) => {
+    const found = await caughtUp(deps.clickhouse, row_tables, () =>
       verifyExports(deps.engine, options.export, (line) =>
         process.stderr.write(`${oneLine(line)}\n`),
       ),
-    ),
-  );
-  if (options.json === true) say(JSON.stringify({ exports: findings }));
-  else if (findings.length === 0) say('There are no exports, so there is nothing to verify.');
-  else for (const finding of findings) tellFinding(finding, say);
-  return findings.some(({ differences, fault }) => differences.length > 0 || fault !== null)
-    ? 1
-    : 0;
+    );
+    if (options.json === true) say(JSON.stringify({ exports: found }));
+    else if (found.length === 0) say('There are no exports, so there is nothing to verify.');
+    else for (const finding of found) tellFinding(finding, say);
+    if (options.forgetMissing === true) {
+      const agreed = options.yes === true ? async () => true : isForgettingAgreed;
+      for (const line of await forgetMissing(deps.engine, found, agreed))
+        process.stderr.write(`${oneLine(line)}\n`);
+    }
+    return found;
+  });
+  return findings.every(isAsDelivered) ? 0 : 1;
+}
+
+function isAsDelivered({ differences, fault, held }: Finding): boolean {
+  return differences.length === 0 && fault === null && held.length === 0;
 }
 
 /** Says in lines what was found of one export. Its name and its rows stay within their line. */
@@ -91,13 +102,15 @@ export function tellFinding(finding: Finding, write: (line: string) => void): vo
   const summary =
     `${finding.name} (${finding.batch_export_id}, ${finding.destination}): ` +
     `${counted(finding.deliveries, 'delivery')}, ${counted(finding.records, 'row')}`;
-  const isWhole = finding.differences.length === 0 && finding.fault === null;
+  const isWhole = isAsDelivered(finding);
   const good = finding.is_readable ? 'ok' : 'signed';
-  const bad = finding.fault === null ? 'DIFFERS' : 'UNKNOWN';
+  const differs = finding.differences.length > 0 || finding.held.some((one) => !one.uncertain);
+  const bad = differs && finding.fault === null ? 'DIFFERS' : 'UNKNOWN';
   say(`${(isWhole ? good : bad).padEnd(8)} ${summary}`);
   if (finding.fault !== null) say(`  ${finding.fault}`);
   if (isWhole && !finding.is_readable)
     say('  the receipts are right; what the endpoint has made of the rows cannot be read again');
+  for (const one of finding.held) say(`  ${heldLine(one)}`);
   for (const note of finding.notes) say(`  note       ${note}`);
   for (const difference of finding.differences)
     say(`  ${difference.kind.padEnd(10)} ${difference.name}: ${difference.detail}`);
@@ -141,6 +154,11 @@ async function verifyExport(
     fault: null,
     differences: [],
     notes: [],
+    held: (await listUncertain(engine.db, row.id)).map((one) => ({
+      ...one,
+      uncertain: true,
+      is_there: null,
+    })),
   };
   try {
     const definition = findDestination(row.destination_type);
@@ -151,6 +169,7 @@ async function verifyExport(
           'has it.',
       );
     await compare({ engine, row, definition, onProgress }, finding);
+    finding.held = await findHeldDeliveries(engine, row, definition);
   } catch (error) {
     finding.fault = faultOf(engine, row, error);
   }
@@ -194,7 +213,7 @@ async function compare(comparing: Comparing, finding: Finding): Promise<void> {
     const outcomes = slices.flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
     if (outcomes.length > 0)
       delivered.push({
-        delivery: deliveryOf(row, run, definition.column_set),
+        delivery: deliveryOf(row, { ...run, run_id: run.id }, definition),
         outcomes,
         manifest: run.receipt,
       });
@@ -260,19 +279,4 @@ function faultOf(engine: Engine, row: ExportRow, error: unknown): string {
     `It could not be compared with its receipts: ${reason} Mend this, then verify it again with ` +
     `--export ${row.id}.`
   );
-}
-
-function deliveryOf(row: ExportRow, run: RunRow, columnSet: 'files' | 'tables'): Delivery {
-  return {
-    delivery_id: run.delivery_id,
-    run_id: run.id,
-    attempt: 0,
-    batch_export_id: row.id,
-    team_id: row.team_id,
-    model: row.model,
-    data_interval_start: run.data_interval_start,
-    data_interval_end: run.data_interval_end,
-    timezone: row.timezone,
-    columns: columnsOf(row, columnSet),
-  };
 }

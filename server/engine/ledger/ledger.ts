@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import { addToPages, movesToPages, writePages } from './pages.ts';
+import { addToPages, movesToPages, removeFromPages, writePages } from './pages.ts';
 import { boundsOf, fromStored, subtract, toStored, union } from './rectangles.ts';
 import type { Rectangle, StoredRectangle } from './rectangles.ts';
 
@@ -139,4 +139,21 @@ export async function addDelivered(tx: Transaction, added: Delivered[]): Promise
       revision int, delivered jsonb)
     ON CONFLICT (batch_export_id, revision) DO UPDATE
       SET delivered = excluded.delivered, updated_at = now()`);
+}
+
+/**
+ * Takes what a run was believed to have delivered out of the ledger of its revision: the next run
+ * over it brings it. The caller holds the lock on the export's row.
+ */
+export async function removeDelivered(tx: Transaction, removed: Delivered): Promise<void> {
+  const { batch_export_id, revision, selection } = removed;
+  const ledger = await tx.row<{ delivered: StoredRectangle[] | null }>(sql`
+    SELECT delivered FROM batch_export_ledgers
+    WHERE batch_export_id = ${batch_export_id} AND revision = ${revision}`);
+  if (ledger === undefined) return;
+  if (ledger.delivered === null) return removeFromPages(tx, removed);
+  const left = toStored(subtract(fromStored(ledger.delivered), selection));
+  await tx.run(sql`
+    UPDATE batch_export_ledgers SET delivered = ${JSON.stringify(left)}, updated_at = now()
+    WHERE batch_export_id = ${batch_export_id} AND revision = ${revision}`);
 }

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { boundsOf, fromStored, toStored, union } from './rectangles.ts';
+import { boundsOf, fromStored, subtract, toStored, union } from './rectangles.ts';
 import type { Rectangle, StoredRectangle } from './rectangles.ts';
 import { openSweep } from './sweep.ts';
 
@@ -22,9 +22,25 @@ export function movesToPages(delivered: Rectangle[]): boolean {
  * among themselves, so the rectangles of all pages stay disjoint. The caller holds the lock on the
  * export's row.
  */
-export async function addToPages(
+export function addToPages(
+  tx: Transaction,
+  changed: Ledger & { selection: Rectangle[] },
+): Promise<void> {
+  return changePages(tx, changed, union);
+}
+
+/** Takes a run's selection out of a ledger that has pages, as `addToPages` adds it. */
+export function removeFromPages(
+  tx: Transaction,
+  changed: Ledger & { selection: Rectangle[] },
+): Promise<void> {
+  return changePages(tx, changed, subtract);
+}
+
+async function changePages(
   tx: Transaction,
   { batch_export_id, revision, selection }: Ledger & { selection: Rectangle[] },
+  change: typeof union,
 ): Promise<void> {
   if (selection.length === 0) return;
   const { event_from, event_to, inserted_from, inserted_to } = boundsOf(selection);
@@ -35,7 +51,7 @@ export async function addToPages(
       AND inserted_from <= ${inserted_to}::float8 AND inserted_to >= ${inserted_from}::float8
     RETURNING delivered`);
   const near = touched.flatMap(({ delivered }) => fromStored(delivered));
-  await writePages(tx, { batch_export_id, revision }, union(near, selection));
+  await writePages(tx, { batch_export_id, revision }, change(near, selection));
 }
 
 /** Writes rectangles that are in no page yet; those of a page lie near each other. */
