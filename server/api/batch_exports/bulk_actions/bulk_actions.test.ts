@@ -141,6 +141,26 @@ test('exports are paused, unpaused and deleted, by list or filter', async () => 
   assert.equal((await get(home, bulkBase(home))).count, 4);
 });
 
+test('an export that waits since a restore is refused in the words of its own route', async () => {
+  const home = await harness.newOrganization();
+  const [waiting, other] = [await newExport(home), await newExport(home)];
+  for (const { id } of [waiting, other]) await post(home, `${projectBase(home)}${id}/pause/`, {});
+  await harness.deps.db.run(sql`INSERT INTO reconciliations (batch_export_id, taken_at, goes_on)
+    VALUES (${waiting.id}, '2026-03-04T05:06:07Z', true)`);
+  const alone = await post(home, `${projectBase(home)}${waiting.id}/unpause/`, {});
+  assert.equal(alone.status, 409);
+  const ids = [waiting.id, other.id];
+  const created = await post(home, bulkBase(home), { action: 'unpause_exports', ids });
+  await work();
+  const { results } = await get(home, `${bulkBase(home)}${created.body.id}/items/`);
+  assert.deepEqual(
+    ids.map((id) => results.find((item: BulkActionItem) => item.batch_export === id)!.detail),
+    [alone.body.detail, null],
+  );
+  const paused = async (id: string) => (await get(home, `${projectBase(home)}${id}/`)).paused;
+  assert.deepEqual([await paused(waiting.id), await paused(other.id)], [true, false]);
+});
+
 test('a deletion meanwhile is a result; an abort leaves the rest alone', async () => {
   const home = await harness.newOrganization();
   const { id } = await newExport(home);

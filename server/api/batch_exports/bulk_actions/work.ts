@@ -137,16 +137,21 @@ async function nextItems(tx: Transaction, id: string, count: number): Promise<It
 
 type Acted = { results: Result[]; entry: Entry | undefined };
 
-function act(
+/** Acts on the items; a refusal of their export is the result of each. */
+async function act(
   tx: Transaction,
   open: OpenAction,
   place: Place,
   row: LockedExport,
   items: Item[],
 ): Promise<Acted> {
-  return isOfRuns(open.action)
-    ? actOnRuns(tx, open, row, items)
-    : actOnExport(tx, open, place, row, items);
+  if (isOfRuns(open.action)) return actOnRuns(tx, open, row, items);
+  try {
+    return await actOnExport(tx, open, place, row, items);
+  } catch (error) {
+    const detail = refusalOf(error);
+    return { results: items.map((item) => refused(item, detail)), entry: undefined };
+  }
 }
 
 async function actOnRuns(
@@ -229,8 +234,9 @@ async function actOnExport(
       results: items.map((item) => ({ ...succeeded(item), outcome: 'unchanged' })),
       entry: undefined,
     };
-  await updateBatchExport(tx, row.id, { ...row, ...change.fields });
+  // First, since it may refuse, and what is refused must have changed nothing.
   await recordPause(tx, row.id, change);
+  await updateBatchExport(tx, row.id, { ...row, ...change.fields });
   const after = (await findBatchExport(tx, place, row.id))!;
   const activity = action === 'pause_exports' ? 'paused' : 'unpaused';
   return {
@@ -247,9 +253,14 @@ async function resultOf(
   try {
     return { ...succeeded(item), ...(await work()) };
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return refused(item, error.violations[0]!.detail);
+    return refused(item, refusalOf(error));
   }
+}
+
+/** The sentence of what the API refuses; throws any other fault. */
+function refusalOf(error: unknown): string {
+  if (!(error instanceof ApiError)) throw error;
+  return error.violations[0]!.detail;
 }
 
 function succeeded({ number }: Item): Result {
