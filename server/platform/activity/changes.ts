@@ -30,11 +30,11 @@ export function changesOf(
 ): Change[] {
   const [one, other] = [flat(before ?? {}, left_out), flat(after ?? {}, left_out)];
   const changes: Change[] = [];
-  for (const field of new Set([...one.keys(), ...other.keys()])) {
-    const [old, now] = [one.get(field), other.get(field)];
-    if (one.has(field) && other.has(field) && isDeepStrictEqual(old, now)) continue;
-    const action = !one.has(field) ? 'created' : other.has(field) ? 'changed' : 'deleted';
-    changes.push({ field, action, before: bounded(old), after: bounded(now) });
+  for (const [way, { field }] of new Map([...one, ...other])) {
+    const [old, now] = [one.get(way), other.get(way)];
+    if (old !== undefined && now !== undefined && isDeepStrictEqual(old, now)) continue;
+    const action = old === undefined ? 'created' : now === undefined ? 'deleted' : 'changed';
+    changes.push({ field, action, before: bounded(old?.value), after: bounded(now?.value) });
   }
   return changes;
 }
@@ -49,16 +49,27 @@ export function secretChange(field: string, action: Change['action']): Change {
   };
 }
 
-function flat(record: Fields, left_out: readonly string[], prefix = ''): Map<string, unknown> {
-  const fields = new Map<string, unknown>();
+/** A value, and the name under which its change is shown. */
+type Leaf = { field: string; value: unknown };
+
+/**
+ * The values by their way into the record, as JSON: a name may have a dot in it, so that `a.b` and
+ * `b` inside of `a` are shown under the same name.
+ */
+function flat(
+  record: Fields,
+  left_out: readonly string[],
+  way: readonly string[] = [],
+): Map<string, Leaf> {
+  const leaves = new Map<string, Leaf>();
   for (const [name, value] of Object.entries(record)) {
-    if (prefix === '' && left_out.includes(name)) continue;
-    const path = prefix + name;
+    if (way.length === 0 && left_out.includes(name)) continue;
+    const path = [...way, name];
     if (isFields(value) && Object.keys(value).length > 0)
-      for (const [inner, part] of flat(value, [], `${path}.`)) fields.set(inner, part);
-    else fields.set(path, value);
+      for (const [inner, leaf] of flat(value, [], path)) leaves.set(inner, leaf);
+    else leaves.set(JSON.stringify(path), { field: path.join('.'), value });
   }
-  return fields;
+  return leaves;
 }
 
 function bounded(value: unknown): unknown {
