@@ -27,7 +27,8 @@ const written_types: unknown[] = ['source', 'inline'];
 /**
  * Applies the fields that a client sent, under the caller's lock. Throws 403 for `is_global` below
  * level 9, and 400 for what would make the record say something untrue: another kind of origin, or
- * another version of a package than the one that is installed.
+ * another version of a package than the one that is installed. Gives how many enabled configs lack
+ * a setting now; undefined where the schema of the settings was not sent.
  */
 export async function changePlugin(
   tx: Transaction,
@@ -36,7 +37,7 @@ export async function changePlugin(
   before: PluginRow,
   hidden: HiddenPlugin,
   sent: PluginPatch,
-): Promise<void> {
+): Promise<number | undefined> {
   refuseLong(sent);
   if (sent.is_global !== undefined && sent.is_global !== before.is_global)
     await requirePluginsLevel(tx, request.access, 9);
@@ -64,6 +65,7 @@ export async function changePlugin(
     before.id,
     type === before.plugin_type ? fields : { ...fields, plugin_type: type },
   );
-  if (fields.config_schema !== undefined)
-    await followSchema(tx, deps.secrets, before.id, fields.config_schema);
+  return fields.config_schema === undefined
+    ? undefined
+    : followSchema(tx, deps.secrets, before.id, fields.config_schema);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { differencesOf, isNothing } from './differences.ts';
+import { differencesOf } from './differences.ts';
 import type { Compared } from './differences.ts';
 
 const state = (changes: Partial<Compared> = {}): Compared => ({
@@ -84,14 +84,14 @@ for (const [name, before, after, expected] of cases)
       line_changes: [],
       ...expected,
     });
-    assert.equal(isNothing(found), Object.keys(expected).length === 0);
   });
 
 test('a state differs from itself in nothing, and the way back is the way turned round', () => {
   const files = fc.dictionary(fc.stringMatching(/^[a-c]{1,2}$/), fc.constantFrom('x', 'y'));
   fc.assert(
     fc.property(files, files, (one, other) => {
-      assert.ok(isNothing(differencesOf(state({ files: one }), state({ files: { ...one } }))));
+      const same = differencesOf(state({ files: one }), state({ files: { ...one } }));
+      assert.deepEqual([same.files, same.line_changes], [none, []]);
       const [there, back] = [
         differencesOf(state({ files: one }), state({ files: other })).files,
         differencesOf(state({ files: other }), state({ files: one })).files,

@@ -36,22 +36,6 @@ export function differencesOf(
   };
 }
 
-/** True when nothing comes, goes or differs. */
-export function isNothing({
-  files,
-  config_fields,
-  capabilities,
-  from_tag,
-  to_tag,
-}: Omit<PluginDifferences, 'incomplete_configs'>): boolean {
-  return (
-    from_tag === to_tag &&
-    [files, config_fields, capabilities].every((part) =>
-      Object.values(part).every((names) => names.length === 0),
-    )
-  );
-}
-
 function lineChanges(before: Compared['files'], after: Compared['files'], names: string[]) {
   const budget = { ...most };
   const textOf = (files: Compared['files'], name: string) =>

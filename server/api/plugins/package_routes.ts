@@ -74,7 +74,8 @@ function versionRoutes(app: FastifyInstance, deps: Deps, collection: Collection)
     'The new version is fetched, compiled and looked at first; whatever is wrong with it is ' +
     '400 on `url`, and the old version stays. `changes` says what differs; with ' +
     '`validate_only` nothing else happens. A version that is there already, and code that is ' +
-    'written through the API, stay as they are.';
+    'written through the API, stay as they are. Other fields of the body are changed after that, ' +
+    'as PATCH of the record does, in the same transaction.';
   app.post(
     `${one}upgrade/`,
     {

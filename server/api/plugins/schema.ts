@@ -124,18 +124,22 @@ const files = (description: string) =>
   });
 
 /** Body of `update_source/`. File names may also stand at the top level. */
-export const SourceChange = Type.Object({
-  ...optional,
-  source: Type.Optional(
-    files(
-      'File name -> its text; null deletes the file. With PATCH, files that are not named ' +
-        'stay; with PUT they go.',
+export const SourceChange = Type.Object(
+  {
+    ...optional,
+    source: Type.Optional(
+      files(
+        'File name -> its text; null deletes the file. With PATCH, files that are not named ' +
+          'stay; with PUT they go.',
+      ),
     ),
-  ),
-});
+  },
+  { patternProperties: { '\\.': {} } },
+);
 
-/** Body of `upgrade/`. */
+/** Body of `upgrade/`: what else is sent is changed after the version is installed. */
 export const Upgrade = Type.Object({
+  ...optional,
   tag: Type.Optional(
     nullable(
       lineOfText({

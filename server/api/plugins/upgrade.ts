@@ -10,9 +10,11 @@ import { NoFields, body } from '../../platform/http/bodies/body.ts';
 import { conflict } from '../../platform/http/errors.ts';
 import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { write } from '../../platform/http/write.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
+import { changePlugin, refuseLong } from './change.ts';
 import type { Collection } from './collections.ts';
 import { bytesOf, prepareServing } from './create.ts';
-import { differencesOf, isNothing } from './differences.ts';
+import { differencesOf } from './differences.ts';
 import type { Compared } from './differences.ts';
 import { contentChange, pluginEntry } from './entry.ts';
 import { fetching, loading } from './faults.ts';
@@ -22,15 +24,16 @@ import { storedOrigin } from './origins.ts';
 import { Upgrade } from './schema.ts';
 import type { PluginRow } from './schema.ts';
 import { findHiddenPlugin, updatePlugin } from './store.ts';
+import type { HiddenPlugin } from './store.ts';
 
 /** A version that an origin gave, and the newest that it knows. */
 type Fetched = { prepared: PreparedPlugin; latest_tag: string | null; over: string | null };
 
 /**
- * Installs another version. It is fetched, compiled and looked at before the transaction, and
- * stored as a whole: whatever is wrong with it is a 400 on `url` and leaves the old version as it
- * is. A version that is there already changes nothing. Throws 409 when the plugin was changed
- * meanwhile.
+ * Installs another version, then applies the other fields of the body as PATCH does, in one
+ * transaction. The version is fetched, compiled and looked at before it, and stored as a whole:
+ * whatever is wrong with it is a 400 on `url` and leaves the old version as it is. A version that
+ * is there already is not installed again. Throws 409 when the plugin was changed meanwhile.
  */
 export async function upgradePlugin(
   deps: Deps,
@@ -42,38 +45,72 @@ export async function upgradePlugin(
   const fetched = await fetchUpgrade(deps, request, collection);
   return write(request, reply, 200, async (tx, record) => {
     const { before, hidden } = await lockOwnPlugin(tx, request, collection);
+    const { tag, ...fields } = body(request, Upgrade);
     const present = await findVersion(tx, deps.secrets, before.id);
     // Code that is written through the API has no origin that could have a newer one.
-    const told = differencesOf(
-      stateOf(before, present),
-      fetched === undefined ? stateOf(before, present) : stateAfter(before, fetched.prepared),
-    );
-    if (fetched === undefined || (isNothing(told) && present?.is_whole === true)) {
-      record('nothing');
-      return { ...before, changes: { ...told, incomplete_configs: 0 } };
-    }
-    if (hidden.version_id !== fetched.over)
-      throw conflict(
-        'The plugin was changed while its new version was fetched: look at it and try again.',
-      );
-    const { prepared, latest_tag } = fetched;
-    const incomplete_configs = await putInstalled(tx, deps, request, {
-      id: before.id,
-      version_id: hidden.version_id,
-      prepared,
-      latest_tag: latest_tag ?? prepared.tag,
-    });
-    const after = await getPlugin(tx, request, collection);
-    record(
-      pluginEntry(
-        collection,
-        'upgraded',
+    const installing =
+      fetched !== undefined && isThere(before, present, fetched) ? undefined : fetched;
+    let incomplete_configs = 0;
+    if (installing !== undefined)
+      incomplete_configs = await install(tx, deps, request, {
         before,
-        after,
-        contentChange(present?.content_sha256, prepared.content_sha256),
-      ),
+        hidden,
+        fetched: installing,
+      });
+    const installed = installing === undefined ? before : await getPlugin(tx, request, collection);
+    // Of a package the tag said what to install; of other code it is a field like the others.
+    const sent = hidden.origin === null && tag !== undefined ? { ...fields, tag } : fields;
+    const incomplete_now = await changePlugin(tx, deps, request, installed, hidden, sent);
+    const after = await getPlugin(tx, request, collection);
+    const version = installing?.prepared;
+    const entry = pluginEntry(
+      collection,
+      version === undefined ? 'updated' : 'upgraded',
+      before,
+      after,
+      version === undefined ? [] : contentChange(present?.content_sha256, version.content_sha256),
     );
-    return { ...after, changes: { ...told, incomplete_configs } };
+    record(entry.changes.length === 0 && version === undefined ? 'nothing' : entry);
+    const changes = differencesOf(stateOf(before, present), stateOf(after, version ?? present));
+    return {
+      ...after,
+      changes: { ...changes, incomplete_configs: incomplete_now ?? incomplete_configs },
+    };
+  });
+}
+
+/** True for the version that is installed already, with its files whole. */
+function isThere(
+  { tag }: PluginRow,
+  present: (PluginVersion & { is_whole: boolean }) | undefined,
+  { prepared }: Fetched,
+): boolean {
+  return (
+    present?.is_whole === true &&
+    present.content_sha256 === prepared.content_sha256 &&
+    tag === prepared.tag
+  );
+}
+
+function install(
+  tx: Transaction,
+  deps: Deps,
+  request: FastifyRequest,
+  {
+    before,
+    hidden,
+    fetched: { prepared, latest_tag, over },
+  }: { before: PluginRow; hidden: HiddenPlugin; fetched: Fetched },
+): Promise<number> {
+  if (hidden.version_id !== over)
+    throw conflict(
+      'The plugin was changed while its new version was fetched: look at it and try again.',
+    );
+  return putInstalled(tx, deps, request, {
+    id: before.id,
+    version_id: hidden.version_id,
+    prepared,
+    latest_tag: latest_tag ?? prepared.tag,
   });
 }
 
@@ -132,7 +169,8 @@ async function fetchUpgrade(
   collection: Collection,
 ): Promise<Fetched | undefined> {
   const { id } = await getOwnPlugin(deps.db, request, collection);
-  const { tag } = body(request, Upgrade);
+  const { tag, ...fields } = body(request, Upgrade);
+  refuseLong(fields);
   const hidden = await findHiddenPlugin(deps.db, id);
   if (hidden === undefined || hidden.origin === null) return undefined;
   const over = hidden.version_id;
@@ -154,7 +192,7 @@ const no_files: PluginFiles = {};
 
 function stateOf(
   { tag, config_schema, capabilities }: PluginRow,
-  version: PluginVersion | undefined,
+  version: Pick<PluginVersion, 'files'> | undefined,
 ): Compared {
   return { tag, config_schema, capabilities, files: version?.files ?? no_files };
 }

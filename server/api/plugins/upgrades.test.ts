@@ -96,6 +96,46 @@ test('an upgrade to the same version mends code that was changed in the database
   assert.equal((await ask('GET', `${url}source/`)).status, 200);
 });
 
+test('an upgrade changes the other fields of its body after the version', async () => {
+  const { url } = await installed('takes');
+  registry.publish('takes', '2.0.0', packageFiles(destination, { name: 'Of the package' }));
+  const body = { name: 'Ours', description: 'Of the body', config_schema: [{ key: 'new' }] };
+  const dry = await ask('POST', `${url}upgrade/?validate_only=true`, body);
+  assert.equal((await ask('GET', url)).body.tag, '1.0.0');
+  const upgraded = await ask('POST', `${url}upgrade/`, { ...body, metrics: { sent: 'sum' } });
+  assert.equal(upgraded.status, 200, upgraded.text);
+  const { name, description, tag, config_schema, metrics, changes } = upgraded.body;
+  assert.deepEqual(
+    { name, description, config_schema, tag, metrics },
+    { ...body, tag: '2.0.0', metrics: { sent: 'sum' } },
+  );
+  assert.deepEqual(changes, dry.body.changes);
+  assert.deepEqual(changes.config_fields.added, ['new']);
+  // A version that is there already, with a field beside it; then nothing at all.
+  const again = await ask('POST', `${url}upgrade/`, { tag: '2.0.0', name: 'Again' });
+  assert.deepEqual([again.body.name, again.body.changes.files.changed], ['Again', []]);
+  const entries = async () =>
+    (await ask('GET', `${collectionUrl(home)}activity/`)).body.results.filter(({ item_id }: any) =>
+      url.endsWith(`/${item_id}/`),
+    );
+  const known = await entries();
+  assert.deepEqual(
+    known.slice(0, 2).map(({ activity }: any) => activity),
+    ['updated', 'upgraded'],
+  );
+  await ask('POST', `${url}upgrade/`, { name: 'Again' });
+  assert.equal((await entries()).length, known.length);
+});
+
+test('what a body of an upgrade may not say leaves the version as it is', async () => {
+  const { url } = await installed('stays');
+  registry.publish('stays', '2.0.0', packageFiles(destination));
+  const refused = await ask('POST', `${url}upgrade/`, { plugin_type: 'inline', name: 'Ours' });
+  assert.deepEqual(refusalOf(refused), [400, 'plugin_type', 'invalid_input']);
+  const { tag, name } = (await ask('GET', url)).body;
+  assert.deepEqual([tag, name === 'Ours'], ['1.0.0', false]);
+});
+
 test('a faulty upgrade leaves the old version as it is', async () => {
   const { url } = await installed('falls');
   const before = [(await ask('GET', url)).body, (await ask('GET', `${url}source/`)).body];
