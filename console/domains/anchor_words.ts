@@ -9,6 +9,7 @@ export type AnchorValue = AnchorChanges[AnchorField];
 
 /** The labels of the fields, in the order of the page. */
 export const anchor_labels: Record<AnchorField, string> = {
+  domain: 'Domain',
   saml_entity_id: 'Entity ID',
   saml_acs_url: 'Sign-on URL',
   saml_x509_cert: 'Certificates',

@@ -20,6 +20,7 @@ import { DirectorySection } from './directory_section.tsx';
 import { domainOf, domainPath, proof_states } from './domains.ts';
 import { PendingSection } from './pending_section.tsx';
 import { ProviderForm, RulesForm, TestSignIn } from './provider_steps.tsx';
+import { RenameForm } from './rename_form.tsx';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/domains/$domain_id');
 
@@ -63,20 +64,13 @@ export function DomainPage() {
                 </OnlyFor>
               </Section>
               <Section title="5. Say how people sign in">
-                <Mark
-                  is_done={domain.sso_enforcement !== ''}
-                  waits={isWaiting(domain, (field) => !isSaml(field))}
-                />
+                <Mark is_done={domain.sso_enforcement !== ''} waits={isWaiting(domain, isRule)} />
                 <OnlyFor organization_id={organization_id} shows>
                   <RulesForm {...given} />
                 </OnlyFor>
               </Section>
               <DirectorySection {...given} />
-              <Section title="Deletion">
-                <OnlyFor organization_id={organization_id}>
-                  <GiveUp {...given} />
-                </OnlyFor>
-              </Section>
+              <NameAndEnd {...given} />
             </>
           );
         }}
@@ -85,8 +79,30 @@ export function DomainPage() {
   );
 }
 
+function NameAndEnd(given: Given) {
+  const { organization_id } = given;
+  return (
+    <>
+      <Section title="Name">
+        <OnlyFor organization_id={organization_id}>
+          <RenameForm {...given} />
+        </OnlyFor>
+      </Section>
+      <Section title="Deletion">
+        <OnlyFor organization_id={organization_id}>
+          <GiveUp {...given} />
+        </OnlyFor>
+      </Section>
+    </>
+  );
+}
+
 function isSaml(field: AnchorField): boolean {
   return field.startsWith('saml_');
+}
+
+function isRule(field: AnchorField): boolean {
+  return field !== 'domain' && !isSaml(field);
 }
 
 function isWaiting(domain: DomainRow, isOfStep: (field: AnchorField) => boolean): boolean {

@@ -177,3 +177,16 @@ test('what waited before is never confirmed along with an owner’s change', { s
   await press('Confirm');
   await page.getByText('No domain is claimed.').waitFor();
 });
+
+test('an owner gives a domain another name, which has to be proved', { skip }, async () => {
+  const { owner, path, read } = await newHome();
+  const name = `${randomUUID()}.example`;
+  await enter(owner, path);
+  await section('Name').getByLabel('Domain').fill(name);
+  await press('Rename domain');
+  await page.getByText('The name was saved. Add its record to your DNS.').waitFor();
+  await page.getByText(`_sluice-challenge.${name}`, { exact: true }).waitFor();
+  const { domain, is_verified } = await read();
+  assert.deepEqual([domain, is_verified], [name, false]);
+  await checkEverywhere(page, 'domain_renamed');
+});

@@ -56,8 +56,8 @@ const guarded: Record<string, [Guard, ...string[]]> = {
   [`${organization}invites/:id/`]: ['taking_away'],
   [`${organization}invites/:id/resend/`]: ['level'],
   '/api/invites/:id/accept/': ['person', 'token', 'password', 'first_name', 'last_name'],
-  [`${organization}domains/`]: ['waits', 'domain', ...anchor_fields],
-  [domain]: ['waits', 'domain', ...anchor_fields],
+  [`${organization}domains/`]: ['waits', ...anchor_fields],
+  [domain]: ['waits', ...anchor_fields],
   [`${domain}pending_changes/confirm/`]: ['owner'],
   [`${domain}pending_changes/`]: ['taking_away'],
   [`${domain}verify/`]: ['administrator'],
@@ -175,6 +175,7 @@ test('each field of a domain that an administrator sets waits', async () => {
   const administrator = await harness.newMember(home.organization.id, 8);
   const base = `/api/organizations/${home.organization.id}/domains/`;
   const values: Record<(typeof anchor_fields)[number], unknown> = {
+    domain: 'other-anchors.example',
     jit_provisioning_enabled: true,
     sso_enforcement: 'saml',
     saml_entity_id: 'urn:anchor',

@@ -21,14 +21,7 @@ export async function claimDomain(
   domain: string,
   afterwards: Afterwards,
 ): Promise<string> {
-  const holder = await lockHolder(tx, domain);
-  if (holder?.organization_id === organization_id)
-    throw invalid(
-      'domain',
-      'unique',
-      'The organization has this domain already: have that one looked up instead.',
-    );
-  if (holder?.is_held === true) throw heldByAnother();
+  const holder = await refuseHeld(tx, organization_id, domain);
   if (holder !== undefined) await replace(tx, deps, holder, afterwards);
   const id = await insertDomain(tx, {
     organization_id,
@@ -38,6 +31,26 @@ export async function claimDomain(
   });
   // Somebody was faster, perhaps the organization itself: the claim is there to be seen now.
   return id ?? claimDomain(tx, deps, organization_id, domain, afterwards);
+}
+
+/**
+ * Throws the 400 of a name that cannot be claimed; else gives the claim of another organization
+ * that would be replaced, locked.
+ */
+export async function refuseHeld(
+  tx: Transaction,
+  organization_id: string,
+  domain: string,
+): Promise<Holder | undefined> {
+  const holder = await lockHolder(tx, domain);
+  if (holder?.organization_id === organization_id)
+    throw invalid(
+      'domain',
+      'unique',
+      'The organization has this domain already: have that one looked up instead.',
+    );
+  if (holder?.is_held === true) throw heldByAnother();
+  return holder;
 }
 
 async function replace(

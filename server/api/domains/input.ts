@@ -13,10 +13,15 @@ type Fault = Omit<Violation, 'attr'>;
 type Rules = Record<string, (text: string) => Fault | undefined>;
 type Settings = Pick<
   DomainRow,
-  'is_verified' | 'jit_provisioning_enabled' | 'sso_enforcement' | (typeof saml_fields)[number]
+  | 'domain'
+  | 'is_verified'
+  | 'jit_provisioning_enabled'
+  | 'sso_enforcement'
+  | (typeof saml_fields)[number]
 >;
 
 const unset: Settings = {
+  domain: '',
   is_verified: false,
   jit_provisioning_enabled: false,
   sso_enforcement: '',
@@ -37,14 +42,12 @@ export function readNewDomain(
     ...rulesOf(choices),
     domain: (text) => faultOf(checkDomainName(text)),
   });
-  const name = checkDomainName(typed);
-  if (!('domain' in name)) throw new Error('A domain that was refused came through its check.');
   requireSense(unset, changes);
-  return { domain: name.domain, ...changes };
+  return { domain: nameOf(typed), ...changes };
 }
 
 /**
- * The checked changes of a domain. Throws a 400 that lists every violation of the body, or else of
+ * The checked changes of a domain, with its name only where that changes. Throws a 400 that lists every violation of the body, or else of
  * what the fields mean together.
  */
 export function readDomainChanges(
@@ -52,7 +55,15 @@ export function readDomainChanges(
   before: DomainRow,
   choices: string[],
 ): DomainChanges {
-  const { domain: _ignored, ...changes } = wholeBody(request, DomainPatch, rulesOf(choices));
+  const isAsBefore = (text: string) => text.toLowerCase().replace(/\.$/, '') === before.domain;
+  const { domain: typed, ...settings } = wholeBody(request, DomainPatch, {
+    ...rulesOf(choices),
+    domain: (text) => (isAsBefore(text) ? undefined : faultOf(checkDomainName(text))),
+  });
+  // A name that stands may be sent back, also where it would be refused by now.
+  const domain = typed === undefined || isAsBefore(typed) ? before.domain : nameOf(typed);
+  const is_renamed = domain !== before.domain || before.pending_changes?.domain !== undefined;
+  const changes = is_renamed && typed !== undefined ? { ...settings, domain } : settings;
   requireSense(before, isAtOnce(request) ? changes : { ...before.pending_changes, ...changes });
   return changes;
 }
@@ -71,6 +82,12 @@ function rulesOf(choices: string[]): Rules {
     saml_acs_url: (text) => (text === '' ? undefined : invalidInput(refuseSignOnUrl(text))),
     saml_x509_cert: (text) => (text === '' ? undefined : invalidInput(refuseCertificates(text))),
   };
+}
+
+function nameOf(typed: string): string {
+  const name = checkDomainName(typed);
+  if (!('domain' in name)) throw new Error('A domain that was refused came through its check.');
+  return name.domain;
 }
 
 function faultOf(name: ReturnType<typeof checkDomainName>): Fault | undefined {
@@ -117,7 +134,7 @@ function requireSense(before: Settings, changes: DomainChanges): void {
   const missing =
     after.sso_enforcement === 'saml' ? saml_fields.filter((attr) => isUnset(after[attr])) : [];
   const violations: Violation[] = [
-    ...(before.is_verified
+    ...(before.is_verified && after.domain === before.domain
       ? []
       : switched_on.map((attr) => ({ attr, code: 'verification_required' as const, detail }))),
     ...missing.map((attr) => ({

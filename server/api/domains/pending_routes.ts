@@ -6,8 +6,10 @@ import { conflict, forbidden, missing } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
+import type { Afterwards } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { requirePendingSense } from './input.ts';
+import { refuseRename, renameDomain } from './rename.ts';
 import { domainEntry } from './proof/proof.ts';
 import { Domain } from './schema.ts';
 import type { DomainRow } from './schema.ts';
@@ -16,6 +18,8 @@ import { tellOfDomain } from './tell_owners.ts';
 
 const url = '/api/organizations/:organization_id/domains/:id/pending_changes/';
 const nothing = { ...Problem, description: 'No changes wait.' };
+const still_enforced =
+  'Or the name waits, and people must sign in by the domain, or it has a directory.';
 
 /** `.../domains/:id/pending_changes/`: an owner confirms what waits, or somebody takes it back. */
 export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
@@ -37,7 +41,10 @@ export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
           '`If-Match`, so that nothing else is confirmed.',
         operationId: 'organizations_domains_pending_changes_confirm_create',
         body: NoFields,
-        response: { 200: Domain, 409: nothing },
+        response: {
+          200: Domain,
+          409: { ...Problem, description: `${nothing.description} ${still_enforced}` },
+        },
       },
     },
     (request, reply) =>
@@ -46,8 +53,7 @@ export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
         requireSession(request);
         body(request, NoFields);
         requirePendingSense(before);
-        await updateDomain(tx, before.id, before.pending_changes ?? {});
-        await setPending(tx, before.id, null);
+        await applyWaiting(tx, deps, request, before, afterwards);
         const after = await getDomain(tx, request);
         record(domainEntry('confirmed', before, after));
         await tellOfDomain(deps, { tx, afterwards }, request, before, after);
@@ -72,6 +78,21 @@ export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
         record(domainEntry('took_back', before, await getDomain(tx, request)));
       }),
   );
+}
+
+async function applyWaiting(
+  tx: Transaction,
+  deps: Deps,
+  request: FastifyRequest,
+  before: DomainRow,
+  afterwards: Afterwards,
+): Promise<void> {
+  const { domain, ...settings } = before.pending_changes ?? {};
+  await refuseRename(tx, request, before, { domain, ...settings });
+  await updateDomain(tx, before.id, settings);
+  if (domain !== undefined)
+    await renameDomain(tx, deps, { ...request.access, id: before.id, domain }, afterwards);
+  await setPending(tx, before.id, null);
 }
 
 async function getDomain(

@@ -6,6 +6,7 @@ import { forbidden, missing, ownFactorRequired } from '../../platform/http/error
 import type { ApiError } from '../../platform/http/errors.ts';
 import { ifMatch } from '../../platform/http/etag.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
+import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { refuseDeactivated } from '../scim/store.ts';
@@ -15,6 +16,7 @@ import { claimDomain } from './claim.ts';
 import { readDomainChanges, readNewDomain } from './input.ts';
 import { writeNotice } from './notices.ts';
 import { pendingRoutes } from './pending_routes.ts';
+import { refuseRename, renameDomain } from './rename.ts';
 import { checkEntry, domainEntry, settleAnswer } from './proof/proof.ts';
 import { Domain, DomainCreate, DomainPatch } from './schema.ts';
 import type { DomainChanges, DomainRow } from './schema.ts';
@@ -102,17 +104,23 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
       const before = await getDomain(tx, request, uuidParameter(request, 'id'), 'lock');
       ifMatch(request, before);
       const changes = readDomainChanges(request, before, ssoChoices(deps.config));
-      await changeAnchors(tx, request, before, changes);
+      await refuseRename(tx, request, before, changes);
+      const { domain } = await changeAnchors(tx, request, before, changes);
+      if (domain !== undefined && domain !== before.domain)
+        await renameDomain(tx, deps, { ...request.access, id: before.id, domain }, afterwards);
       const after = await getDomain(tx, request);
       record(domainEntry('updated', before, after), before);
       await tellOfDomain(deps, { tx, afterwards }, request, before, after);
       return after;
     });
-  const response = { 200: Domain };
+  const enforced = 'It gets another name while people must sign in by it, or has a directory.';
+  const response = { 200: Domain, 409: { ...Problem, description: enforced } };
   const description =
     'What an owner sets with a key of all scopes, or in a session with a recent confirmation, ' +
     'takes effect at once. What anybody else sets waits under `pending_changes` until an owner ' +
-    'confirms it; what stands keeps working meanwhile. All owners get a mail.';
+    'confirms it; what stands keeps working meanwhile. All owners get a mail. With another ' +
+    '`domain` the proof starts again, and whoever the provider of the old name let in signs in ' +
+    'again.';
   app.patch(
     one,
     {
@@ -183,13 +191,14 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
     },
     async (request, reply) => {
       // Before the transaction: DNS may take its time, and a lock may not be held that long.
-      const { id, domain } = await getDomain(deps.db, request);
+      const asked = await getDomain(deps.db, request);
       body(request, NoFields);
-      const looked_up = await deps.dns.lookupTxt(challengeName(domain));
+      const looked_up = await deps.dns.lookupTxt(challengeName(asked.domain));
       return write(request, reply, 200, async (tx, record, afterwards) => {
         const { organization_id } = request.access;
         const settled =
-          (await settleAnswer(tx, organization_id, id, looked_up, deps.clock.now())) ?? missing();
+          (await settleAnswer(tx, organization_id, asked, looked_up, deps.clock.now())) ??
+          missing();
         const { after, notice } = settled;
         if (notice !== undefined) {
           const mails = await writeNotice(tx, deps, organization_id, notice);
@@ -202,16 +211,18 @@ function verifyRoute(app: FastifyInstance, deps: Deps): void {
   );
 }
 
-/** Applies the changes, or lets them wait for an owner. */
+/** Applies the changes but for the name, or lets them wait for an owner; gives what applies. */
 async function changeAnchors(
   tx: Transaction,
   request: FastifyRequest,
   before: DomainRow,
   changes: DomainChanges,
-): Promise<void> {
+): Promise<DomainChanges> {
   const { now, pending } = splitChanges(request, before, changes);
-  await updateDomain(tx, before.id, now);
+  const { domain: _name, ...settings } = now;
+  await updateDomain(tx, before.id, settings);
   if (pending !== undefined) await setPending(tx, before.id, pending);
+  return now;
 }
 
 function refusedDeletion({ access }: FastifyRequest): ApiError {

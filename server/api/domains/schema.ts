@@ -62,6 +62,7 @@ const Verification = Type.Object(
 
 const PendingChanges = Type.Object(
   {
+    domain: Type.Optional(Type.String()),
     jit_provisioning_enabled: Type.Optional(Type.Boolean()),
     sso_enforcement: Type.Optional(Type.String()),
     saml_entity_id: Type.Optional(nullable(Type.String())),
@@ -149,27 +150,28 @@ const settable = {
   ),
 };
 
+const name_description =
+  'The name, for instance `example.com`; in any script. No public mail provider and no public ' +
+  'suffix.';
+
 /** Body of POST. */
 export const DomainCreate = Type.Object({
-  domain: Type.String({
-    trim: true,
-    description:
-      'The name, for instance `example.com`; in any script. No public mail provider and no ' +
-      'public suffix.',
-  }),
+  domain: Type.String({ trim: true, description: name_description }),
   ...settable,
 });
 /** Body of PATCH and PUT. */
 export const DomainPatch = Type.Object({
   domain: Type.Optional(
-    Type.Unknown({
+    Type.String({
+      trim: true,
       description:
-        'Read-only after the creation and ignored here: add another domain and delete this ' +
-        'one instead.',
+        `${name_description} With another name the proof starts again with a new challenge; the ` +
+        '`saml_` fields stay and open nothing until the new name is proved. 409 while ' +
+        '`sso_enforcement` is set or a directory is attached.',
     }),
   ),
   ...settable,
 });
 
 /** The fields that may change, as far as they were sent. */
-export type DomainChanges = Omit<Static<typeof DomainPatch>, 'domain'>;
+export type DomainChanges = Static<typeof DomainPatch>;

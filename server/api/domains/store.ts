@@ -118,7 +118,7 @@ export async function hasDirectory(tx: Transaction, id: string): Promise<boolean
 export async function updateDomain(
   tx: Transaction,
   id: string,
-  changes: DomainChanges,
+  changes: Omit<DomainChanges, 'domain'>,
 ): Promise<void> {
   if (Object.keys(changes).length === 0) return;
   const { saml_x509_cert } = changes;
@@ -130,6 +130,33 @@ export async function updateDomain(
           saml_warned_days = CASE WHEN saml_x509_cert IS NOT DISTINCT
             FROM ${saml_x509_cert} THEN saml_warned_days END`;
   await tx.run(sql`UPDATE domains SET ${assignments(changes)}${warned} WHERE id = ${id}::uuid`);
+}
+
+/**
+ * Gives the domain the name and the proof of a claim of the same organization, which ends. The
+ * caller holds the locks of both. Nobody else gets the name in between: whoever inserts it waits
+ * for this transaction.
+ */
+export async function moveClaim(tx: Transaction, from_id: string, id: string): Promise<void> {
+  await tx.run(sql`
+    WITH claim AS (DELETE FROM domains WHERE id = ${from_id}::uuid
+      RETURNING domain, verification_challenge, state, since_at, reason, next_check_at)
+    UPDATE domains d SET domain = claim.domain,
+      verification_challenge = claim.verification_challenge, state = claim.state,
+      since_at = claim.since_at, reason = claim.reason, next_check_at = claim.next_check_at,
+      missing_since_at = NULL, last_checked_at = NULL, checking_until = NULL, answers = DEFAULT
+    FROM claim WHERE d.id = ${id}::uuid`);
+}
+
+/**
+ * Takes back what the provider of the domain let in, as its deletion would: its sessions reach
+ * nothing, its accounts are linked to nobody, and other organizations do not accept it any more.
+ */
+export async function forgetProvider(tx: Transaction, id: string): Promise<void> {
+  await tx.run(sql`UPDATE sessions SET domain_id = NULL WHERE domain_id = ${id}::uuid`);
+  await tx.run(sql`DELETE FROM sso_requests WHERE domain_id = ${id}::uuid`);
+  await tx.run(sql`DELETE FROM accepted_providers WHERE domain_id = ${id}::uuid`);
+  await tx.run(sql`DELETE FROM social_identities WHERE provider = ${`saml:${id}`}`);
 }
 
 /** Removes the claim; the name is free at once. */
@@ -158,7 +185,8 @@ export async function withPending(db: Queryable, domain: VerifiedDomain): Promis
   const row = await db.row<{ changes: AnchorChanges | null }>(
     sql`SELECT pending -> 'changes' AS changes FROM domains WHERE id = ${domain.id}::uuid`,
   );
-  const changed = { ...domain, ...row?.changes };
+  const { domain: _name, ...settings } = row?.changes ?? {};
+  const changed = { ...domain, ...settings };
   return { ...changed, has_saml: saml_fields.every((field) => !isUnset(changed[field])) };
 }
 

@@ -7,6 +7,7 @@ import { anchor_fields } from './schema.ts';
 import type { DomainRow } from './schema.ts';
 
 const labels: Record<(typeof anchor_fields)[number], string> = {
+  domain: 'the name of the domain',
   jit_provisioning_enabled: 'just-in-time provisioning',
   sso_enforcement: 'the enforcement of single sign-on',
   saml_entity_id: 'the entity id of the identity provider',
@@ -25,7 +26,7 @@ export async function tellOfDomain(
   before: DomainRow | undefined,
   after: DomainRow | undefined,
 ): Promise<void> {
-  const { domain } = (after ?? before)!;
+  const { domain } = (before ?? after)!;
   const changed = (
     of: (row: DomainRow | undefined, field: (typeof anchor_fields)[number]) => unknown,
   ) => anchor_fields.filter((field) => (of(before, field) ?? '') !== (of(after, field) ?? ''));
@@ -35,7 +36,10 @@ export async function tellOfDomain(
   );
   const is_there_still = before !== undefined && after !== undefined;
   if (is_there_still && effective.length + waiting.length === 0) return;
-  const named = (fields: typeof effective) => fields.map((field) => labels[field]).join(', ');
+  const valueOf = (field: (typeof anchor_fields)[number]) =>
+    field === 'domain' ? ` (${after?.pending_changes?.domain ?? after?.domain})` : '';
+  const named = (fields: typeof effective) =>
+    fields.map((field) => `${labels[field]}${valueOf(field)}`).join(', ');
   const what = is_there_still ? 'changed' : after === undefined ? 'deleted' : 'claimed';
   const paragraphs = [
     `${caller.email} ${what} the domain ${domain} (from ${ip}).`,

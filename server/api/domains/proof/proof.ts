@@ -30,19 +30,20 @@ export function firstReason(domain: string): string {
 
 /**
  * Applies what a look-up at `now` (ms) answered to the domain's proof, in the caller's transaction.
- * Undefined when the organization no longer has the domain. The row is locked first, so of look-ups
- * that race each one judges the state that the other left.
+ * Undefined when the organization no longer has the domain, or it has got another name than the one
+ * that was looked up: nothing said of the old name proves the new one. The row is locked first, so
+ * of look-ups that race each one judges the state that the other left.
  */
 export async function settleAnswer(
   tx: Transaction,
   organization_id: string,
-  id: string,
+  { id, domain }: Pick<DomainRow, 'id' | 'domain'>,
   { answer, answers }: LookedUp,
   now: number,
 ): Promise<Settled | undefined> {
   const stored = await lockProof(tx, id);
   const before = await findDomain(tx, organization_id, id);
-  if (stored === undefined || before === undefined) return undefined;
+  if (stored === undefined || before === undefined || stored.domain !== domain) return undefined;
   const { outcome, reason } = judgeAnswer(stored.domain, stored.verification_challenge, answer);
   const proof = afterCheck(stored.proof, outcome, now);
   const next_check_at = nextCheck(proof, now);

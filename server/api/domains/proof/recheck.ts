@@ -43,14 +43,11 @@ export async function recheckDomains(
   return checked;
 }
 
-async function recheck(
-  deps: Deps,
-  { id, organization_id, domain }: DueDomain,
-  signal: AbortSignal,
-): Promise<void> {
+async function recheck(deps: Deps, due: DueDomain, signal: AbortSignal): Promise<void> {
+  const { organization_id, domain } = due;
   const looked_up = await deps.dns.lookupTxt(challengeName(domain), signal);
   const mails = await deps.db.transaction(async (tx) => {
-    const settled = await settleAnswer(tx, organization_id, id, looked_up, deps.clock.now());
+    const settled = await settleAnswer(tx, organization_id, due, looked_up, deps.clock.now());
     if (settled === undefined) return [];
     const { before, after, notice } = settled;
     if (before.verification.state !== after.verification.state)
