@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { isOfContract } from './api/contract_endpoints.ts';
 import { slices } from './api/index.ts';
 import type { Deps } from './deps.ts';
 import { buildServer } from './platform/http/server.ts';
@@ -8,7 +9,8 @@ import { buildServer } from './platform/http/server.ts';
  * `deps` open.
  */
 export function buildApp(deps: Deps): FastifyInstance {
-  return buildServer(deps, (app) => {
+  const register = (app: FastifyInstance) => {
     for (const slice of slices) slice(app, deps);
-  });
+  };
+  return buildServer(deps, register, isOfContract);
 }

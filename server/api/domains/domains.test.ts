@@ -147,7 +147,7 @@ test('who claims a name twice at once is told that they have it', async () => {
   assert.match((await second).body.detail, /The organization has this domain already/);
 });
 
-test('read-only fields are ignored, the name among them once it is created', async () => {
+test('read-only fields are ignored and told, unless they are as the record has them', async () => {
   const home = await harness.newOrganization();
   const domain = freshName();
   const created = await claim(home, {
@@ -163,18 +163,21 @@ test('read-only fields are ignored, the name among them once it is created', asy
     [201, false, null],
   );
   assert.notEqual(created.body.verification_challenge, 'mine');
+  assert.equal(
+    created.headers['sluice-ignored'],
+    'id, is_verified, verified_at, verification_challenge, has_saml',
+  );
   for (const method of ['PATCH', 'PUT']) {
-    for (const sent of [
-      { ...created.body },
-      { domain: 'other.test' },
-      { domain: null },
-      { domain: 5, is_verified: true, verification: { state: 'verified' } },
-      {},
-    ]) {
+    for (const [sent, told] of [
+      [{ ...created.body }, undefined],
+      [{ is_verified: true, verification: { state: 'verified' } }, 'is_verified, verification'],
+      [{ is_verified: false, nonsense: 1 }, 'nonsense'],
+      [{}, undefined],
+    ] as const) {
       const answer = await home.ask(method, `${base(home)}${created.body.id}/`, sent);
       assert.deepEqual(
-        [answer.status, answer.body],
-        [200, created.body],
+        [answer.status, answer.body, answer.headers['sluice-ignored']],
+        [200, created.body, told],
         `${method} ${JSON.stringify(sent)}`,
       );
     }

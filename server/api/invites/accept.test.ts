@@ -45,13 +45,14 @@ test(
       is_expired: false,
       has_account: false,
     });
-    const joined = await acceptInvite(harness, link, {
-      password,
-      last_name: ' Hopper ',
-      level: 15,
-      email: 'other@example.com',
-      is_email_verified: true,
-    });
+    const about = { password, last_name: ' Hopper ' };
+    const not_theirs = { level: 15, email: 'other@example.com', is_email_verified: true };
+    const refused = await acceptInvite(harness, link, { ...about, ...not_theirs });
+    assert.deepEqual(
+      refused.body.errors.map(({ attr }: { attr: string }) => attr),
+      Object.keys(not_theirs),
+    );
+    const joined = await acceptInvite(harness, link, about);
     assert.equal(joined.status, 201);
     const { organization, member } = joined.body;
     assert.deepEqual(organization, { id: home.organization.id, name: 'Home' });

@@ -56,6 +56,9 @@ const bytes = (length_max: number, description: string) =>
 
 const credential_id = (description: string) => bytes(1_400, description);
 
+/** Browsers may add fields of their own, of later versions of the standard too. */
+const as_browsers_write = { additionalProperties: true };
+
 /** The fields that browsers send of every credential. */
 const credential = {
   id: credential_id('The id that the authenticator gave to the passkey.'),
@@ -70,16 +73,20 @@ const clientDataJSON = bytes(4_000, 'What the browser says that it asked for, an
 export const ShownPasskey = Type.Object(
   {
     ...credential,
-    response: Type.Object({
-      clientDataJSON,
-      authenticatorData: bytes(4_000, 'What the authenticator says of itself.'),
-      signature: bytes(8_000, 'Its signature of both.'),
-      userHandle: Type.Optional(
-        nullable(bytes(100, 'The `user.id` with which the passkey was created.')),
-      ),
-    }),
+    response: Type.Object(
+      {
+        clientDataJSON,
+        authenticatorData: bytes(4_000, 'What the authenticator says of itself.'),
+        signature: bytes(8_000, 'Its signature of both.'),
+        userHandle: Type.Optional(
+          nullable(bytes(100, 'The `user.id` with which the passkey was created.')),
+        ),
+      },
+      as_browsers_write,
+    ),
   },
   {
+    ...as_browsers_write,
     title: 'ShownPasskey',
     description:
       'What `navigator.credentials.get()` gave for the options of ' +
@@ -95,16 +102,20 @@ export const PasskeyCreate = Type.Object({
   passkey: Type.Object(
     {
       ...credential,
-      response: Type.Object({
-        clientDataJSON,
-        attestationObject: bytes(20_000, 'The new key, and what the authenticator says of it.'),
-        transports: Type.Optional(Type.Array(Type.String({ maxLength: 50 }), { maxItems: 20 })),
-        publicKeyAlgorithm: Type.Optional(Type.Integer()),
-        publicKey: Type.Optional(nullable(Type.String({ maxLength: 10_000 }))),
-        authenticatorData: Type.Optional(nullable(Type.String({ maxLength: 20_000 }))),
-      }),
+      response: Type.Object(
+        {
+          clientDataJSON,
+          attestationObject: bytes(20_000, 'The new key, and what the authenticator says of it.'),
+          transports: Type.Optional(Type.Array(Type.String({ maxLength: 50 }), { maxItems: 20 })),
+          publicKeyAlgorithm: Type.Optional(Type.Integer()),
+          publicKey: Type.Optional(nullable(Type.String({ maxLength: 10_000 }))),
+          authenticatorData: Type.Optional(nullable(Type.String({ maxLength: 20_000 }))),
+        },
+        as_browsers_write,
+      ),
     },
     {
+      ...as_browsers_write,
       description:
         'What `navigator.credentials.create()` gave for the options of `begin/`, as its ' +
         '`toJSON()` writes it.',

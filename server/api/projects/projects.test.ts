@@ -146,16 +146,17 @@ test('a change is seen, also in the organization, which a project does not chang
     key,
     body: { name: 'Other' },
   });
-  const answer = await harness.request('PATCH', `${list}${project.id}/`, {
+  const settable = { name: 'New', timezone: 'Asia/Tokyo' };
+  const fixed = { organization: other.body.id, api_token: 'x', id: 1 };
+  const refused = await harness.request('PATCH', `${list}${project.id}/`, {
     key,
-    body: {
-      name: 'New',
-      timezone: 'Asia/Tokyo',
-      organization: other.body.id,
-      api_token: 'x',
-      id: 1,
-    },
+    body: { ...settable, ...fixed },
   });
+  assert.deepEqual(
+    refused.body.errors.map(({ attr, code }: { attr: string; code: string }) => [attr, code]),
+    Object.keys(fixed).map((attr) => [attr, 'read_only']),
+  );
+  const answer = await harness.request('PATCH', `${list}${project.id}/`, { key, body: settable });
   assert.deepEqual(
     [
       answer.body.name,

@@ -94,12 +94,16 @@ test('PATCH and PUT change the names and the mascot, and nothing else', async ()
   const sent = {
     first_name: ' Grace ',
     mascot_config: { hat: { colour: 'red' }, list: [1, null] },
-    email: 'x@example.com',
-    is_email_verified: true,
-    id: 1,
-    has_password: false,
   };
+  const fixed = { email: 'x@example.com', is_email_verified: true, id: 1, has_password: false };
   for (const method of ['PATCH', 'PUT']) {
+    const refused = await harness.request(method, url, { key, body: { ...sent, ...fixed } });
+    assert.deepEqual(
+      refused.body.errors.map(({ attr, code }: { attr: string; code: string }) => [attr, code]),
+      Object.keys(fixed)
+        .filter((attr) => before[attr] !== fixed[attr as keyof typeof fixed])
+        .map((attr) => [attr, 'read_only']),
+    );
     const { status, body } = await harness.request(method, url, { key, body: sent });
     assert.equal(status, 200);
     assert.deepEqual(

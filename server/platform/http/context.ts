@@ -14,6 +14,7 @@ import type { Completed } from './completed.ts';
 import type { Limiter } from './limits/rate_limit.ts';
 import type { SecurityLog } from './security_log/security_log.ts';
 import type { Scope } from './caller/scopes.ts';
+import type { Unknown, UnknownPolicy } from './unknown/unknown_in_request.ts';
 
 /** What the HTTP layer needs of the process; the server's `Deps` fit. */
 export type HttpContext = {
@@ -59,6 +60,8 @@ declare module 'fastify' {
     idempotency: Claim | undefined;
     /** What the thread that reads long bodies made of this one. */
     read_aside: BodyReply | undefined;
+    /** The names that the route does not know; there where the API's own rules hold. */
+    unknown: Unknown | undefined;
   }
   interface FastifyContextConfig {
     /**
@@ -104,6 +107,8 @@ declare module 'fastify' {
     no_store?: boolean;
     /** The most values that a body may hold, where 10,000 are too few. */
     values_max?: number;
+    /** What becomes of names that the route does not know; set when it is registered. */
+    unknown?: UnknownPolicy;
     /** The route's schema, once it is registered: what the OpenAPI document says of it. */
     declared?: FastifySchema;
     /** Public routes that answer something else than JSON take any `Accept`. */

@@ -28,6 +28,7 @@ export const error_codes = [
   'permission_denied',
   'precondition_failed',
   'precondition_required',
+  'read_only',
   'request_too_large',
   'required',
   'second_factor_required',

@@ -10,6 +10,7 @@ import { rawBody } from './bodies/body.ts';
 import type { HttpContext } from './context.ts';
 import { conflict, idempotencyMismatch, invalid, unauthenticated } from './errors.ts';
 import { isValidateOnly } from './lists/query.ts';
+import { ignoredHeaders } from './unknown/unknown_in_request.ts';
 import type { Claim } from './claim.ts';
 
 /** How long an answer is replayed: 24 h. */
@@ -139,7 +140,10 @@ export async function settleIdempotencyKey(
     if (reply.statusCode < 500 && reply.statusCode !== 429 && !isLong)
       await storeAnswer(context.db, context.secrets, claim, {
         status: reply.statusCode,
-        headers: typeof type === 'string' ? { 'content-type': type } : {},
+        headers: {
+          ...(typeof type === 'string' ? { 'content-type': type } : {}),
+          ...ignoredHeaders(request),
+        },
         text: typeof payload === 'string' ? payload : null,
       });
     else

@@ -25,6 +25,13 @@ import { requestIdOf } from './request_id.ts';
 import { answersRecord, isTagged } from './responses.ts';
 import { commonHeaders } from './security_headers.ts';
 import { traceRequests } from './traced_requests.ts';
+import {
+  checkParameters,
+  tellIgnored,
+  unknownPolicy,
+  warnOfIgnored,
+} from './unknown/unknown_in_request.ts';
+import type { UnknownPolicy } from './unknown/unknown_in_request.ts';
 
 // Long enough for a file of events over a slow line; what must come quickly are the headers, and
 // Node waits a minute for those.
@@ -38,6 +45,7 @@ const request_parts = [
   'record',
   'idempotency',
   'read_aside',
+  'unknown',
   'concerned',
 ] as const;
 
@@ -45,11 +53,13 @@ const request_parts = [
  * Builds the HTTP server: the conduct of the whole API around the routes that `register` adds.
  * Guarantees: a route without `config.scope` stops the boot; every error has the one body; no
  * handler of a route that is not public runs before key, limit, scope, membership and level were
- * checked.
+ * checked. Names that a route does not know are refused, or ignored and told where `isLenient` says
+ * so of its method and path.
  */
 export function buildServer(
   context: HttpContext,
   register: (app: FastifyInstance) => void,
+  isLenient: (method: string, path: string) => boolean = () => false,
 ): FastifyInstance {
   const app = fastify(serverOptions(context));
   endSilentConnections(app);
@@ -83,7 +93,12 @@ export function buildServer(
   startHousekeeping(app, context);
   describeApi(app);
   app.register(async (api) => {
-    api.addHook('onRoute', (route) => conduct(api, context, findAccess, route));
+    api.addHook('onRoute', (route) => {
+      const unknown = unknownPolicy(route, isLenient);
+      if (unknown !== undefined) route.config = { ...route.config, unknown };
+      conduct(api, context, findAccess, route);
+      if (unknown !== undefined) watchNames(route, unknown);
+    });
     serveHealth(api, context);
     serveDocument(api);
     register(api);
@@ -148,6 +163,15 @@ function conduct(
   // is. What Fastify would make of it for each route is a fifth of building a server.
   if (route.schema !== undefined) route.config = { ...config, declared: route.schema };
   delete route.schema;
+}
+
+/** Lets a route look at the names of a request before all else that its handler needs. */
+function watchNames(route: RouteOptions, unknown: UnknownPolicy): void {
+  route.preHandler = [checkParameters, ...[route.preHandler ?? []].flat()];
+  if (unknown === 'refused') return;
+  route.onSend = [tellIgnored, ...[route.onSend ?? []].flat()];
+  if (route.method !== 'GET')
+    route.preSerialization = [warnOfIgnored, ...[route.preSerialization ?? []].flat()];
 }
 
 function observe(app: FastifyInstance, context: HttpContext): void {

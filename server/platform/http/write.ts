@@ -13,6 +13,7 @@ import { innerCall } from './inner/inner_call.ts';
 import { keepAnswer } from './idempotency.ts';
 import { inWriteTurn, ownerOf } from './limits/owner_turns.ts';
 import { isValidateOnly } from './lists/query.ts';
+import { ignoredHeaders, settleReadOnly } from './unknown/unknown_in_request.ts';
 
 /**
  * Something outside of the control store (a mail, a signal to a worker) that is done once the
@@ -68,6 +69,7 @@ class NothingKept extends Error {
  *   two is a fault of ours and changes nothing;
  * - an agent changes nothing where the organization forbids it, and may look (a dry run) all the
  *   same;
+ * - what was sent of fields that only the server sets is told, or refused and nothing changed;
  * - a PATCH or PUT whose entry names no change is rolled back: no entry, no effect, ETag and
  *   instants as they were;
  * - with `?validate_only=true` everything is checked and nothing kept: 200 with the body that would
@@ -210,6 +212,7 @@ async function keepWrite<Answer>(
   const inner = innerCall();
   const { entry, before } = onlyOne(request, record.entries);
   if (inner !== undefined) inner.changes = entry === 'nothing' ? [] : entry.changes;
+  settleReadOnly(request, [before, answer]);
   if (changesNothing(request, entry)) throw new NothingKept(before ?? answer);
   if (!is_validate_only) keepUnderKey(request, tx, done.status, answer);
   await keepEntry(request, tx, entry, done);
@@ -289,9 +292,9 @@ function keepUnderKey(
   answer: unknown,
 ): void {
   if (request.idempotency === undefined) return;
-  const { secrets } = request.server.context;
   const text = status === 204 ? null : JSON.stringify(answer);
-  const headers: Record<string, string> =
-    text === null ? {} : { 'content-type': 'application/json; charset=utf-8', etag: etagOf(text) };
-  keepAnswer(tx, secrets, request.idempotency, { status, headers, text });
+  const headers = ignoredHeaders(request);
+  if (text !== null) headers['content-type'] = 'application/json; charset=utf-8';
+  if (text !== null) headers['etag'] = etagOf(text);
+  keepAnswer(tx, request.server.context.secrets, request.idempotency, { status, headers, text });
 }

@@ -3,7 +3,7 @@ import { coerce } from '../values/coerce.ts';
 import { datedText } from '../values/dated_text.ts';
 import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
-import { suggest } from './suggest.ts';
+import { suggest } from '../../../platform/suggest.ts';
 import type { TypeName } from '../parse/tree.ts';
 import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';

@@ -9,7 +9,7 @@ import type { Value } from '../values/value.ts';
 import { nullValue } from '../values/value.ts';
 import type { Item, Order, Clauses } from './clauses.ts';
 import { print } from './print_core.ts';
-import { suggest } from './suggest.ts';
+import { suggest } from '../../../platform/suggest.ts';
 import { findSource, openScope, valueOf } from './scope.ts';
 import type { Context, ResolvedSelect, Scope, SelectUse, WithEntries } from './scope.ts';
 import { counted } from '../../../platform/counted.ts';

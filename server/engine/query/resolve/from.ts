@@ -6,7 +6,7 @@ import { columnValue } from './name.ts';
 import { openDerived, openTable, outerSource } from './source.ts';
 import type { Source } from './source.ts';
 import { elsewhereNamed } from './elsewhere.ts';
-import { suggest } from './suggest.ts';
+import { suggest } from '../../../platform/suggest.ts';
 import type { Join, Name, SelectCore, Source as SourceNode } from '../parse/tree.ts';
 import { compose } from '../values/value.ts';
 import type { Value } from '../values/value.ts';

@@ -3,7 +3,7 @@ import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
 import type { Rows, Source } from './source.ts';
 import { elsewhereNamed } from './elsewhere.ts';
-import { suggest } from './suggest.ts';
+import { suggest } from '../../../platform/suggest.ts';
 import type { Expression, Name, Select, Window, With } from '../parse/tree.ts';
 import type { Value } from '../values/value.ts';
 import type { ValueType } from '../values/value_type.ts';

@@ -1,6 +1,6 @@
 import { Fault } from '../fault.ts';
 import { functionNames } from '../functions/find.ts';
-import { suggest } from './suggest.ts';
+import { suggest } from '../../../platform/suggest.ts';
 import type { ExpressionOf } from '../parse/tree.ts';
 
 const decimals = 'There are no decimals: write round(toFloat64(x), 2), or keep the text.';

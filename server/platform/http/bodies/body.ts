@@ -7,6 +7,7 @@ import { ApiError, invalidMany, unparsable, unsupportedMediaType } from '../erro
 import type { Violation } from '../errors.ts';
 import { readJson } from './json_text.ts';
 import type { ReadJson } from './json_text.ts';
+import { unknownFields } from '../unknown/unknown_in_request.ts';
 import { checked } from './validator.ts';
 
 const json_type = /^application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
@@ -36,11 +37,16 @@ export function rawBody(request: FastifyRequest): Buffer | undefined {
 }
 
 /**
- * The body as JSON, unchecked, with the violations of texts that no store can keep, which `checked`
- * lists together with its own; no body is an empty object. Throws 415 for another kind of body and
- * 400 for broken JSON.
+ * The body as JSON, unchecked, with the violations that stand already: texts that no store can
+ * keep, and names that the route refuses. `checked` lists them together with its own; no body is an
+ * empty object. Throws 415 for another kind of body and 400 for broken JSON.
  */
 export function readBody(request: FastifyRequest): ReadJson {
+  const { value, unstorable } = parsedBody(request);
+  return { value, unstorable: [...unstorable, ...unknownFields(request, value)] };
+}
+
+function parsedBody(request: FastifyRequest): ReadJson {
   const { read_aside } = request;
   const bytes = rawBody(request);
   if (bytes === undefined && read_aside === undefined) return { value: {}, unstorable: [] };
@@ -55,8 +61,7 @@ export function readBody(request: FastifyRequest): ReadJson {
 }
 
 /**
- * As `readBody`, for a body that is not checked by one schema: throws 400 for texts that no store
- * can keep.
+ * As `readBody`, for a body that is not checked by one schema: throws 400 for what stands already.
  */
 export function jsonBody(request: FastifyRequest): unknown {
   const { value, unstorable } = readBody(request);

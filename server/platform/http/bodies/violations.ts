@@ -1,6 +1,7 @@
 import type { ErrorObject } from 'ajv';
 import type { ErrorCode } from '../error_codes.ts';
 import type { Violation } from '../errors.ts';
+import { unknownDetail } from '../unknown/unknown_names.ts';
 
 type Told = { code: ErrorCode; detail: string };
 
@@ -83,7 +84,7 @@ function tell(error: ErrorObject): Told {
     case 'additionalProperties':
       return {
         code: 'unknown_field',
-        detail: 'There is no such field here: leave it out, or correct its name.',
+        detail: unknownDetail('field', String(params['additionalProperty']), knownOf(error)),
       };
     case 'type':
       return typeTold(String([params['type']].flat().find((type) => type !== 'null')));
@@ -129,6 +130,11 @@ function tell(error: ErrorObject): Told {
     default:
       return { code: 'invalid_input', detail: ownDetail(error) ?? 'Has the wrong form.' };
   }
+}
+
+/** The names that an object without room for others has. */
+function knownOf({ parentSchema }: ErrorObject): string[] {
+  return Object.keys((parentSchema?.['properties'] ?? {}) as object);
 }
 
 function formatTold(error: ErrorObject, format: string): Told {

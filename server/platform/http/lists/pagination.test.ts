@@ -26,54 +26,62 @@ const harness = aroundTests(
     openHarness({
       clickhouse: false,
       build: (deps) =>
-        buildServer(deps, (app) => {
-          app.get(
-            '/api/pages/',
-            {
-              config: { scope: 'project:read' },
-              schema: { querystring: PageQuery, response: { 200: pageOf(Item) } },
-            },
-            (request) =>
-              answerPage<Item>(request, deps.db, {
-                rows: (page) =>
-                  sql`SELECT * FROM items ORDER BY id LIMIT ${page.limit} OFFSET ${page.offset}`,
-                count: sql`SELECT count(*) AS count FROM items`,
-              }),
-          );
-          app.get(
-            '/api/long_pages/',
-            {
-              config: { scope: 'project:read' },
-              schema: { querystring: PageQuery, response: { 200: pageOf(Type.Unknown()) } },
-            },
-            (request) =>
-              answerPage(request, deps.db, {
-                // Long where lengths are asked for, short where they are read: the page is not the
-                // point.
-                rows: ({ limit, offset }) => sql`
+        buildServer(
+          deps,
+          (app) => {
+            app.get(
+              '/api/pages/',
+              {
+                config: { scope: 'project:read' },
+                schema: { querystring: PageQuery, response: { 200: pageOf(Item) } },
+              },
+              (request) =>
+                answerPage<Item>(request, deps.db, {
+                  rows: (page) =>
+                    sql`SELECT * FROM items ORDER BY id LIMIT ${page.limit} OFFSET ${page.offset}`,
+                  count: sql`SELECT count(*) AS count FROM items`,
+                }),
+            );
+            app.get(
+              '/api/long_pages/',
+              {
+                config: { scope: 'project:read' },
+                schema: { querystring: PageQuery, response: { 200: pageOf(Type.Unknown()) } },
+              },
+              (request) =>
+                answerPage(request, deps.db, {
+                  // Long where lengths are asked for, short where they are read: the page is not the
+                  // point.
+                  rows: ({ limit, offset }) => sql`
                     SELECT n, CASE WHEN ${limit} = 1000 THEN repeat('x', 500000) END AS text
                     FROM generate_series(1, 150) n ORDER BY n LIMIT ${limit} OFFSET ${offset}`,
-                count: sql`SELECT 150 AS count`,
-              }),
-          );
-          app.get(
-            '/api/cursors/',
-            {
-              config: { scope: 'project:read' },
-              schema: { querystring: cursorQuery(columns), response: { 200: cursorPageOf(Item) } },
-            },
-            async (request) => {
-              const keyset = keysetAsked(request, columns);
-              return answerKeyset(
-                request,
-                keyset,
-                await deps.db.rows<Item>(
-                  sql`SELECT * FROM items WHERE ${keysetCondition(keyset)} ${keysetOrder(keyset)}`,
-                ),
-              );
-            },
-          );
-        }),
+                  count: sql`SELECT 150 AS count`,
+                }),
+            );
+            app.get(
+              '/api/cursors/',
+              {
+                config: { scope: 'project:read' },
+                schema: {
+                  querystring: cursorQuery(columns),
+                  response: { 200: cursorPageOf(Item) },
+                },
+              },
+              async (request) => {
+                const keyset = keysetAsked(request, columns);
+                return answerKeyset(
+                  request,
+                  keyset,
+                  await deps.db.rows<Item>(
+                    sql`SELECT * FROM items WHERE ${keysetCondition(keyset)} ${keysetOrder(keyset)}`,
+                  ),
+                );
+              },
+            );
+            // The links keep parameters that the routes do not know.
+          },
+          () => true,
+        ),
     }),
   async (opened) => {
     ({ key } = await opened.newOrganization());

@@ -1,0 +1,179 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type { TObject, TSchema } from 'typebox';
+import { isFields } from '../../fields.ts';
+import { isInstant } from '../../instant.ts';
+import { invalidMany } from '../errors.ts';
+import type { Violation } from '../errors.ts';
+import { etagOf } from '../etag.ts';
+import { isValidateOnly } from '../lists/query.ts';
+import { ignored_header, listed } from './ignored_header.ts';
+import { hasProperty, unknownDetail, unknownNames, valueAt } from './unknown_names.ts';
+import type { UnknownName } from './unknown_names.ts';
+
+/** What becomes of names that a route does not know. */
+export type UnknownPolicy = 'ignored' | 'refused';
+
+/** The names of a request that its route does not know; those that are refused stand nowhere. */
+export type Unknown = {
+  /** Parameters of the query that were ignored. */
+  parameters: Violation[];
+  /** Fields of the body that were ignored. */
+  fields: Violation[];
+  /** Fields that only the server sets, until `settleReadOnly` has seen the record. */
+  read_only: UnknownName[];
+};
+
+/**
+ * What a route does with names that it does not know: `ignored` those that clients of others send
+ * to, `refused` the rest of the API, and undefined where a protocol that is not ours rules.
+ */
+export function unknownPolicy(
+  route: RouteOptions,
+  isLenient: (method: string, path: string) => boolean,
+): UnknownPolicy | undefined {
+  if (!route.url.startsWith('/api/') || route.config?.foreign === true) return undefined;
+  if (route.schema === undefined || route.schema.hide === true) return undefined;
+  const method = route.method === 'HEAD' ? 'GET' : String(route.method);
+  return isLenient(method, route.url) ? 'ignored' : 'refused';
+}
+
+/**
+ * Runs before the handler: query parameters that the route does not declare are noted as ignored,
+ * or throw a 400 that names each. `format=json` asks for what is answered anyway.
+ */
+export async function checkParameters(request: FastifyRequest): Promise<void> {
+  const { unknown, declared } = request.routeOptions.config;
+  const { properties = {} } = (declared?.querystring ?? {}) as Partial<TObject>;
+  const known = [
+    ...Object.keys(properties),
+    ...(request.method === 'GET' || request.method === 'HEAD' ? [] : ['validate_only']),
+  ];
+  const sent = Object.entries(request.query as Record<string, unknown>);
+  const violations = sent
+    .filter(([name, value]) => !known.includes(name) && !(name === 'format' && value === 'json'))
+    .map(([name]) => unknownViolation('parameter', [name], known));
+  if (unknown === 'refused' && violations.length > 0) throw invalidMany(violations);
+  request.unknown = { parameters: violations, fields: [], read_only: [] };
+}
+
+/**
+ * The violations of the names in a body that the route does not know; none where they are noted as
+ * ignored instead. Fields of the answer are known: those of a PUT, PATCH or lenient POST wait for
+ * `settleReadOnly`.
+ */
+export function unknownFields(request: FastifyRequest, sent: unknown): Violation[] {
+  const { unknown: policy, declared } = request.routeOptions.config;
+  const { unknown } = request;
+  if (policy === undefined || unknown === undefined) return [];
+  const names = unknownNames(declared?.body ?? no_fields, sent);
+  const answered = answerOf(declared?.response);
+  const read_only = names.filter(({ path }) => hasProperty(answered, path));
+  const violations = names
+    .filter((name) => !read_only.includes(name))
+    .map(({ path, known }) => unknownViolation('field', path, known));
+  const isJudgedNow =
+    policy === 'refused' && (request.method === 'POST' || request.method === 'DELETE');
+  if (isJudgedNow) return [...violations, ...read_only.map(readOnlyViolation)];
+  unknown.read_only = read_only;
+  if (policy === 'refused') return violations;
+  unknown.fields = violations;
+  return [];
+}
+
+/**
+ * Judges the fields that only the server sets, once the record is known: those that were sent as
+ * the record has them, before the change or after it, are what was read and sent back. The others
+ * are noted as ignored, or throw a 400 that names each.
+ */
+export function settleReadOnly(request: FastifyRequest, records: readonly unknown[]): void {
+  const { unknown } = request;
+  if (unknown === undefined || unknown.read_only.length === 0) return;
+  const plain = records.map((record) => JSON.parse(JSON.stringify(record ?? null)) as unknown);
+  const violations = unknown.read_only
+    .filter(({ path, value }) => !plain.some((record) => isSame(value, valueAt(record, path))))
+    .map(readOnlyViolation);
+  unknown.read_only = [];
+  if (violations.length === 0) return;
+  if (request.routeOptions.config.unknown === 'refused') throw invalidMany(violations);
+  unknown.fields = [...unknown.fields, ...violations];
+}
+
+/** The header that names what was ignored; no fields when that is nothing. */
+export function ignoredHeaders({ unknown }: FastifyRequest): Record<string, string> {
+  const names = ignoredOf(unknown).map(({ attr }) => attr ?? '');
+  return names.length === 0 ? {} : { [ignored_header]: listed(names) };
+}
+
+function ignoredOf(unknown: Unknown | undefined): Violation[] {
+  return unknown === undefined ? [] : [...unknown.parameters, ...unknown.fields];
+}
+
+/** Runs when the answer is about to be sent: puts the header on it. A repeated one has its own. */
+export async function tellIgnored(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+): Promise<unknown> {
+  if (!reply.hasHeader(ignored_header)) reply.headers(ignoredHeaders(request));
+  return payload;
+}
+
+/**
+ * Runs before an answer becomes text: with `validate_only` it says as `warnings` too what was
+ * ignored. Its ETag stays that of the record.
+ */
+export async function warnOfIgnored(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+): Promise<unknown> {
+  const warnings = ignoredOf(request.unknown);
+  if (warnings.length === 0 || reply.statusCode >= 400) return payload;
+  if (!isFields(payload) || !isValidateOnly(request)) return payload;
+  reply.header('etag', etagOf(JSON.stringify(payload)));
+  return { ...payload, warnings };
+}
+
+const no_fields = { type: 'object', properties: {} };
+
+function answerOf(response: unknown): TSchema {
+  const answers = (response ?? {}) as Record<string, TSchema | undefined>;
+  return answers['200'] ?? answers['201'] ?? answers['202'] ?? no_fields;
+}
+
+/** Longest piece of a name that is repeated to whoever sent it. */
+const name_length_max = 100;
+
+function unknownViolation(
+  what: 'field' | 'parameter',
+  path: readonly string[],
+  known: readonly string[],
+): Violation {
+  return {
+    attr: attrOfPath(path),
+    code: 'unknown_field',
+    detail: unknownDetail(what, path.at(-1)!, known),
+  };
+}
+
+function readOnlyViolation({ path }: UnknownName): Violation {
+  return {
+    attr: attrOfPath(path),
+    code: 'read_only',
+    detail: 'The server sets this field: leave it out, or send the value that it has.',
+  };
+}
+
+function attrOfPath(path: readonly string[]): string {
+  return path.map((name) => name.slice(0, name_length_max).toWellFormed()).join('__');
+}
+
+/** Equal as JSON, or the same instant in another spelling. */
+function isSame(sent: unknown, stands: unknown): boolean {
+  if (isDeepStrictEqual(sent, stands)) return true;
+  const texts = [sent, stands].filter((one): one is string => typeof one === 'string');
+  return (
+    texts.length === 2 && texts.every(isInstant) && Date.parse(texts[0]!) === Date.parse(texts[1]!)
+  );
+}
