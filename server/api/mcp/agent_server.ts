@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type * as Mcp from '@modelcontextprotocol/server';
 import type { CallToolResult, Server, Tool as ListedTool } from '@modelcontextprotocol/server';
 import { ApiError } from '../../platform/http/errors.ts';
+import type { Violation } from '../../platform/http/errors.ts';
 import { satisfying } from '../../platform/http/caller/scopes.ts';
 import { version } from '../../platform/version.ts';
 import { RefusedError, UnreachableError, pick, read } from './api_call.ts';
 import type { ApiCall, ApiRecord } from './api_call.ts';
-import { fitted } from './marked_data.ts';
+import { OwnSentence, fitted } from './marked_data.ts';
 import type { Tool, ToolContext } from './tool.ts';
 import { tools } from './tools.ts';
 
@@ -85,10 +86,19 @@ async function callTool(tool: Tool, args: unknown, context: ToolContext): Promis
     return told(await tool.run(args, context));
   } catch (error) {
     if (error instanceof ApiError)
-      return toldError({ status: error.status, errors: error.violations });
+      return toldError({ status: error.status, errors: error.violations.map(correction) });
     if (error instanceof RefusedError) return toldError(refusalOf(error));
     return toldError({ detail: sentenceOf(error, context) });
   }
+}
+
+/**
+ * What is wrong with an argument, in the server's own words: a model does what it says. The name of
+ * an argument that does not exist is the agent's.
+ */
+function correction({ attr, code, detail }: Violation): ApiRecord {
+  const is_name = attr !== null && /^[a-z][a-z0-9_]{0,40}$/.test(attr);
+  return { attr: is_name ? new OwnSentence(attr) : attr, code, detail: new OwnSentence(detail) };
 }
 
 /** What the API said when it refused: status, code and sentence, of each violation. */

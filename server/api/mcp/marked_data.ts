@@ -22,6 +22,17 @@ export class UntrustedText {
   }
 }
 
+/** A sentence that this server wrote, from no words but its own. */
+export class OwnSentence {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+  toJSON(): string {
+    return this.text;
+  }
+}
+
 /** Any JSON value as one text of others; null stays null. */
 export function untrusted(value: unknown, characters_max?: number): UntrustedText | null {
   if (value === null || value === undefined) return null;
@@ -78,7 +89,8 @@ const field_name = /^[a-z][a-z0-9_]{0,40}$/;
  */
 function marked(value: unknown, name = ''): unknown {
   if (typeof value === 'string') return isOurs(value, name) ? value : new UntrustedText(value);
-  if (value === null || typeof value !== 'object' || value instanceof UntrustedText) return value;
+  if (value === null || typeof value !== 'object') return value;
+  if (value instanceof UntrustedText || value instanceof OwnSentence) return value;
   if (Array.isArray(value)) return value.map((entry) => marked(entry, name));
   const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
   // Names of fields that somebody else chose would be texts as well.

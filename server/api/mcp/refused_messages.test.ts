@@ -68,7 +68,6 @@ test('there is POST and nothing else; a slash at the end is led away', async () 
 test('what is no message is refused in the words of the API', async () => {
   isProblem(await post('{'), 400, /not valid JSON/);
   isProblem(await post('['.repeat(100)), 400, /nested deeper/);
-  isProblem(await post([list, list]), 400, /one message/);
   isProblem(await post('{"jsonrpc":"2.0","id":"\\u0000"}'), 400, /Null characters/);
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   isProblem(await post('a=b', { headers: form }), 415, /application\/json/);
@@ -83,6 +82,7 @@ test('what is a message is answered in the words of the protocol', async () => {
   isProtocolError(await post(unknown), 200, -32602);
   for (const body of [{ hello: 'world' }, {}, '', 'null', '"x"', '1'])
     isProtocolError(await post(body), 400, -32600);
+  for (const batch of [[list, list], [list], []]) isProtocolError(await post(batch), 400, -32600);
   const version = { 'mcp-protocol-version': '1999-01-01' };
   assert.equal((await post(list, { headers: version })).status, 400);
 });

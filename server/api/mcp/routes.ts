@@ -3,16 +3,12 @@ import type { Deps } from '../../deps.ts';
 import { basePath } from '../../platform/http/base_path.ts';
 import { jsonBody } from '../../platform/http/bodies/body.ts';
 import { agent_header } from '../../platform/http/caller/agent.ts';
-import {
-  forbidden,
-  invalid,
-  methodNotAllowed,
-  unauthenticated,
-} from '../../platform/http/errors.ts';
+import { forbidden, methodNotAllowed, unauthenticated } from '../../platform/http/errors.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { askRoute } from '../../platform/http/inner/inner_requests.ts';
 import { urlOf } from './api_call.ts';
 import type { ApiCall } from './api_call.ts';
+import { withoutNullArguments } from './arguments.ts';
 import { openExchange } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { mcp_schema } from './schema.ts';
@@ -34,6 +30,7 @@ export function mcpRoutes(app: FastifyInstance, deps: Deps): void {
       { config: { scope: 'any', foreign: true }, schema: mcp_schema },
       async (request, reply) => {
         const message = messageOf(request);
+        if (Array.isArray(message)) return refuseBatch(reply);
         exchange ??= openExchange(deps.log);
         return answer(reply, await (await exchange)(message, request.headers, contextOf(request)));
       },
@@ -65,7 +62,7 @@ function refuseOrigin({ config }: Deps, { headers }: FastifyRequest): void {
     throw forbidden('A page of another site may not ask here.');
 }
 
-/** The body; throws for a caller without a key, and for more than one message. */
+/** The body; throws for a caller without a key. */
 function messageOf(request: FastifyRequest): unknown {
   if (request.caller.key_id === null)
     throw unauthenticated(
@@ -73,10 +70,14 @@ function messageOf(request: FastifyRequest): unknown {
       'Send a personal API key in the header "Authorization: Bearer <key>": here a session does ' +
         'not count.',
     );
-  const message = jsonBody(request);
-  if (Array.isArray(message))
-    throw invalid(null, 'invalid_input', 'Send one message in a request, not a list of them.');
-  return message;
+  return withoutNullArguments(jsonBody(request));
+}
+
+/** Batches were a part of the protocol once, so whoever sends one hears its own words. */
+function refuseBatch(reply: FastifyReply): FastifyReply {
+  const message = 'Invalid Request: send one message in a request, not a list of them.';
+  const body = { jsonrpc: '2.0', id: null, error: { code: -32600, message } };
+  return reply.code(400).type('application/json').send(JSON.stringify(body));
 }
 
 function contextOf(request: FastifyRequest) {

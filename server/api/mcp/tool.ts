@@ -1,9 +1,9 @@
 import type { Static, TObject } from 'typebox';
 import { Type } from 'typebox';
-import { checked } from '../../platform/http/bodies/validator.ts';
 import type { Scope } from '../../platform/http/caller/scopes.ts';
 import { uuid } from '../../platform/http/schemas.ts';
 import type { ApiCall } from './api_call.ts';
+import { readArguments } from './arguments.ts';
 
 /** What a tool works with beside its arguments. */
 export type ToolContext = {
@@ -37,13 +37,13 @@ type Defined<Input extends TObject> = Omit<Tool, 'input' | 'run' | 'within' | 'w
   run(args: Static<Input>, context: ToolContext): Promise<Record<string, unknown>>;
 };
 
-/** Creates a tool: its arguments are checked by its schema as a body of the API is. */
+/** Creates a tool: its arguments are checked by its schema. */
 export function defineTool<Input extends TObject>(tool: Defined<Input>): Tool {
   return {
     within: 'project',
     writes: false,
     ...tool,
-    run: (args, context) => tool.run(checked(tool.input, args ?? {}), context),
+    run: (args, context) => tool.run(readArguments(tool.input, args), context),
   };
 }
 
