@@ -58,30 +58,33 @@ const Filter = Type.Object(
 );
 
 /** The body that asks for an erasure. */
-export const NewErasure = Type.Object({
-  distinct_ids: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: distinct_id_length_max }), {
-      minItems: 1,
-      maxItems: ids_max,
-      description: 'Persons, each by any of their distinct ids: all others are found.',
-    }),
-  ),
-  person_ids: Type.Optional(
-    Type.Array(uuid(), {
-      minItems: 1,
-      maxItems: ids_max,
-      description: 'Persons by their ids.',
-    }),
-  ),
-  filter: Type.Optional(Filter),
-  late_events: Type.Optional(
-    Type.Enum([...late_events], {
-      description:
-        'What becomes of events of these persons that come later: `refuse` (default), or ' +
-        '`anonymize`: name and time are stored, under nobody and without properties.',
-    }),
-  ),
-});
+export const NewErasure = Type.Object(
+  {
+    distinct_ids: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: distinct_id_length_max }), {
+        minItems: 1,
+        maxItems: ids_max,
+        description: 'Persons, each by any of their distinct ids: all others are found.',
+      }),
+    ),
+    person_ids: Type.Optional(
+      Type.Array(uuid(), {
+        minItems: 1,
+        maxItems: ids_max,
+        description: 'Persons by their ids.',
+      }),
+    ),
+    filter: Type.Optional(Filter),
+    late_events: Type.Optional(
+      Type.Enum([...late_events], {
+        description:
+          'What becomes of events of these persons that come later: `refuse` (default), or ' +
+          '`anonymize`: name and time are stored, under nobody and without properties.',
+      }),
+    ),
+  },
+  { refuses_empty: true },
+);
 
 /** What is asked for. */
 export type ErasureAsked = Static<typeof NewErasure>;

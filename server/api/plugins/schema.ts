@@ -19,7 +19,11 @@ const plugin_types = [
 
 /** Any JSON but null, which would say neither that there is something nor that there is nothing. */
 const any = (description: string) =>
-  Type.Unsafe<unknown>({ type: ['object', 'array', 'string', 'number', 'boolean'], description });
+  Type.Unsafe<unknown>({
+    type: ['object', 'array', 'string', 'number', 'boolean'],
+    items: {},
+    description,
+  });
 
 const about = {
   name: 'Name for people; of a package: what its plugin.json says.',

@@ -50,11 +50,14 @@ export type SessionRow = Static<typeof Session>;
 export const SignedIn = Type.Object({ ...session, user: User }, { title: 'SignedIn' });
 
 /** Body of a confirmation: password and code as far as the account has them, or a passkey alone. */
-export const SessionConfirm = Type.Object({
-  password: Type.Optional(GivenPassword),
-  code: Type.Optional(SecondFactorCode),
-  passkey: Type.Optional(ShownPasskey),
-});
+export const SessionConfirm = Type.Object(
+  {
+    password: Type.Optional(GivenPassword),
+    code: Type.Optional(SecondFactorCode),
+    passkey: Type.Optional(ShownPasskey),
+  },
+  { refuses_empty: true },
+);
 
 /** Body of a sign-in. */
 export const SignIn = Type.Object({

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import { version } from '../version.ts';
+import { declareEmptyBodies } from './empty_bodies.ts';
 import { hiddenRoute } from './hidden_route.ts';
 import { documentedRoute, withMediaTypes } from './responses.ts';
 
@@ -12,7 +13,7 @@ type JsonObject = { [name: string]: Json };
  * Keywords of our validator that say nothing to readers of the document. A property of that name is
  * an object and stays.
  */
-const own_keywords = new Set(['trim', 'wrong_detail', 'not_before', 'not_after']);
+const own_keywords = new Set(['trim', 'wrong_detail', 'not_before', 'not_after', 'refuses_empty']);
 
 const description =
   'Management of organizations, their people, domains, plugins and scheduled exports.\n\n' +
@@ -93,6 +94,7 @@ export function serveDocument(app: FastifyInstance): void {
  */
 function named(document: JsonObject): JsonObject {
   const schemas: JsonObject = {};
+  declareEmptyBodies((document['paths'] ?? {}) as Record<string, JsonObject>);
   const paths = moved(document['paths'] ?? {}, schemas);
   declareNotAllowed(paths as Record<string, Record<string, Operation>>);
   const components = { ...(document['components'] as JsonObject), schemas };

@@ -27,8 +27,8 @@ const ajv = new Ajv({
 ajv.addFormat('uuid', isUuid);
 ajv.addFormat('date-time', isInstant);
 ajv.addFormat('email', (text) => text.length <= 254 && email.test(text));
-// Words for people that stand in schemas and check nothing.
-ajv.addVocabulary(['wrong_detail']);
+// Words that stand in schemas and check nothing: for people, and for the document.
+ajv.addVocabulary(['wrong_detail', 'refuses_empty']);
 // Bounds of an instant, as `minimum` and `maximum` are of a number. What is no instant is the fault
 // of `format`.
 for (const [keyword, isWithin] of [
