@@ -81,7 +81,9 @@ async function callTool(tool: Tool, args: unknown, context: ToolContext): Promis
     // The API would refuse as well; for a key that only reads, a tool that writes is not there.
     if (tool.writes && !(await offeredTools(context.api)).includes(tool))
       return toldError({
-        detail: `The key cannot use this tool, which needs ${tool.scopes.join(', ')}.`,
+        detail: new OwnSentence(
+          `The key cannot use this tool, which needs ${tool.scopes.join(', ')}.`,
+        ),
       });
     return told(await tool.run(args, context));
   } catch (error) {

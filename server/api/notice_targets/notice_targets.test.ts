@@ -77,7 +77,9 @@ test('targets are created, in both lists, changed, deleted; a secret shows once'
     assert.ok(listed.results.every((target: object) => !('secret' in target)));
   }
   const url = `${projectList(home)}${id}/`;
-  const changed = await home.ask('PATCH', url, { events: ['recovered'], secret, type: 'email' });
+  const moved = await home.ask('PATCH', url, { events: ['recovered'], type: 'email' });
+  assert.deepEqual([moved.status, moved.body.attr, moved.body.code], [400, 'type', 'read_only']);
+  const changed = await home.ask('PATCH', url, { events: ['recovered'], secret, type: 'webhook' });
   assert.deepEqual(
     [changed.body.events, changed.body.type, 'secret' in changed.body],
     [['recovered'], 'webhook', false],

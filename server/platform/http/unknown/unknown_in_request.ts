@@ -74,7 +74,7 @@ export function unknownFields(request: FastifyRequest, sent: unknown): Violation
     .map(({ path, known }) => unknownViolation('field', path, known));
   const isJudgedNow =
     policy === 'refused' && (request.method === 'POST' || request.method === 'DELETE');
-  if (isJudgedNow) return [...violations, ...read_only.map(readOnlyViolation)];
+  if (isJudgedNow) return [...violations, ...read_only.map((name) => readOnly(name, ''))];
   unknown.read_only = read_only;
   if (policy === 'refused') return violations;
   unknown.fields = violations;
@@ -92,7 +92,7 @@ export function settleReadOnly(request: FastifyRequest, records: readonly unknow
   const plain = records.map((record) => JSON.parse(JSON.stringify(record ?? null)) as unknown);
   const violations = unknown.read_only
     .filter(({ path, value }) => !plain.some((record) => isSame(value, valueAt(record, path))))
-    .map(readOnlyViolation);
+    .map((name) => readOnly(name, ', or send the value that it has'));
   unknown.read_only = [];
   if (violations.length === 0) return;
   if (request.routeOptions.config.unknown === 'refused') throw invalidMany(violations);
@@ -157,11 +157,11 @@ function unknownViolation(
   };
 }
 
-function readOnlyViolation({ path }: UnknownName): Violation {
+function readOnly({ path }: UnknownName, or_else: string): Violation {
   return {
     attr: attrOfPath(path),
     code: 'read_only',
-    detail: 'The server sets this field: leave it out, or send the value that it has.',
+    detail: `The server sets this field: leave it out${or_else}.`,
   };
 }
 
