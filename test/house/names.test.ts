@@ -37,6 +37,7 @@ const other_texts: Record<string, string> = {
   events: 'words of the customer',
   destination_type: 'compared with types that are stored',
   hash: 'compared with a hash that is stored',
+  hogql_query: 'a query of several lines',
   icon: 'an address of a picture',
   id: 'of a message of a protocol',
   internal_addresses: 'checked as addresses of a network',

@@ -48,6 +48,9 @@ export const not_recorded: Record<string, string> = {
 const may_record_nothing: Record<string, string> = {
   'POST /api/projects/:project_id/batch_exports/:id/backfill/': 'A dry run.',
   'POST /api/organizations/:organization_id/batch_exports/:id/backfill/': 'A dry run.',
+  'POST /api/projects/:project_id/batch_exports/:batch_export_id/backfills/': 'A dry run.',
+  'POST /api/organizations/:organization_id/batch_exports/:batch_export_id/backfills/':
+    'A dry run.',
   'POST /api/organizations/:organization_id/domains/:id/test_sign_in/':
     'A test signs nobody in and changes nothing.',
   'POST /api/organizations/:organization_id/pipeline_destinations/:id/upgrade/':

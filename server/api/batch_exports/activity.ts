@@ -5,9 +5,17 @@ import type { Engine } from '../../engine/engine.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import type { Entry } from '../../platform/http/write.ts';
+import { alias_names } from './aliases.ts';
 import type { BatchExport } from './schema.ts';
 
-const not_its_own = ['last_updated_at', 'latest_runs', 'schema', 'managed_by'];
+// The zone is told once; what else has two names is told under its own.
+const not_its_own = [
+  'last_updated_at',
+  'latest_runs',
+  'schema',
+  'managed_by',
+  ...alias_names.filter((name) => name !== 'timezone'),
+];
 
 /**
  * The log's entry for a change of an export: what its answers showed before and after, and which

@@ -9,6 +9,7 @@ import { JsonText } from '../../platform/http/lists/in_pieces.ts';
 import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { write, writeFound } from '../../platform/http/write.ts';
+import { withOwnNames } from './aliases.ts';
 import { exportEntry, secretChanges } from './activity.ts';
 import { databaseInstant } from '../../platform/postgres/instant.ts';
 import { createBatchExport } from './create.ts';
@@ -101,7 +102,7 @@ function makingRoute(app: FastifyInstance, engine: Engine, { base, within }: Mou
       },
     },
     async (request, reply) => {
-      const checked = await checkNewExport(engine, request.access, jsonBody(request));
+      const checked = await checkNewExport(engine, request.access, withOwnNames(jsonBody(request)));
       const { place, fields } = checked;
       return writeFound(
         request,
@@ -132,7 +133,7 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
       (tx) =>
         Promise.all([getLockedExport(request, tx), getExport(request, tx), databaseInstant(tx)]),
       async ([locked, before, now], tx, record) => {
-        const raw = jsonBody(request);
+        const raw = withOwnNames(jsonBody(request));
         const query = await contentOfLocked(engine, raw, ahead, locked);
         const wanted = { row: locked, raw, how, query, now, soon: record.soon };
         const { changed, row } = await changeBatchExport(engine, tx, wanted);
@@ -208,7 +209,7 @@ async function checkAhead(
 ): Promise<QueryCheck | undefined> {
   let raw: unknown;
   try {
-    raw = jsonBody(request);
+    raw = withOwnNames(jsonBody(request));
   } catch {
     return undefined;
   }

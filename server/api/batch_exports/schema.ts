@@ -11,6 +11,7 @@ import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
+import { alias_answers, alias_inputs } from './aliases.ts';
 import { BatchExportRun } from './runs/schema.ts';
 
 /** Most characters of a query. */
@@ -159,6 +160,7 @@ export const BatchExport = Type.Object(
         { description: 'What the custom query was resolved into; null without one.' },
       ),
     ),
+    ...alias_answers,
     managed_by: ManagedBy,
   },
   { title: 'BatchExport' },
@@ -179,15 +181,21 @@ const optional = {
 };
 const destination = Type.Object({ type: Type.String(), config: nullable(config) });
 
+/** What can be set of an export, each thing under one name. */
+export const BatchExportSettings = Type.Object({
+  name: fields.name,
+  destination,
+  interval: fields.interval,
+  ...optional,
+});
+
 /**
  * The body of PUT: `name`, `destination` and `interval` must be there; other fields that are absent
  * keep their values.
  */
 export const BatchExportReplacement = Type.Object({
-  name: fields.name,
-  destination,
-  interval: fields.interval,
-  ...optional,
+  ...BatchExportSettings.properties,
+  ...alias_inputs,
 });
 
 /** The body of POST. */
@@ -210,6 +218,7 @@ export const BatchExportPatch = Type.Object({
   ),
   interval: Type.Optional(fields.interval),
   ...optional,
+  ...alias_inputs,
 });
 export type BatchExportPatch = Static<typeof BatchExportPatch>;
 

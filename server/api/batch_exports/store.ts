@@ -12,6 +12,7 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import { locking } from '../../platform/postgres/locking.ts';
 import { instant_column } from '../../platform/postgres/instant.ts';
 import { managedBy } from '../configuration/store.ts';
+import { alias_columns } from './aliases.ts';
 import { isInPlace, next_run, pageOfPlace } from './place.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
 import { run_text } from './runs/fields.ts';
@@ -32,7 +33,7 @@ const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
     e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
       e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
     ${next_run} AS next_run, ${runs} AS latest_runs, e.custom_query, e.schema,
-    ${managedBy('batch_export', sql`e.id`)} AS managed_by
+    ${alias_columns}, ${managedBy('batch_export', sql`e.id`)} AS managed_by
   FROM ${table} e CROSS JOIN LATERAL (
     SELECT concat('[', string_agg(${run_text}, ','), ']') AS runs FROM (
       SELECT r.* FROM batch_export_runs r

@@ -53,6 +53,24 @@ function listRoutes(app: FastifyInstance, { db }: Deps): void {
     (request) => answerPage<ProjectRow>(request, db, listProjects(request.caller)),
   );
 
+  app.get(
+    '/api/organizations/:organization_id/projects/',
+    {
+      config: { within: 'organization', scope: 'project:read' },
+      schema: {
+        summary: 'List the projects of an organization, oldest first',
+        querystring: PageQuery,
+        response: { 200: pageOf(Project) },
+      },
+    },
+    (request) =>
+      answerPage<ProjectRow>(
+        request,
+        db,
+        listProjects(request.caller, request.access.organization_id),
+      ),
+  );
+
   app.post(
     '/api/projects/',
     {

@@ -27,15 +27,19 @@ const visible = (caller: Caller) => sql`
   ${isReached(caller)} AND (${caller.scoped_teams}::integer[] IS NULL
     OR p.id = ANY (${caller.scoped_teams}::integer[]))`;
 
-/** The projects that the caller may see over all organizations, oldest first (ties by id). */
-export function listProjects(caller: Caller): List {
+/**
+ * The projects that the caller may see, over all organizations or in the one, oldest first (ties by
+ * id).
+ */
+export function listProjects(caller: Caller, organization_id?: string): List {
+  const of_one =
+    organization_id === undefined ? empty : sql`AND p.organization_id = ${organization_id}::uuid`;
+  const seen = sql`FROM projects p JOIN members m ON m.organization_id = p.organization_id
+    WHERE ${visible(caller)} ${of_one}`;
   return {
-    rows: (page) => sql`SELECT ${columns} FROM projects p JOIN members m
-      ON m.organization_id = p.organization_id
-      WHERE ${visible(caller)} ORDER BY p.created_at, p.id
+    rows: (page) => sql`SELECT ${columns} ${seen} ORDER BY p.created_at, p.id
       LIMIT ${page.limit} OFFSET ${page.offset}`,
-    count: sql`SELECT count(*) AS count FROM projects p JOIN members m
-      ON m.organization_id = p.organization_id WHERE ${visible(caller)}`,
+    count: sql`SELECT count(*) AS count ${seen}`,
   };
 }
 

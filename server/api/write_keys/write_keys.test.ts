@@ -48,8 +48,11 @@ test('create, list, rename and revoke; the key opens its project until it is rev
 test('validate_only creates no key and shows none', async () => {
   const { ask } = await newProject();
   const { body: key } = await ask('POST', '', { name: 'Web' });
-  for (const path of ['?validate_only=true', `${key.id}/roll/?validate_only=true`]) {
-    const { status, body } = await ask('POST', path, { name: 'Shop' });
+  for (const [path, sent] of [
+    ['?validate_only=true', { name: 'Shop' }],
+    [`${key.id}/roll/?validate_only=true`, {}],
+  ] as const) {
+    const { status, body } = await ask('POST', path, sent);
     assert.deepEqual([status, 'id' in body, 'value' in body], [200, true, false], path);
   }
   assert.deepEqual((await ask('GET', '')).body.results, [key]);

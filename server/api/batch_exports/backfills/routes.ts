@@ -7,12 +7,19 @@ import { conflict, missing } from '../../../platform/http/errors.ts';
 import { inReadTurn, ownerOf } from '../../../platform/http/limits/owner_turns.ts';
 import { PageQuery, answerPage, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { write } from '../../../platform/http/write.ts';
+import type { RecordActivity } from '../../../platform/http/write.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
 import { exportActionEntry } from '../activity.ts';
 import { backfill } from './backfill.ts';
 import { findBackfill, listBackfills } from './store.ts';
 import { getExport, getPresence, getLockedExport } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
-import { Backfill, BatchExportWithBackfill, NewBackfill } from './schema.ts';
+import {
+  Backfill,
+  BatchExportWithBackfill,
+  BatchExportWithBackfillId,
+  NewBackfill,
+} from './schema.ts';
 
 /** `backfill/` and `backfills/` of an export under one mount. */
 export function backfillRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
@@ -27,32 +34,50 @@ function startRoute(app: FastifyInstance, engine: Engine, { base, within }: Moun
     '`by` `inserted_at` what was taken in within it, as they are known now, one run per ' +
     'interval. With mode `missing` no row is delivered twice. Also works while the export is ' +
     'paused.';
+  const config = { scope: 'batch_export:write', within } as const;
+  const schema = { summary: 'Deliver a range of the past', description, body: NewBackfill };
   app.post(
     `${base}:id/backfill/`,
     {
-      config: { scope: 'batch_export:write', within, if_match: true },
+      config: { ...config, if_match: true },
+      schema: { ...schema, response: { 200: BatchExportWithBackfill } },
+    },
+    (request, reply) => write(request, reply, 200, start(engine, request, 'id')),
+  );
+
+  // Other clients of the field create one in the list of them.
+  app.post(
+    `${base}:batch_export_id/backfills/`,
+    {
+      config,
       schema: {
-        summary: 'Deliver a range of the past',
-        description,
-        body: NewBackfill,
-        response: { 200: BatchExportWithBackfill },
+        ...schema,
+        summary: 'Deliver a range of the past; another name of `backfill/`',
+        response: { 201: BatchExportWithBackfillId },
       },
     },
     (request, reply) =>
-      write(request, reply, 200, async (tx, record) => {
-        const row = await getLockedExport(request, tx);
-        const started = await backfill(engine, tx, request.access, row, jsonBody(request));
-        const { id, mode, by, start_at, end_at, runs } = started;
-        record(
-          id === null
-            ? 'nothing'
-            : exportActionEntry('backfilled', row, {
-                backfill: { id, mode, by, start_at, end_at, runs },
-              }),
-        );
-        return { ...(await getExport(request, tx)), backfill: started };
+      write(request, reply, 201, async (tx, record) => {
+        const started = await start(engine, request, 'batch_export_id')(tx, record);
+        return { ...started, backfill_id: started.backfill.id };
       }),
   );
+}
+
+function start(engine: Engine, request: FastifyRequest, parameter: 'id' | 'batch_export_id') {
+  return async (tx: Transaction, record: RecordActivity) => {
+    const row = await getLockedExport(request, tx, parameter);
+    const started = await backfill(engine, tx, request.access, row, jsonBody(request));
+    const { id, mode, by, start_at, end_at, runs } = started;
+    record(
+      id === null
+        ? 'nothing'
+        : exportActionEntry('backfilled', row, {
+            backfill: { id, mode, by, start_at, end_at, runs },
+          }),
+    );
+    return { ...(await getExport(request, tx, parameter)), backfill: started };
+  };
 }
 
 function readingRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {

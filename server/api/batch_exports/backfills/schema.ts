@@ -121,3 +121,12 @@ export const BatchExportWithBackfill = Type.Object(
   { ...BatchExport.properties, backfill: Backfill },
   { title: 'BatchExportWithBackfill' },
 );
+
+/** The answer of a POST of `backfills/`: the same, with the id beside it. */
+export const BatchExportWithBackfillId = Type.Object(
+  {
+    ...BatchExportWithBackfill.properties,
+    backfill_id: nullable(uuid('The id of the backfill; null of a dry run.')),
+  },
+  { title: 'BatchExportWithBackfillId' },
+);

@@ -1,5 +1,8 @@
 import { loadConfig } from '../../../engine/destination/stored_config.ts';
 import type { Engine } from '../../../engine/engine.ts';
+import { isFields } from '../../../platform/fields.ts';
+import { aliasViolations } from '../aliases.ts';
+import type { Meant } from '../aliases.ts';
 import { BatchExportPatch, BatchExportReplacement } from '../schema.ts';
 import type { LockedExport } from '../store.ts';
 import type { Destination } from './destination_body.ts';
@@ -28,13 +31,23 @@ export type CheckedChange = Input<typeof BatchExportPatch> & {
   query: QueryCheck;
 };
 
+function meantBy(raw: unknown, row: LockedExport, { content }: QueryCheck): Meant {
+  const { interval = row.interval, destination } = isFields(raw) ? raw : {};
+  const { type = row.destination_type } = isFields(destination) ? destination : {};
+  // Days and weeks of a new interval turn in the project's present zone.
+  const timezone = interval === row.interval ? row.timezone : row.project_timezone;
+  return { interval, timezone, destination_type: type, ...content };
+}
+
 /** Checks the body of a PATCH or PUT; throws one 400 that names every fault. */
 export function checkChangedExport(
   engine: Engine,
   { row, raw, how, query }: WantedChange,
 ): CheckedChange {
   const before = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
-  const given = { rules: engine, raw, current: { ...row, destination: before }, query };
+  const current = { ...row, destination: before };
+  const known = aliasViolations(raw, meantBy(raw, row, query), row);
+  const given = { rules: engine, raw, current, query, known };
   const input =
     how === 'put'
       ? checkedInput({ ...given, schema: BatchExportReplacement, how: 'replace' })

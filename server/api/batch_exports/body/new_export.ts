@@ -3,6 +3,8 @@ import type { Engine } from '../../../engine/engine.ts';
 import { isFields } from '../../../platform/fields.ts';
 import { invalid, notFound } from '../../../platform/http/errors.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
+import { aliasViolations } from '../aliases.ts';
+import type { Meant } from '../aliases.ts';
 import { BatchExportReplacement, NewBatchExport } from '../schema.ts';
 import { findTargetProject } from '../store.ts';
 import { checkedInput } from './input.ts';
@@ -32,7 +34,12 @@ export async function checkNewExport(
   const wanted =
     isFields(raw) && Number.isInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
   // Who found the project of the path has looked just now.
-  const team_id = place.team_id ?? (await findTargetProject(engine.db, place, wanted))?.id;
+  const zoned = isFields(raw) && raw['timezone'] !== undefined;
+  const project =
+    place.team_id === undefined || zoned
+      ? await findTargetProject(engine.db, place, wanted)
+      : undefined;
+  const team_id = place.team_id ?? project?.id;
   const missing = team_id === undefined ? noProject(place, wanted) : undefined;
   const { fields, sink } = checkedInput({
     rules: engine,
@@ -41,9 +48,19 @@ export async function checkNewExport(
     raw,
     how: 'replace',
     query,
-    known: missing?.violations ?? [],
+    known: [...(missing?.violations ?? []), ...aliasViolations(raw, meantBy(raw, project, query))],
   });
   return { place, fields, sink: sink!, query, team_id: team_id! };
+}
+
+function meantBy(
+  raw: unknown,
+  project: { timezone: string } | undefined,
+  { content }: QueryCheck,
+): Meant {
+  const { interval, destination } = isFields(raw) ? raw : {};
+  const { type } = isFields(destination) ? destination : {};
+  return { interval, timezone: project?.timezone, destination_type: type, ...content };
 }
 
 /** The 400 or 404 for a project that a new export cannot go to. */

@@ -4,7 +4,6 @@ import { subtract } from '../../../engine/ledger/rectangles.ts';
 import type { Rectangle } from '../../../engine/ledger/rectangles.ts';
 import { appendActivity } from '../../../platform/activity/chain.ts';
 import type { Actor } from '../../../platform/activity/chain.ts';
-import { ApiError } from '../../../platform/http/errors.ts';
 import type { Entry } from '../../../platform/http/write.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Database, Transaction } from '../../../platform/postgres/database.ts';
@@ -20,6 +19,8 @@ import type { RestOf } from '../runs/retry.ts';
 import { lockRun } from '../runs/store.ts';
 import { findBatchExport, lockBatchExport, updateBatchExport } from '../store.ts';
 import type { LockedExport } from '../store.ts';
+import { refusalOf, refused, resultOf, succeeded } from './results.ts';
+import type { Item, Result } from './results.ts';
 import { isOfRuns } from './schema.ts';
 import type { BulkKind } from './schema.ts';
 import { abortBulkAction } from './store.ts';
@@ -39,14 +40,6 @@ type OpenAction = {
   actor: Actor;
   user_id: number;
 };
-type Item = { number: number; batch_export_id: string; run_id: string | null };
-type Result = {
-  number: number;
-  outcome: 'succeeded' | 'unchanged' | 'refused';
-  detail: string | null;
-  new_run_id: string | null;
-};
-
 /**
  * Works off every open action, a lot of each in turn, until none waits or the signal ends it, and
  * gives how many items had their turn. Guarantees: an item and its result are stored together, so a
@@ -110,7 +103,7 @@ async function lot(
     items.length === 0 ? undefined : await lockBatchExport(tx, place, items[0]!.batch_export_id);
   const { results, entry } =
     row === undefined
-      ? { results: items.map((item) => refused(item, 'The export was deleted.')), entry: undefined }
+      ? allRefused(items, 'The export was deleted.')
       : await act(tx, open, place, row, items);
   await keepResults(tx, id, results);
   if (entry !== undefined)
@@ -149,8 +142,7 @@ async function act(
   try {
     return await actOnExport(tx, open, place, row, items);
   } catch (error) {
-    const detail = refusalOf(error);
-    return { results: items.map((item) => refused(item, detail)), entry: undefined };
+    return allRefused(items, refusalOf(error));
   }
 }
 
@@ -206,6 +198,10 @@ function restOfExport(tx: Transaction, row: LockedExport): { of: RestOf; forget(
   };
 }
 
+function allRefused(items: Item[], detail: string): Acted {
+  return { results: items.map((item) => refused(item, detail)), entry: undefined };
+}
+
 async function actOnExport(
   tx: Transaction,
   { id, action, options }: OpenAction,
@@ -214,13 +210,8 @@ async function actOnExport(
   items: Item[],
 ): Promise<Acted> {
   const before = (await findBatchExport(tx, place, row.id))!;
-  const marked = (entry: Entry): Entry => ({
-    ...entry,
-    changes: [
-      ...entry.changes,
-      { field: 'bulk_action', action: 'created', before: null, after: id },
-    ],
-  });
+  const mark = { field: 'bulk_action', action: 'created', before: null, after: id } as const;
+  const marked = (entry: Entry): Entry => ({ ...entry, changes: [...entry.changes, mark] });
   if (action === 'delete_exports') {
     await deleteBatchExport(tx, row.id);
     const entry = marked(exportEntry('deleted', before, undefined));
@@ -243,32 +234,6 @@ async function actOnExport(
     results: items.map((item) => succeeded(item)),
     entry: marked(exportEntry(activity, before, after)),
   };
-}
-
-/** What the API refuses is the result of the item; it refuses before it changes anything. */
-async function resultOf(
-  item: Item,
-  work: () => Promise<Pick<Result, 'outcome'> & { new_run_id?: string }>,
-): Promise<Result> {
-  try {
-    return { ...succeeded(item), ...(await work()) };
-  } catch (error) {
-    return refused(item, refusalOf(error));
-  }
-}
-
-/** The sentence of what the API refuses; throws any other fault. */
-function refusalOf(error: unknown): string {
-  if (!(error instanceof ApiError)) throw error;
-  return error.violations[0]!.detail;
-}
-
-function succeeded({ number }: Item): Result {
-  return { number, outcome: 'succeeded', detail: null, new_run_id: null };
-}
-
-function refused({ number }: Item, detail: string): Result {
-  return { number, outcome: 'refused', detail, new_run_id: null };
 }
 
 /** Stores the results, counts them, and ends the action with its last item. */

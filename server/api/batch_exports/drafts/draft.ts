@@ -6,6 +6,7 @@ import type { Column } from '../../../engine/models/column.ts';
 import { models } from '../../../engine/models/index.ts';
 import { jsonBody } from '../../../platform/http/bodies/body.ts';
 import { conflict, invalid } from '../../../platform/http/errors.ts';
+import { withOwnNames } from '../aliases.ts';
 import type { FullConfig } from '../body/destination_body.ts';
 import { getLockedExport } from '../found.ts';
 import { checkChangedExport } from '../body/changed_export.ts';
@@ -26,7 +27,11 @@ export type Draft = {
 
 /** The export that a body of POST describes; throws 400 as POST does. */
 export async function newDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
-  const { sink, query, team_id } = await checkNewExport(engine, request.access, jsonBody(request));
+  const { sink, query, team_id } = await checkNewExport(
+    engine,
+    request.access,
+    withOwnNames(jsonBody(request)),
+  );
   const { definition, destination } = sink;
   return { definition, config: destination.config, team_id, ...contentOf(definition, query) };
 }
@@ -38,7 +43,7 @@ export async function newDraft(engine: Engine, request: FastifyRequest): Promise
  */
 export async function changedDraft(engine: Engine, request: FastifyRequest): Promise<Draft> {
   const row = await engine.db.transaction((tx) => getLockedExport(request, tx));
-  const raw = jsonBody(request);
+  const raw = withOwnNames(jsonBody(request));
   const query = await checkContent(engine, raw, row);
   const { sink, before } = checkChangedExport(engine, { row, raw, how: 'patch', query });
   const definition = sink?.definition ?? findDestination(before.type);

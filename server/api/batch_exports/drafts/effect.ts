@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Engine } from '../../../engine/engine.ts';
 import { jsonBody } from '../../../platform/http/bodies/body.ts';
+import { withOwnNames } from '../aliases.ts';
 import { checkChangedExport } from '../body/changed_export.ts';
 import { checkContent } from '../body/query_check.ts';
 import { getLockedExport } from '../found.ts';
@@ -19,7 +20,7 @@ export async function effectOfChange(
   request: FastifyRequest,
 ): Promise<ChangeEffect> {
   const row = await engine.db.transaction((tx) => getLockedExport(request, tx));
-  const raw = jsonBody(request);
+  const raw = withOwnNames(jsonBody(request));
   const query = await checkContent(engine, raw, row);
   const change = checkChangedExport(engine, { row, raw, how: 'patch', query });
   if (!changesDelivery(change))

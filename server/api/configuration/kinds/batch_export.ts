@@ -10,16 +10,16 @@ import {
 import { loadConfig } from '../../../engine/destination/stored_config.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import { mapInTurns } from '../../../platform/pacing/turns.ts';
-import { BatchExportReplacement } from '../../batch_exports/schema.ts';
+import { BatchExportSettings } from '../../batch_exports/schema.ts';
 import { listExportSettings } from '../../batch_exports/store.ts';
 import type { ExportSettings } from '../../batch_exports/store.ts';
 import { pick, plain_kind, recordUrl } from './kind.ts';
 import type { Kind, Reading, Standing } from './kind.ts';
 
-const { last_paused_at: _the_servers, ...properties } = BatchExportReplacement.properties;
+const { last_paused_at: _the_servers, ...properties } = BatchExportSettings.properties;
 const names = Object.keys(properties);
 
-type Destination = Static<typeof BatchExportReplacement>['destination'];
+type Destination = Static<typeof BatchExportSettings>['destination'];
 
 /** Batch exports with their destination and query. */
 export const batch_export: Kind = {

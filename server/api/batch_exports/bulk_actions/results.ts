@@ -1,0 +1,39 @@
+import { ApiError } from '../../../platform/http/errors.ts';
+
+/** An item of an action that waits. */
+export type Item = { number: number; batch_export_id: string; run_id: string | null };
+/** What came of it. */
+export type Result = {
+  number: number;
+  outcome: 'succeeded' | 'unchanged' | 'refused';
+  detail: string | null;
+  new_run_id: string | null;
+};
+
+/** What the API refuses is the result of the item; it refuses before it changes anything. */
+export async function resultOf(
+  item: Item,
+  work: () => Promise<Pick<Result, 'outcome'> & { new_run_id?: string }>,
+): Promise<Result> {
+  try {
+    return { ...succeeded(item), ...(await work()) };
+  } catch (error) {
+    return refused(item, refusalOf(error));
+  }
+}
+
+/** The sentence of what the API refuses; throws any other fault. */
+export function refusalOf(error: unknown): string {
+  if (!(error instanceof ApiError)) throw error;
+  return error.violations[0]!.detail;
+}
+
+/** The item was done. */
+export function succeeded({ number }: Item): Result {
+  return { number, outcome: 'succeeded', detail: null, new_run_id: null };
+}
+
+/** The item was refused, with the sentence that says why. */
+export function refused({ number }: Item, detail: string): Result {
+  return { number, outcome: 'refused', detail, new_run_id: null };
+}
