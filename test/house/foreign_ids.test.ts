@@ -73,8 +73,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     tokens: await newToken(domain_id),
     invites: (await post(`${organization}invites/`, { target_email: `who@${domain}` })).id,
     members: home.user.uuid,
-    erasures: (await post(`${project}erasures/`, { kind: 'persons', distinct_ids: ['somebody'] }))
-      .id,
+    erasures: (await post(`${project}erasures/`, { distinct_ids: ['somebody'] })).id,
     write_keys: (await post(`${project}write_keys/`, { name: 'One' })).id,
     plugin_configs: String((await post(`${project}plugin_configs/`, { plugin: written.id })).id),
     personal_api_keys: (await post('/api/personal_api_keys/', { label: 'One', scopes: ['*'] })).id,

@@ -168,7 +168,7 @@ function conduct(
 /** Lets a route look at the names of a request before all else that its handler needs. */
 function watchNames(route: RouteOptions, unknown: UnknownPolicy): void {
   route.preHandler = [checkParameters, ...[route.preHandler ?? []].flat()];
-  if (unknown === 'refused') return;
+  if (unknown === 'refused' && route.method !== 'PUT') return;
   route.onSend = [tellIgnored, ...[route.onSend ?? []].flat()];
   if (route.method !== 'GET')
     route.preSerialization = [warnOfIgnored, ...[route.preSerialization ?? []].flat()];

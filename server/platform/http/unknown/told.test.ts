@@ -71,6 +71,15 @@ test('a record that was read can be sent back, in any spelling of its instants',
   const project = `/api/projects/${home.project.id}/`;
   const known = (await home.ask('GET', project)).body;
   assert.equal((await home.ask('PUT', project, { ...known, name: 'Renamed' })).status, 200);
+  // Some of what was read may have moved since, and a PATCH says what to change.
+  const moved = { ...known, api_token: 'slp_other' };
+  const put = await home.ask('PUT', `${project}?validate_only=true`, moved);
+  assert.deepEqual(
+    [put.status, told(put), put.body.warnings[0].code],
+    [200, 'api_token, updated_at', 'read_only'],
+  );
+  const patched = await home.ask('PATCH', project, { api_token: 'slp_other' });
+  assert.deepEqual([patched.status, patched.body.attr], [400, 'api_token']);
 });
 
 test('our own routes refuse, with every other fault and the nearest name', async () => {

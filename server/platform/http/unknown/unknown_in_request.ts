@@ -84,7 +84,8 @@ export function unknownFields(request: FastifyRequest, sent: unknown): Violation
 /**
  * Judges the fields that only the server sets, once the record is known: those that were sent as
  * the record has them, before the change or after it, are what was read and sent back. The others
- * are noted as ignored, or throw a 400 that names each.
+ * are noted as ignored; a PATCH, which says what to change, throws a 400 that names each instead.
+ * A PUT is a record that was read, and some of it may have moved since.
  */
 export function settleReadOnly(request: FastifyRequest, records: readonly unknown[]): void {
   const { unknown } = request;
@@ -95,7 +96,8 @@ export function settleReadOnly(request: FastifyRequest, records: readonly unknow
     .map((name) => readOnly(name, ', or send the value that it has'));
   unknown.read_only = [];
   if (violations.length === 0) return;
-  if (request.routeOptions.config.unknown === 'refused') throw invalidMany(violations);
+  const { unknown: policy } = request.routeOptions.config;
+  if (policy === 'refused' && request.method === 'PATCH') throw invalidMany(violations);
   unknown.fields = [...unknown.fields, ...violations];
 }
 
