@@ -71,7 +71,10 @@ const path_parameters: Record<string, string> = {
 const changing = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const ValidateOnly = Type.Object({
   validate_only: Type.Optional(
-    Type.Boolean({ description: 'Make every check and change nothing.' }),
+    Type.Boolean({
+      description:
+        'Make every check and change nothing. `warnings` of the answer names what was ignored.',
+    }),
   ),
 });
 
