@@ -44,6 +44,13 @@ test('an export is created with defaults, is under both mounts, listed newest fi
     latest_runs: [],
     custom_query: null,
     schema: null,
+    hogql_query: null,
+    timezone: 'UTC',
+    offset_day: null,
+    offset_hour: null,
+    incremental_mode: 'APPEND',
+    primary_key: null,
+    version_key: null,
     managed_by: null,
   });
   assert.equal(created_at, last_updated_at);
