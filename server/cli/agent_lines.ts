@@ -6,9 +6,9 @@ import { withoutNullArguments } from '../api/mcp/arguments.ts';
 const line_bytes_max = 10 * 1024 * 1024;
 
 /**
- * Lets through the lines that are messages of JSON-RPC, as `withoutNullArguments` has them. Every other one, but a blank one, is
- * answered at once with a short error of the protocol: of such a line the library says nothing to
- * the agent, and to the log all that its schemas miss.
+ * Lets through the lines that are messages of JSON-RPC, as `withoutNullArguments` has them. Every
+ * other one, but a blank one, is answered at once with a short error of the protocol: of such a
+ * line the library says nothing to the agent, and to the log all that its schemas miss.
  */
 export function messageLines(isMessage: (value: unknown) => boolean, output: Writable): Transform {
   let begun: Buffer[] = [];

@@ -57,7 +57,7 @@ async function knownIds(): Promise<Record<string, string>> {
 
 /** An empty body is refused or served by what the account has: a password, a second factor. */
 const depends_on_account =
-  /^\/api\/(?:sessions\/@current\/confirm|users\/@me\/(?:totp|recovery_codes|passkeys\/begin)|invites\/\{id\}\/accept)\/$/;
+  /\/(?:sessions\/@current\/confirm|@me\/(?:totp|recovery_codes|passkeys\/begin)|\{id\}\/accept)\/$/;
 /** Of other protocols, which read no body as none. */
 const foreign = /^\/api\/(?:s|px)\//;
 /** Refusals that are not about what was sent. */

@@ -53,7 +53,7 @@ test('the endpoints of the contract are those that ignore and tell', () => {
   // The same records at their other mount, PUT beside PATCH, and what others call by another name.
   const beside = routes.filter((one) => !isOurs(one) && !known.has(one.method + plain(one.path)));
   const expected =
-    /\/pipeline_import_apps\/|batch_exports\/:\w+\/(backfills|runs)\/|^GET \/api\/organizations\/:\w+\/projects\/$/;
+    /\/pipeline_import_apps\/|batch_exports\/:\w+\/(?:backfills|runs)\/|^GET .*:\w+\/projects\/$/;
   assert.deepEqual(
     beside.filter((one) => one.method !== 'PUT' && !expected.test(called(one))).map(called),
     [],
@@ -76,7 +76,7 @@ test('a query parameter that a route does not know is refused, or told', async (
   assert.deepEqual(wrong, []);
 });
 
-test('a field that a route does not know is refused, or told, wherever the body is looked at', async () => {
+test('a field of a body that a route does not know is refused, or told', async () => {
   const wrong: string[] = [];
   let looked_at = 0;
   for (const route of routes.filter(({ method }) => method !== 'GET' && method !== 'DELETE')) {

@@ -143,19 +143,23 @@ function expectedOf(meant: Meant): Record<string, Expected> {
     },
     offset_day: {
       values: [null, day],
-      detail: `Weeks begin on Monday: send ${day === null ? 'null with this interval' : '1 or null'}`,
+      detail: `Weeks begin on Monday: ${sendOr(day)}`,
     },
     offset_hour: {
       values: [null, hour],
-      detail: `Days and weeks turn at midnight: send ${hour === null ? 'null with this interval' : '0 or null'}`,
+      detail: `Days and weeks turn at midnight: ${sendOr(hour)}`,
     },
     incremental_mode: {
       values: [null, ...mode],
-      detail: `Rows of this export are ${mode[0] === 'MERGE' ? 'merged' : 'appended'}: send "${mode[0]}"`,
+      detail: `Its rows are ${mode[0] === 'MERGE' ? 'merged' : 'appended'}: send "${mode[0]}"`,
     },
     primary_key: keyed(primary_key),
     version_key: keyed(version_key),
   };
+}
+
+function sendOr(value: number | null): string {
+  return value === null ? 'send null with this interval' : `send ${value} or null`;
 }
 
 /** How rows arrive, as `alias_columns` has it; both modes where a query decides it. */

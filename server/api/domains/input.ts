@@ -47,8 +47,8 @@ export function readNewDomain(
 }
 
 /**
- * The checked changes of a domain, with its name only where that changes. Throws a 400 that lists every violation of the body, or else of
- * what the fields mean together.
+ * The checked changes of a domain, with its name only where that changes. Throws a 400 that lists
+ * every violation of the body, or else of what the fields mean together.
  */
 export function readDomainChanges(
   request: FastifyRequest,

@@ -76,7 +76,7 @@ test('the same name in any spelling changes nothing', async () => {
   }
 });
 
-test('a name that cannot be had is refused, and one that nobody holds any more is taken over', async () => {
+test('a name that cannot be had is refused, one that nobody holds is taken over', async () => {
   const { home, domain } = await newHome();
   const own = await world.claim(home);
   const other = await world.harness.newOrganization();

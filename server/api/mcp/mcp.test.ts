@@ -197,7 +197,7 @@ test('an event is found with what became of it', async () => {
   await agent.close();
 });
 
-test('what is refused is told in the words of tool or API, and is no fault of the protocol', async () => {
+test('what tool or API refuse is told in their words, and no fault of the protocol', async () => {
   const agent = await agentOf(harness, home.key);
   const unknown = '01890000-0000-7000-8000-000000000000';
   const stranger = await harness.newOrganization();

@@ -50,8 +50,8 @@ const harness = aroundTests(
               },
               (request) =>
                 answerPage(request, deps.db, {
-                  // Long where lengths are asked for, short where they are read: the page is not the
-                  // point.
+                  // Long where lengths are asked for, short where they are read: the page is not
+                  // the point.
                   rows: ({ limit, offset }) => sql`
                     SELECT n, CASE WHEN ${limit} = 1000 THEN repeat('x', 500000) END AS text
                     FROM generate_series(1, 150) n ORDER BY n LIMIT ${limit} OFFSET ${offset}`,
@@ -73,7 +73,8 @@ const harness = aroundTests(
                   request,
                   keyset,
                   await deps.db.rows<Item>(
-                    sql`SELECT * FROM items WHERE ${keysetCondition(keyset)} ${keysetOrder(keyset)}`,
+                    sql`SELECT * FROM items WHERE ${keysetCondition(keyset)}
+                      ${keysetOrder(keyset)}`,
                   ),
                 );
               },

@@ -24,7 +24,7 @@ const body = {
   mode: 'x',
 };
 
-test('an answer names what was ignored, also where it refuses, and when it is repeated', async () => {
+test('an answer names what was ignored, also a refusal and a repeated one', async () => {
   const key = { 'idempotency-key': randomUUID() };
   const created = await home.ask('POST', `${exports}?colour=red`, body, key);
   assert.deepEqual([created.status, told(created)], [201, 'colour, destination__kind, mode']);
