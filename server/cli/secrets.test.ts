@@ -63,7 +63,7 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
       destination_secrets)
     SELECT gen_random_uuid(), id, team_id, gen_random_uuid(), revision, 1, now(), now(), '[]',
       model, destination_type, destination_secrets FROM batch_exports WHERE id = ${postgres.id}`);
-  const target = { name: 't', type: 'webhook', url: 'https://hooks.example.com/x' };
+  const target = { type: 'webhook', url: 'https://hooks.example.com/x' };
   const targeted = await harness.request(
     'POST',
     `/api/organizations/${home.organization.id}/notice_targets/`,
