@@ -1,4 +1,4 @@
-import { loadConfig } from '../../engine/destination/stored_config.ts';
+import { isGivenSecret, loadConfig } from '../../engine/destination/stored_config.ts';
 import type { StoredConfig } from '../../engine/destination/stored_config.ts';
 import { findDestination } from '../../engine/destinations/index.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -67,8 +67,8 @@ export function secretChanges(
     if (row === undefined) return {};
     const names: readonly string[] = findDestination(row.destination_type)?.secrets ?? [];
     return Object.fromEntries(
-      Object.entries(loadConfig(engine.secrets, row.id, row)).filter(([key]) =>
-        names.includes(key),
+      Object.entries(loadConfig(engine.secrets, row.id, row)).filter(
+        ([key, value]) => names.includes(key) && isGivenSecret(value),
       ),
     );
   };

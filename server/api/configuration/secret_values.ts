@@ -31,6 +31,13 @@ export function partSecrets(kind: Kind, sent: Fields, attr: string): Parted {
   const part = (value: unknown, path: string): unknown => {
     const marked = markOf(value);
     const isPlace = paths.has(path);
+    if (isPlace || (marked !== undefined && !kind.takesTextAt(path)))
+      for (const place of blankMarks(value, path))
+        violations.push({
+          attr: `${attr}__${place.replaceAll('.', '__')}`,
+          code: 'blank',
+          detail: blank_detail,
+        });
     if (isPlace || (marked !== undefined && kind.maySealAt(path))) {
       const wanted = marked ?? wholeValue(value);
       if (wanted !== undefined) secrets[path] = wanted;
@@ -81,6 +88,21 @@ export function joinSecrets(fields: Fields, secrets: Readonly<Fields>): Fields {
     });
   }
   return joined;
+}
+
+const blank_detail =
+  'The secret is empty: give it a value, remove the key to keep what is stored, or write null to ' +
+  'clear it.';
+
+/** Where a value, or a part of it, is a secret that says nothing. */
+function blankMarks(value: unknown, path: string): string[] {
+  const marked = markOf(value);
+  if (marked !== undefined)
+    return 'value' in marked && String(marked.value).trim() === '' ? [path] : [];
+  if (!isFields(value)) return [];
+  return Object.entries(value).flatMap(([name, part]) =>
+    markOf(part) === undefined ? [] : blankMarks(part, `${path}.${name}`),
+  );
 }
 
 function isText(value: unknown): boolean {

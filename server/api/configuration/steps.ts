@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isGivenSecret } from '../../engine/destination/stored_config.ts';
 import type { Fields } from '../../platform/fields.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import { isInstant } from '../../platform/instant.ts';
@@ -90,7 +91,8 @@ function differencesOf(wanted: Wanted, standing: Placed): FieldChange[] {
     ...Object.entries(wanted.secrets).flatMap(([path, secret]) => {
       const stands = standing.secrets[path];
       if (isSameSecret(secret, stands)) return [];
-      return [secretChange(path, stands === undefined ? 'created' : 'changed')];
+      const [had, has] = [isGivenSecret(stands), 'value' in secret && isGivenSecret(secret.value)];
+      return [secretChange(path, had ? (has ? 'changed' : 'deleted') : 'created')];
     }),
   ];
 }
@@ -98,7 +100,9 @@ function differencesOf(wanted: Wanted, standing: Placed): FieldChange[] {
 function creation({ fields, secrets }: Wanted): FieldChange[] {
   return [
     ...changesOf(undefined, fields),
-    ...Object.keys(secrets).map((path) => secretChange(path, 'created')),
+    ...Object.entries(secrets)
+      .filter(([, secret]) => !('value' in secret) || isGivenSecret(secret.value))
+      .map(([path]) => secretChange(path, 'created')),
   ];
 }
 

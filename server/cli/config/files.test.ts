@@ -87,6 +87,34 @@ test('references are resolved beside their file; what is not set stays', async (
   });
 });
 
+test('an empty variable or file is named with its place, and never taken for a value', async () => {
+  const { lines, value } = await read(
+    {
+      'a.yaml':
+        'projects:\n  web:\n    token: { env: EMPTY }\n    headers: { A: { env: BLANK } }\n' +
+        '    list: [{ env: EMPTY }]\n    key: { file: empty.pem }\n    name: a-${env:EMPTY}\n' +
+        'plugins:\n  geo: { source: { index.js: { file: empty.pem }, a.js: "${env:EMPTY}" } }\n',
+      'empty.pem': '\n',
+    },
+    { EMPTY: '', BLANK: ' \t' },
+  );
+  const rest =
+    'which is empty. Give it a value; remove this key to keep what is stored; or write null to ' +
+    'clear it.';
+  assert.deepEqual(lines, [
+    `a.yaml:3:5: projects.web.token refers to the variable EMPTY, ${rest}`,
+    `a.yaml:4:16: projects.web.headers.A refers to the variable BLANK, ${rest}`,
+    `a.yaml:5:12: projects.web.list.0 refers to the variable EMPTY, ${rest}`,
+    `a.yaml:6:5: projects.web.key refers to the file empty.pem, ${rest}`,
+    'a.yaml:7:5: projects.web.name uses the variable EMPTY, which is empty. Give it a value, or ' +
+      'take it out.',
+    'a.yaml:9:51: plugins.geo.source.a.js uses the variable EMPTY, which is empty. Give it a ' +
+      'value, or take it out.',
+  ]);
+  // A file of code may be empty.
+  assert.deepEqual((value as any).plugins.geo.source['index.js'], { secret: '' });
+});
+
 test('anchors and merges are written out; a field beside a merge counts more', async () => {
   const { value, lines } = await read({
     'a.yaml': 'x:\n  base: &base { a: 1, b: 2 }\n  one: { <<: *base, b: 3 }\n  two: *base\n',

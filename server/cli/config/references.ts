@@ -19,9 +19,9 @@ export type Variables = (name: string) => string | undefined;
 /**
  * The value with `${env:NAME}` in texts replaced, and `{env: NAME}` and `{file: path}` by what they
  * stand for, marked as secrets. A variable that is not set stays a reference, which the plan names;
- * in a text it is a fault, and so are a file that cannot be read and what looks like a variable and
- * is none (`${NAME}`), but for the code of plugins. `$${` stands for `${`. `varied` are the paths
- * of texts in which a variable stands.
+ * in a text it is a fault. So are a variable or file that is empty, a file that cannot be read, and
+ * what looks like a variable and is none (`${NAME}`), but for the code of plugins. `$${` stands for
+ * `${`. `varied` are the paths of texts in which a variable stands.
  */
 export function resolveReferences(
   { value, places }: ReadValue,
@@ -44,15 +44,22 @@ export function resolveReferences(
         const found = variables(name);
         if (found === undefined)
           faults.push({ ...placeOf(path), detail: `The variable ${name} is not set.` });
+        else if (isBlank(found))
+          faults.push({ ...placeOf(path), detail: blankVariable(path, name) });
         varied.add(path);
         return found ?? whole;
       });
     if (Array.isArray(part)) return part.map((item, index) => read(item, `${path}.${index}`));
     if (typeof part !== 'object' || part === null) return part;
     const [[name, content] = [], ...more] = Object.entries(part);
-    if (more.length === 0 && typeof content === 'string') {
-      if (name === 'env') return secretOf(variables(content), part);
-      if (name === 'file') return fileContent(content, part, placeOf(path), faults);
+    if (more.length === 0 && typeof content === 'string' && (name === 'env' || name === 'file')) {
+      const found =
+        name === 'env' ? variables(content) : fileContent(content, placeOf(path), faults);
+      if (found === undefined) return part;
+      if (!isBlank(found) || code_place.test(path)) return { secret: found };
+      const source = name === 'env' ? `variable ${content}` : `file ${content}`;
+      faults.push({ ...placeOf(path), detail: blankReference(path, source) });
+      return part;
     }
     return Object.fromEntries(
       Object.entries(part).map(([key, inner]) => [
@@ -78,26 +85,33 @@ function notOne(text: string): string {
   return `${text} is no variable: write \${env:NAME}, or $\${ where \${ itself is meant.`;
 }
 
-function secretOf(value: string | undefined, reference: object): object {
-  return value === undefined ? reference : { secret: value };
+/** A missing secret of a pipeline arrives as an empty variable: it says nothing. */
+function isBlank(text: string): boolean {
+  return text.trim() === '';
 }
 
-function fileContent(
-  path: string,
-  reference: object,
-  place: FilePlace,
-  faults: FileFault[],
-): object {
+function blankReference(path: string, source: string): string {
+  return (
+    `${path} refers to the ${source}, which is empty. Give it a value; remove this key to keep ` +
+    'what is stored; or write null to clear it.'
+  );
+}
+
+function blankVariable(path: string, name: string): string {
+  return `${path} uses the variable ${name}, which is empty. Give it a value, or take it out.`;
+}
+
+function fileContent(path: string, place: FilePlace, faults: FileFault[]): string | undefined {
   const file = resolve(dirname(place.file), path);
   try {
     if (statSync(file).size > content_size_bytes_max)
       throw new Error(`it is larger than ${content_size_bytes_max} bytes`);
     const bytes = readFileSync(file);
     if (!isUtf8(bytes)) throw new Error('it is no UTF-8 text');
-    return { secret: bytes.toString().replace(/\r?\n$/, '') };
+    return bytes.toString().replace(/\r?\n$/, '');
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
     faults.push({ ...place, detail: `The file ${path} cannot be read: ${reason}.` });
-    return reference;
+    return undefined;
   }
 }

@@ -59,7 +59,7 @@ export function secretKeysOf(secrets: Secrets, exportId: string, stored: StoredC
 export function isGivenSecret(value: unknown): boolean {
   return typeof value === 'object' && value !== null
     ? Object.keys(value).length > 0
-    : value !== null && value !== '';
+    : value !== null && value !== undefined && value !== '';
 }
 
 function hiddenOf(

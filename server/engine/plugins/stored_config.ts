@@ -33,7 +33,8 @@ export function storePluginConfig(
       hidden.length === 0
         ? null
         : secrets.seal(JSON.stringify(Object.fromEntries(hidden)), pluginConfigContext(config_id)),
-    secret_keys: hidden.map(([key]) => key),
+    // An empty text is no secret: what stood there is gone.
+    secret_keys: hidden.flatMap(([key, value]) => (value === '' ? [] : [key])),
   };
 }
 
