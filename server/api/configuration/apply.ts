@@ -69,7 +69,7 @@ export async function applyPlan(
   await recordRest(deps, request, tx, looked, carried, hash);
   await manageApplied(deps, tx, organization_id, looked, carried, applied_at);
   await markApplied(tx, plan.id, applied_at);
-  const summary = summaryOf(carried.steps, configuration.objects.length);
+  const summary = summaryOf(carried.steps, configuration.objects);
   if (carried.steps.length === 0) record('nothing');
   else
     record({

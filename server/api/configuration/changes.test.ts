@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openConfigurations } from '../../../test/factories/configurations.ts';
 import type { Configurations } from '../../../test/factories/configurations.ts';
-import { packageFiles, setPluginsLevel } from '../../../test/factories/plugins/plugins.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { Answer } from '../../../test/harness.ts';
 
@@ -107,87 +106,6 @@ test('another name, key, query or secret is shown as exactly that', async () => 
   assert.equal(one.changes.length, 2);
 });
 
-test('an empty secret is refused at its place, and one that goes is shown as removed', async () => {
-  const config = await openConfigurations(harness);
-  await setPluginsLevel(harness, config.home, 6);
-  const fields = [{ key: 'token', type: 'string', secret: true }];
-  const files = (token: unknown, header: unknown, setting: unknown) => ({
-    plugins: {
-      geo: {
-        collection: 'pipeline_destinations',
-        plugin_type: 'source',
-        source: packageFiles('pipeline_destinations', { name: 'Geo', config: fields }),
-      },
-    },
-    projects: {
-      web: {
-        name: 'Web',
-        batch_exports: {
-          hook: {
-            name: 'Hook',
-            interval: 'hour',
-            destination: {
-              type: 'HTTP',
-              config: { url: 'https://h.example.com/', token, headers: { 'X-Key': header } },
-            },
-          },
-        },
-        plugin_configs: { geo: { plugin: 'geo', config: { token: setting } } },
-      },
-    },
-  });
-  const given = { secret: 'pl4nted' };
-  await config.put(files(given, given, given));
-  for (const blank of ['', ' \n']) {
-    const empty = { secret: blank };
-    const refused = await config.plan(files(empty, empty, empty));
-    assert.equal(refused.status, 400, refused.text);
-    const web = 'configuration__projects__web__';
-    assert.deepEqual(
-      refused.body.errors.map(({ attr, code }: any) => [attr, code]),
-      [
-        [`${web}batch_exports__hook__destination__config__token`, 'blank'],
-        [`${web}batch_exports__hook__destination__config__headers__X-Key`, 'blank'],
-        [`${web}plugin_configs__geo__config__token`, 'blank'],
-      ],
-    );
-    assert.match(refused.body.errors[0].detail, /remove the key to keep .* or write null to clear/);
-  }
-  const secrets = {
-    'destination.config.token': ['********', null],
-    'destination.config.headers': ['********', null],
-    'config.token': ['********', null],
-  };
-  const { 'config.token': setting, ...own } = secrets;
-  for (const gone of ['', null]) {
-    const wiped = files(gone, 'unused', gone) as any;
-    wiped.projects.web.batch_exports.hook.destination.config.headers = gone === '' ? {} : null;
-    const planned = await config.plan(wiped);
-    assert.equal(planned.status, 201, planned.text);
-    const [hook, geo] = stepsOf(planned);
-    assert.deepEqual(hook, ['change', 'projects.web.batch_exports.hook', own]);
-    assert.deepEqual(geo[2]['config.token'], setting);
-  }
-  const wiped = files(null, 'unused', null) as any;
-  wiped.projects.web.batch_exports.hook.destination.config.headers = null;
-  await config.put(wiped);
-  const { body } = await config.home.ask(
-    'GET',
-    `/api/organizations/${config.home.organization.id}/activity/?limit=10`,
-  );
-  const hook = body.results.find(({ scope }: any) => scope === 'batch_export');
-  assert.deepEqual(
-    hook.changes
-      .filter(({ field }: any) => field.startsWith('destination.config.'))
-      .map(({ field, action, after }: any) => [field, action, after]),
-    [
-      ['destination.config.token', 'deleted', null],
-      ['destination.config.headers.X-Key', 'deleted', null],
-    ],
-  );
-  assert.deepEqual((await config.plan(wiped)).body.steps, []);
-});
-
 test('a moved key keeps the id; a key that stays in the file as `was` does no harm', async () => {
   const config = await applied();
   const configuration = {
@@ -201,9 +119,8 @@ test('a moved key keeps the id; a key that stays in the file as `was` does no ha
   assert.deepEqual([again.body.is_empty, again.body.notes], [true, []]);
   // One that moves nothing, as neither key stands, would be a new object by mistake.
   const mistaken = { ...rows, name: 'New', was: 'row' };
-  const plan = await config.plan({
-    projects: { web: { ...web, batch_exports: { others: mistaken } } },
-  });
+  const files = { projects: { web: { ...web, batch_exports: { others: mistaken } } } };
+  const plan = await config.plan(files, source);
   assert.deepEqual(
     plan.body.notes.map(({ code, path }: any) => [code, path]),
     [['was_not_found', 'projects.web.batch_exports.others.was']],
@@ -214,8 +131,11 @@ test('a moved key keeps the id; a key that stays in the file as `was` does no ha
 test('a secret in plain text is noted, one that is a reference is not', async () => {
   const config = await applied();
   const hook = { type: 'webhook', url: 'https://hooks.example.com/pl4nted', enabled: true };
-  const planOf = (url: unknown) =>
-    config.plan({ projects: { web: { ...web, notice_targets: { hook: { ...hook, url } } } } });
+  const source = { source: { name: 'repo' } };
+  const planOf = (url: unknown) => {
+    const targets = { notice_targets: { hook: { ...hook, url } } };
+    return config.plan({ projects: { web: { ...web, ...targets } } }, source);
+  };
   const plan = await planOf(hook.url);
   assert.deepEqual(
     plan.body.notes.map(({ code, path }: any) => [code, path]),
@@ -321,26 +241,4 @@ test('a stored secret is needed anew when its place changes, and nothing is done
     [refused.status, refused.body.attr],
     [409, `configuration__${path.replaceAll('.', '__')}__destination__config__password`],
   );
-});
-
-test('a project in which another source applied something is not pruned', async () => {
-  const config = await openConfigurations(harness);
-  const inside = { write_keys: { site: { name: 'Site' } } };
-  await config.put(
-    { projects: { web: { name: 'Web', ...inside } } },
-    { source: { name: 'first' } },
-  );
-  // The second one takes the project over, and has nothing in it.
-  const second = { source: { name: 'second' }, prune: true };
-  await config.put({ projects: { web: { name: 'Web' } } }, second);
-  const held = await config.plan({ projects: {} }, second);
-  assert.deepEqual([held.status, held.body.steps], [201, []]);
-  const [left, ...more] = held.body.left;
-  assert.deepEqual([left.path, more], ['projects.web', []]);
-  assert.match(left.detail, /it stays, as the configuration first manages something in it\.$/);
-  const emptied = { projects: { web: { name: 'Web', write_keys: {} } } };
-  await config.put(emptied, { source: { name: 'first' }, prune: true });
-  await config.put({ projects: { web: { name: 'Web' } } }, second);
-  const pruned = await config.plan({ projects: {} }, second);
-  assert.deepEqual(stepsOf(pruned), [['delete', 'projects.web', {}]]);
 });

@@ -66,6 +66,16 @@ function objectSchema(kind: Kind): Fields {
       ...(kind.is_single ? {} : { was }),
     },
     additionalProperties: false,
+    ...(inside.length === 0 ? {} : fieldsOrSections(schema, inside)),
+  };
+}
+
+/** Its own fields, with those that a create requires, or sections alone: a reference to it. */
+function fieldsOrSections({ required }: Fields, inside: readonly Kind[]): Fields {
+  const sections = inside.map(({ section }) => section);
+  return {
+    required: [],
+    anyOf: [{ required }, { propertyNames: { enum: sections }, minProperties: 1 }],
   };
 }
 

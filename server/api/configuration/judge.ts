@@ -58,13 +58,15 @@ export function judge({ objects, sections }: Configuration, state: State, how: H
   const left = unnamed.filter((one) => held.every(({ standing }) => standing !== one));
   return {
     pairs,
-    candidates: pairs.flatMap((pair) => candidateOf(pair, how.source) ?? []),
+    candidates: pairs.flatMap((pair) =>
+      pair.wanted.is_reference ? [] : (candidateOf(pair, how.source) ?? []),
+    ),
     drift: pairs.flatMap((pair) => driftOf(pair, how.fingerprint) ?? []),
     gone: goneOf(pairs, state),
     left,
     held,
     needs: pairs.flatMap(needsOf),
-    notes: pairs.flatMap(notesOf),
+    notes: pairs.flatMap((pair) => notesOf(pair, how.source)),
     violations,
     faulty: new Set([
       ...objects.filter(({ is_faulty }) => is_faulty).map(({ path }) => path),
@@ -225,16 +227,10 @@ function pathsOf(violations: Violation[], objects: Wanted[]): string[] {
 function fixedFaults({ wanted, standing }: Pair): Violation[] {
   const { kind, path, fields, is_faulty } = wanted;
   if (is_faulty) return [];
-  if (standing === undefined)
-    return kind.name === 'member'
-      ? [
-          {
-            attr: attrOfPath(path),
-            code: 'invalid_input',
-            detail: `${String(fields['email'])} is no member: an invite makes them one.`,
-          },
-        ]
-      : [];
+  if (standing === undefined) {
+    const detail = uncreatable(wanted);
+    return detail === undefined ? [] : [{ attr: attrOfPath(path), code: 'invalid_input', detail }];
+  }
   return kind.fixed
     .filter((name) => Object.hasOwn(fields, name) && Object.hasOwn(standing.fields, name))
     .filter((name) => !isDeepStrictEqual(fields[name], standing.fields[name]))
@@ -243,6 +239,17 @@ function fixedFaults({ wanted, standing }: Pair): Violation[] {
       code: 'invalid_input',
       detail: 'This stays as it was created: give the new object another key.',
     }));
+}
+
+/** Why no configuration can create it; undefined: it can. */
+function uncreatable({ kind, key, fields, is_reference }: Wanted): string | undefined {
+  if (is_reference)
+    return (
+      `There is no ${kind.name} with the key ${key} to refer to. To create it here, give its ` +
+      'name; else apply the configuration that has it first.'
+    );
+  if (kind.name !== 'member') return undefined;
+  return `${String(fields['email'])} is no member: an invite makes them one.`;
 }
 
 /** The path of each wanted project that stands, by its id. */

@@ -27,6 +27,7 @@ export async function manageApplied(
   const by_id = new Map(objects.map((one) => [`${one.kind.name} ${one.id}`, one]));
   const changed = new Set(steps.map(({ wanted }) => wanted));
   const rows = configuration.objects.flatMap((wanted): Managed[] => {
+    if (wanted.is_reference) return [];
     const standing = by_id.get(`${wanted.kind.name} ${ids.get(wanted.path)}`);
     if (standing === undefined) return [];
     const before = standing.managed;

@@ -3,10 +3,15 @@ import type { Need, Note } from './schema.ts';
 
 /**
  * What to look at before it is applied. A `was` may stay in the files after its move: where neither
- * key stands it moved nothing.
+ * key stands it moved nothing. What two configurations name goes from one to the other with each apply.
  */
-export function notesOf({ wanted, standing }: Pair): Note[] {
-  const { kind, path, was, secrets } = wanted;
+export function notesOf({ wanted, standing }: Pair, source: string): Note[] {
+  const { kind, path, was, secrets, is_reference } = wanted;
+  const other = standing?.managed?.source;
+  const taken_over: Note[] =
+    is_reference || other === undefined || other === source
+      ? []
+      : [{ code: 'taken_over', kind: kind.name, path, detail: takenOverDetail(kind.name, other) }];
   const moved_nothing: Note[] =
     was === undefined || standing !== undefined
       ? []
@@ -32,7 +37,15 @@ export function notesOf({ wanted, standing }: Pair): Note[] {
         ]
       : [],
   );
-  return [...moved_nothing, ...plain];
+  return [...moved_nothing, ...taken_over, ...plain];
+}
+
+function takenOverDetail(kind: string, other: string): string {
+  const stays =
+    kind === 'project'
+      ? 'name its sections alone here, without its own fields.'
+      : 'take it out of these files; its key can still be referred to.';
+  return `The configuration ${other} manages this, and this one takes it over. To leave it: ${stays}`;
 }
 
 /** The secrets that are missing: nothing can be applied without them. */

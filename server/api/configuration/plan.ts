@@ -21,6 +21,8 @@ import { keepPlan, planContext } from './store.ts';
 /** So long a plan can be applied: an hour. */
 const open_for_ms = 3_600_000;
 
+import type { Wanted } from './wanted.ts';
+
 /** The transaction of a plan, and what was done before it. */
 export type Planning = { tx: Transaction; beforehand: Beforehand };
 
@@ -52,7 +54,7 @@ export async function createPlan(
     prune: asked.prune ?? false,
     people: asked.people ?? false,
     is_empty: steps.length === 0,
-    summary: summaryOf(carried.steps, configuration.objects.length),
+    summary: summaryOf(carried.steps, configuration.objects),
     steps,
     drift: await driftShown(tx, organization_id, judged),
     needs: [
@@ -180,7 +182,7 @@ function shownStep(done: Done): Step {
 }
 
 /** How many objects each action concerns. */
-export function summaryOf(steps: readonly Done[], objects: number): Applied['summary'] {
+export function summaryOf(steps: readonly Done[], objects: readonly Wanted[]): Applied['summary'] {
   const count = (action: Step['action']) => steps.filter((step) => step.action === action).length;
   const deleted = count('delete');
   return {
@@ -189,7 +191,7 @@ export function summaryOf(steps: readonly Done[], objects: number): Applied['sum
     move: count('move'),
     adopt: count('adopt'),
     delete: deleted,
-    unchanged: objects - (steps.length - deleted),
+    unchanged: objects.filter((one) => !one.is_reference).length - (steps.length - deleted),
   };
 }
 

@@ -173,7 +173,7 @@ const Need = Type.Object(
 
 const Note = Type.Object(
   {
-    code: Type.Enum(['was_not_found', 'plain_secret']),
+    code: Type.Enum(['was_not_found', 'taken_over', 'plain_secret']),
     kind: object_fields.kind,
     path: Type.String({ description: 'Where in the configuration it is.' }),
     detail: Type.String({ description: 'What to look at, in a sentence.' }),
@@ -220,7 +220,7 @@ export const Plan = Type.Object(
     notes: Type.Array(Note, {
       description:
         'What to look at before it is applied, and keeps nobody from it: a `was` of which ' +
-        'nothing stands, a secret as plain text.',
+        'nothing stands, an object that another configuration manages, a secret as plain text.',
     }),
     left_out: Type.Array(Type.String(), {
       description: 'Sections that the configuration has and that are left out without `people`.',

@@ -25,6 +25,7 @@ const wants = (
   was: undefined,
   fields,
   secrets,
+  is_reference: false,
   is_faulty: false,
   ...more,
 });

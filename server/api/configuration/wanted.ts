@@ -23,6 +23,8 @@ export type Wanted = {
   /** The fields that the files name; references are keys. */
   fields: Fields;
   secrets: Record<string, SecretWanted>;
+  /** Whether only sections are named: the project has to stand, and is left as it is. */
+  is_reference: boolean;
   /** Whether its form is wrong: its fields are as they were sent, and nothing is done with it. */
   is_faulty: boolean;
 };
@@ -112,9 +114,10 @@ function readObject(read: Reading, kind: Kind, place: Place, object: unknown): v
   if (was !== undefined && (typeof was !== 'string' || !key_form.test(was) || kind.is_single))
     refuse(read, path, 'invalid_input', 'Must be the key that the object had.', 'was');
   const own = Object.entries(rest).filter(([name]) => !inside.some((one) => one.section === name));
+  const is_reference = own.length === 0 && was === undefined && Object.keys(rest).length > 0;
   const parted = partSecrets(kind, Object.fromEntries(own), attrOfPath(path));
   read.violations.push(...parted.violations);
-  const fields = checkedFields(read, kind, path, parted.fields, parted.secrets);
+  const fields = is_reference ? {} : checkedFields(read, kind, path, parted.fields, parted.secrets);
   const is_faulty = read.violations.length > faults_before;
   read.objects.push({
     kind,
@@ -122,13 +125,20 @@ function readObject(read: Reading, kind: Kind, place: Place, object: unknown): v
     was: typeof was === 'string' ? was : undefined,
     fields: is_faulty ? parted.fields : kind.spelled(fields),
     secrets: parted.secrets,
+    is_reference,
     is_faulty,
   });
   for (const one of inside) readSection(read, one, rest[one.section], path);
 }
 
 /** What is known of an object that is none. */
-const faulty_object = { was: undefined, fields: {}, secrets: {}, is_faulty: true };
+const faulty_object = {
+  was: undefined,
+  fields: {},
+  secrets: {},
+  is_reference: false,
+  is_faulty: true,
+};
 
 /** The fields as the schema takes them; what a secret stands for is checked by the route. */
 function checkedFields(

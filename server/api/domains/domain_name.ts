@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { domainToASCII, domainToUnicode } from 'node:url';
 import type { ErrorCode } from '../../platform/http/error_codes.ts';
+import { domainSpelling } from '../../platform/dns/domain_spelling.ts';
 import { name_length_max } from './proof/challenge.ts';
 import { findMailProvider, isPublicSuffix } from './mail_providers.ts';
 
@@ -36,7 +37,7 @@ export function checkDomainName(text: string): { domain: string } | Refusal {
   if (trimmed.length > text_length_max) return tooLong();
   const misreading = refuseOtherThings(trimmed);
   if (misreading !== undefined) return misreading;
-  const domain = domainToASCII(trimmed).replace(/\.$/, '');
+  const domain = domainSpelling(trimmed) ?? '';
   return refuseSyntax(domain) ?? refuseOwner(domain) ?? { domain };
 }
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { domainSpelling } from '../../../platform/dns/domain_spelling.ts';
 import { DomainCreate } from '../../domains/schema.ts';
 import type { DomainRow } from '../../domains/schema.ts';
 import { listDomains } from '../../domains/store.ts';
@@ -26,7 +27,10 @@ export const domain: Kind = {
     saml_acs_url: null,
     saml_x509_cert: null,
   },
-  spelled: (fields) => ({ ...fields, domain: String(fields['domain']).toLowerCase() }),
+  spelled: (fields) => {
+    const given = String(fields['domain']);
+    return { ...fields, domain: domainSpelling(given) ?? given };
+  },
   read: async ({ db, organization_id }) =>
     (await db.rows<DomainRow>(listDomains(organization_id).rows(all))).map((row) => ({
       id: row.id,

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { withPlainDomain } from '../../../platform/mail/mailbox.ts';
 import { NewInvite } from '../../invites/schema.ts';
 import type { InviteRow } from '../../invites/schema.ts';
 import { listInvites } from '../../invites/store.ts';
@@ -27,7 +28,7 @@ export const invite: Kind = {
   defaults: { first_name: '', level: 1, message: null },
   spelled: (fields) => ({
     ...fields,
-    target_email: String(fields['target_email']).toLowerCase(),
+    target_email: withPlainDomain(String(fields['target_email'])).toLowerCase(),
   }),
   read: async ({ deps, db, organization_id }) =>
     (await db.rows<InviteRow>(listInvites(organization_id, deps.clock.now()).rows(all)))

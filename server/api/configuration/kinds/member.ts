@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { withPlainDomain } from '../../../platform/mail/mailbox.ts';
 import { Level } from '../../members/schema.ts';
 import type { MemberRow } from '../../members/schema.ts';
 import { listMembers } from '../../members/store.ts';
@@ -22,7 +23,10 @@ export const member: Kind = {
   }),
   identity: 'email',
   fixed: ['email'],
-  spelled: (fields) => ({ ...fields, email: String(fields['email']).toLowerCase() }),
+  spelled: (fields) => ({
+    ...fields,
+    email: withPlainDomain(String(fields['email'])).toLowerCase(),
+  }),
   read: async ({ db, organization_id }) =>
     (await db.rows<MemberRow>(listMembers(organization_id).rows(all))).map(({ user, level }) => ({
       id: user.uuid,
