@@ -7,6 +7,7 @@ import { chmodSync, cpSync, existsSync, globSync, mkdirSync, rmSync, writeFileSy
 import { dirname, join } from 'node:path';
 import '../require_node.mjs';
 import { root, runNode, runTool } from '../child.ts';
+import { commitOf } from '../../server/platform/version.ts';
 import { billOfMaterials, consoleLicences } from './bill.ts';
 
 const target = join(root, 'build');
@@ -29,6 +30,10 @@ copy('scripts/package/sluice.mjs', 'bin/sluice.mjs');
 // Who has the package has no checkout to take it from.
 copy('deploy/sluice.service', 'sluice.service');
 chmodSync(join(target, 'bin/sluice.mjs'), 0o755);
+
+const commit = commitOf(join(root, '.git'));
+// What is packed without git around it says its release alone.
+if (commit !== undefined) writeFileSync(join(target, 'commit'), `${commit}\n`);
 
 const bill = billOfMaterials();
 writeFileSync(join(target, 'sbom.cdx.json'), `${JSON.stringify(bill, null, 2)}\n`);

@@ -1,2 +1,47 @@
-/** The version of this server, as package.json has it. */
-export const version = '0.1.0';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The release, as package.json has it. */
+export const release = '0.1.0';
+
+/** The folder of the checkout, or of the package. */
+const root = join(import.meta.dirname, '../..');
+
+/**
+ * The release with the commit that this server was built from, as in `0.1.0+1a2b3c4d5e6f`; without
+ * one where neither the package nor a checkout says it.
+ */
+export const version = versionIn(root);
+
+/** The version of the server in a folder: of a checkout, or of a package, which has a `commit`. */
+export function versionIn(folder: string): string {
+  const commit = read(join(folder, 'commit')) ?? commitOf(join(folder, '.git'));
+  return commit === undefined ? release : `${release}+${commit.slice(0, 12)}`;
+}
+
+/** The commit that a repository stands at; read from its files, as there may be no git. */
+export function commitOf(repository: string): string | undefined {
+  // In a worktree .git is a file that names a folder, and that one names the folder of the refs.
+  const linked = read(repository)?.replace(/^gitdir: /, '');
+  const git = linked ?? repository;
+  const head = read(join(git, 'HEAD'));
+  const ref = /^ref: (.+)$/.exec(head ?? '')?.[1];
+  if (ref === undefined) return asCommit(head);
+  const common = read(join(git, 'commondir'));
+  const folder = common === undefined ? git : join(git, common);
+  const packed = read(join(folder, 'packed-refs')) ?? '';
+  const line = packed.split('\n').find((one) => one.endsWith(` ${ref}`));
+  return asCommit(read(join(folder, ref)) ?? line?.split(' ')[0]);
+}
+
+function asCommit(text: string | undefined): string | undefined {
+  return text !== undefined && /^[0-9a-f]{40,64}$/.test(text) ? text : undefined;
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { DOMParser, onErrorStopParsing } from '@xmldom/xmldom';
 import { parse } from 'yaml';
 import { isCancelSafe } from '../../server/platform/clickhouse/topology/versions.ts';
-import { version } from '../../server/platform/version.ts';
+import { release } from '../../server/platform/version.ts';
 import { chart, renderChart } from './chart.ts';
 import type { Values } from './chart.ts';
 import { root } from './source_files.ts';
@@ -52,8 +52,8 @@ test('the chart renders to objects that belong together, with our settings and c
   const service = objects.find(({ kind }) => kind === 'Service');
   assert.ok(labels.includes(service.spec.selector.app));
   const { appVersion, version: own } = parse(read('deploy/chart/Chart.yaml')) as Values;
-  assert.deepEqual([appVersion, own], [version, version]);
-  assert.equal((parse(read('deploy/chart/values.yaml')) as Values)['image'], `sluice:${version}`);
+  assert.deepEqual([appVersion, own], [release, release]);
+  assert.equal((parse(read('deploy/chart/values.yaml')) as Values)['image'], `sluice:${release}`);
 });
 
 /** A compose file of the folder, or what `standby` and `cluster` lay over others. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { completeLock, listMissingPackages } from '../../scripts/package/lock_file.ts';
 import type { Lock, LockEntry } from '../../scripts/package/lock_file.ts';
-import { version } from '../../server/platform/version.ts';
+import { release } from '../../server/platform/version.ts';
 import { root } from './source_files.ts';
 
 const what_to_do = 'Run `npm run lock` and commit package-lock.json.';
@@ -17,8 +17,8 @@ test('the lock has an entry for every optional package, so `npm ci` accepts it',
   assert.deepEqual(listMissingPackages(lock), [], what_to_do);
 });
 
-test('the server says the version that package.json has', () => {
-  assert.equal(version, manifest.version);
+test('the server says the release that package.json has', () => {
+  assert.equal(release, manifest.version);
 });
 
 test('only the project says which Node it wants, so npm does not warn of its own', () => {

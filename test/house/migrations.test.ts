@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import semver from 'semver';
 import { analyticsTablesRead } from '../../server/cli/doctor/migration_costs.ts';
 import { readBackgroundMigrations } from '../../server/platform/background_migrations/files.ts';
+import { release } from '../../server/platform/version.ts';
 import { root } from './source_files.ts';
 
 // Before this one there was no release that could be at work beside another.
@@ -61,6 +63,30 @@ function isContraction(part: string, statement: string): boolean {
   return taking.test(part);
 }
 
+function oldestOf(head: string): string | undefined {
+  return /^-- Oldest release: (.*)$/m.exec(head)?.[1];
+}
+
+/** What is wrong with the line that keeps older processes from starting. */
+function oldestFault(oldest: string, own: string): string | undefined {
+  if (semver.valid(oldest) === null) return `"${oldest}" is no release, such as 0.2.0.`;
+  return semver.gt(oldest, own)
+    ? `${oldest} is later than this release, ${own}: raise that one, or nobody could start.`
+    : undefined;
+}
+
+test('the oldest release is one that this server is or is later than', () => {
+  const cases: [string, boolean][] = [
+    ['-- Why.\n-- Oldest release: 0.2.0\n', true],
+    ['-- Oldest release: 0.1.9\n', true],
+    ['-- Oldest release: 0.3.0\n', false],
+    ['-- Oldest release: the next\n', false],
+  ];
+  for (const [head, isRight] of cases)
+    assert.equal(oldestFault(oldestOf(head)!, '0.2.0') === undefined, isRight, head);
+  assert.equal(oldestOf('-- Why.\n'), undefined);
+});
+
 test('a migration only adds, or says from which release on processes can work beside it', () => {
   const paths = globSync(['migrations/*.sql', 'migrations/clickhouse/*.sql'], { cwd: root });
   const judged = paths.filter(
@@ -70,7 +96,11 @@ test('a migration only adds, or says from which release on processes can work be
   for (const path of judged) {
     const text = readFileSync(join(root, path), 'utf8');
     const head = /^(?:--.*\n)*/.exec(text)![0];
-    if (/^-- Oldest release: \d+\.\d+\.\d+$/m.test(head)) continue;
+    const oldest = oldestOf(head);
+    if (oldest !== undefined) {
+      assert.equal(oldestFault(oldest, release), undefined, path);
+      continue;
+    }
     assert.deepEqual(
       contractionsOf(text),
       [],

@@ -8,7 +8,7 @@ import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { pendingMigrations } from '../../platform/postgres/migrate.ts';
+import { newerMigrations, pendingMigrations } from '../../platform/postgres/migrate.ts';
 import { version } from '../../platform/version.ts';
 import { lookAtBackground } from './background_findings.ts';
 import { fault, ok, warning } from './finding.ts';
@@ -61,6 +61,8 @@ export async function lookAtSchema(
     for (const name of await pendingAnalytics(clickhouse, analytics))
       told.push(await tellAnalytics(clickhouse, name, readFileSync(join(analytics, name), 'utf8')));
     const background = await pendingBackground(db, clickhouse, join(analytics, 'background'));
+    const newer = await newerMigrations(db, folder);
+    if (newer.length > 0) return [newerFinding(newer)];
     if (told.length + background.length === 0) return undefined;
     const running = (await hasTable(db, 'background_migrations')) ? await lookAtBackground(db) : [];
     return [
@@ -73,6 +75,15 @@ export async function lookAtSchema(
     await clickhouse.close();
     await db.close();
   }
+}
+
+function newerFinding(newer: Awaited<ReturnType<typeof newerMigrations>>): Finding {
+  const { name, release } = newer.at(-1)!;
+  return warning(
+    'schema',
+    `The database was brought to ${release ?? 'a newer release'} (migration ${name}); this is Sluice ` +
+      `${version}, which can work beside it. Run the newer one, unless you are going back.`,
+  );
 }
 
 function summary(told: Told[], background: number): Finding {

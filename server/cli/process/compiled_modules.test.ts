@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { version } from '../../platform/version.ts';
+import { release } from '../../platform/version.ts';
 import { folderAroundTests } from '../../../test/around_tests.ts';
 
 const folder = folderAroundTests();
@@ -36,6 +36,6 @@ test('a start keeps what it compiled in a data folder that is there, of its vers
   keep({ NODE_COMPILE_CACHE: join(folder, 'elsewhere') });
   assert.deepEqual(readdirSync(join(data, 'compiled')), ['0.0.1']);
   keep({});
-  assert.deepEqual(readdirSync(join(data, 'compiled')), [version]);
-  assert.ok(readdirSync(join(data, 'compiled', version), { recursive: true }).length > 1);
+  assert.deepEqual(readdirSync(join(data, 'compiled')), [release]);
+  assert.ok(readdirSync(join(data, 'compiled', release), { recursive: true }).length > 1);
 });

@@ -31,10 +31,11 @@ import {
   readStandbys,
   requireVersion,
 } from '../../platform/postgres/control_store.ts';
-import { migratePostgres } from '../../platform/postgres/migrate.ts';
+import { migratePostgres, newerMigrations } from '../../platform/postgres/migrate.ts';
 import type { SecretKeys, Secrets } from '../../platform/secrets/secrets.ts';
 import { openTracer } from '../../platform/tracing/tracer.ts';
 import { openServerSecrets } from '../../platform/secrets/server_keys.ts';
+import { version } from '../../platform/version.ts';
 import { withEngine } from '../../with_engine.ts';
 import { openAnalytics } from '../stores/analytics_store.ts';
 import { findLostAnalytics, findLostControl } from '../stores/missing_rows.ts';
@@ -93,6 +94,7 @@ export async function openProcess(
     if (judgeStandbys(await readStandbys(db)) === 'missing')
       log.warn('PostgreSQL waits for a standby that is not connected, and so does every change');
     await migrateStores(db, clickhouse, accepts_store);
+    await tellNewer(db, log);
     await notePrimary(db, { accepts: accepts_store === 'postgres' });
     secrets = await openServerSecrets(db, () => secretKeysOf(config));
     await sealPlainUrls(db, secrets);
@@ -220,6 +222,17 @@ async function migrateStores(
     await migrateClickHouse(clickhouse, `${migrations_folder}/clickhouse`);
   });
   await noteBackgroundMigrations(db, background_folder);
+}
+
+/** An older process works beside what a newer release only added to, and says so. */
+async function tellNewer(db: Database, log: Logger): Promise<void> {
+  const newer = await newerMigrations(db, migrations_folder);
+  if (newer.length === 0) return;
+  log.warn(
+    { version, newer },
+    'the database was brought to a newer release, which this one can work beside: replace this ' +
+      'process by the newer one, unless you are going back on purpose',
+  );
 }
 
 /** The secret keys that are accepted, of the settings or of the data folder. */

@@ -8,7 +8,12 @@ import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
-import { migratePostgres, pendingMigrations, SchemaTooNewError } from './migrate.ts';
+import {
+  migratePostgres,
+  newerMigrations,
+  pendingMigrations,
+  SchemaTooNewError,
+} from './migrate.ts';
 
 let stores: TestStores;
 let db: Database;
@@ -56,8 +61,12 @@ test('what is pending is told with its purpose, and nothing is done', async () =
 });
 
 test('an older release works on what a newer one only added to', async () => {
+  assert.deepEqual(await newerMigrations(db, folder), []);
   rmSync(join(folder, '0003_third.sql'));
   assert.deepEqual(await migratePostgres(db, folder, '1.0.0'), []);
+  assert.deepEqual(await newerMigrations(db, folder), [
+    { name: '0003_third.sql', release: '1.1.0' },
+  ]);
 });
 
 test('a newer schema refuses a release, naming both and the way back', async () => {

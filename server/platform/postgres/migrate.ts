@@ -106,6 +106,22 @@ export async function pendingMigrations(
   return files.filter(({ name }) => !known.has(name));
 }
 
+/**
+ * What a newer release has done to the database and this one does not know, with that release. It
+ * is harmless: `pendingMigrations` rejects where this one could not work beside it.
+ */
+export async function newerMigrations(
+  db: Database,
+  folder: string,
+): Promise<{ name: string; release: string | null }[]> {
+  const own = new Set((await readMigrations(folder)).map(({ name }) => name));
+  const applied = [...(await appliedMigrations(db)).values()];
+  return applied
+    .filter(({ name }) => !own.has(name))
+    .map(({ name, release }) => ({ name, release }))
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
 async function appliedMigrations(db: Database): Promise<Map<string, Applied>> {
   const exists = await db.row(sql`SELECT 1 WHERE to_regclass('migrations') IS NOT NULL`);
   if (exists === undefined) return new Map();
