@@ -8,7 +8,12 @@ import type { Logger } from '../platform/log.ts';
 export type CommandContext = { config: Config; log: Logger; say(line: string): void };
 
 /** What a command does with what its line gave; its result is the exit code. */
-export type Action = (context: CommandContext, ...given: never[]) => Promise<number>;
+export type Action<Context = CommandContext> = (
+  context: Context,
+  ...given: never[]
+) => Promise<number>;
 
 /** Creates the action of a command out of what loads it, which nothing does before it runs. */
-export type Wrap = (load: () => Promise<Action>) => (...given: unknown[]) => Promise<void>;
+export type Wrap<Context = CommandContext> = (
+  load: () => Promise<Action<Context>>,
+) => (...given: unknown[]) => Promise<void>;

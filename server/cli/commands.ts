@@ -1,7 +1,9 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Argument, Command, CommanderError, Option } from 'commander';
 import { version } from '../platform/version.ts';
 import type { CommandContext, Wrap } from './command_context.ts';
 import type { Parts } from './serve.ts';
+import type { Output } from './client/print.ts';
+import { addClientCommands, serverOptions } from './client_commands.ts';
 import { addBackupCommands, addMigrateStoreCommand } from './backup_commands.ts';
 import { addConfigCommand } from './config_commands.ts';
 import {
@@ -11,6 +13,9 @@ import {
   addRemovalsCommand,
   addUserCommand,
 } from './people_commands.ts';
+
+/** The heading of the commands that run where the server runs. */
+const server_group = 'Commands of a server, where it runs:';
 
 /**
  * Runs one command line and gives the exit code: 0 done, 1 the command found or met a fault, 2
@@ -38,7 +43,14 @@ export async function run(argv: string[]): Promise<number> {
       // Last comes the command itself.
       code = await action(context, ...(given.slice(0, -1) as never[]));
     };
-  const command = build(wrap);
+  const ask: Wrap<Output> =
+    (load) =>
+    async (...given) => {
+      // Neither settings nor log: a command that asks a server is there at once.
+      const [action, { standardOutput }] = await Promise.all([load(), import('./client/print.ts')]);
+      code = await action(standardOutput(), ...(given.slice(0, -1) as never[]));
+    };
+  const command = build(wrap, ask);
   try {
     // Without a word there is nothing to do: what can be done is the answer, and no mistake.
     if (argv.length <= 2) command.help();
@@ -50,11 +62,17 @@ export async function run(argv: string[]): Promise<number> {
   }
 }
 
-function build(wrap: Wrap): Command {
+function build(wrap: Wrap, ask: Wrap<Output>): Command {
   const program = new Command('sluice')
     .description('Management plane and export engine of a product-analytics platform.')
     .version(version, '--version', 'print the version')
     .exitOverride();
+  addClientCommands(program, ask, wrap(starting({ api: true, worker: false })));
+  addImportCommand(program, ask);
+  addConfigCommand(program, ask);
+  addMcpCommand(program, wrap);
+  addCompletionCommand(program, ask);
+  program.commandsGroup(server_group);
   addServerCommands(program, wrap);
   program
     .command('migrate')
@@ -76,9 +94,6 @@ function build(wrap: Wrap): Command {
   addOrganizationCommand(program, wrap);
   addRemovalsCommand(program, wrap);
   addErasureCommands(program, wrap);
-  addImportCommand(program, wrap);
-  addConfigCommand(program, wrap);
-  addMcpCommand(program, wrap);
   program
     .command('verify')
     .description('read destinations again and name what differs from the receipts')
@@ -125,10 +140,6 @@ function addServerCommands(program: Command, wrap: Wrap): void {
     )
     .action(wrap(starting({ api: true, worker: true })));
   program
-    .command('api')
-    .description('start the API alone (with embedded stores where no URL is set)')
-    .action(wrap(starting({ api: true, worker: false })));
-  program
     .command('worker')
     .description('start a worker beside a running server, or on the stores that are configured')
     .action(wrap(starting({ api: false, worker: true })));
@@ -144,22 +155,24 @@ function addSupportBundleCommand(program: Command, wrap: Wrap): void {
 }
 
 function addMcpCommand(program: Command, wrap: Wrap): void {
-  program
-    .command('mcp')
+  serverOptions(program.command('mcp'))
     .description('serve an agent on standard input and output (see docs/agents.md)')
-    .option('--url <url>', 'address of the server; default SLUICE_PUBLIC_URL')
-    .option('--key <key>', 'personal API key; default SLUICE_OWNER_API_KEY')
     .action(wrap(async () => (await import('./mcp.ts')).mcp));
 }
 
-function addImportCommand(program: Command, wrap: Wrap): void {
+function addCompletionCommand(program: Command, ask: Wrap<Output>): void {
   program
-    .command('import')
+    .command('completion')
+    .description('print what completes commands and options in a shell')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
+    .action(ask(async () => (await import('./completion/completion.ts')).completionOf(program)));
+}
+
+function addImportCommand(program: Command, wrap: Wrap<Output>): void {
+  serverOptions(program.command('import'))
     .description('send a file of events (NDJSON, also gzip) to a project of a running server')
     .argument('<file>', 'path of the file')
-    .requiredOption('--project <id>', 'project id')
-    .option('--url <url>', 'address of the server; default SLUICE_PUBLIC_URL')
-    .option('--key <key>', 'personal API key with event:write; default SLUICE_OWNER_API_KEY')
+    .option('--project <id>', 'project id; default that of the profile, else @current')
     .option('--event-name <name>', 'name of every event')
     .option('--event-field <field>', 'field with the event name; default event')
     .option(

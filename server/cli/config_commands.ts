@@ -1,15 +1,17 @@
 import type { Command } from 'commander';
+import type { Output } from './client/print.ts';
+import { serverOptions } from './client_commands.ts';
 import type { Wrap } from './command_context.ts';
 
 const load = () => import('./config/command.ts');
 
 /** `sluice config`: what stands in an organization as files, and back. */
-export function addConfigCommand(program: Command, wrap: Wrap): void {
+export function addConfigCommand(program: Command, wrap: Wrap<Output>): void {
   const config = program
     .command('config')
     .description('configuration as code: pull, plan, apply (docs/configuration_as_code.md)')
     .exitOverride();
-  serverOptions(config.command('pull'))
+  organizationOptions(config.command('pull'))
     .description('write what stands into a file, secrets as references')
     .argument('[file]', 'a new file, .yaml or .json; - is standard output', '-')
     .action(wrap(async () => (await load()).pull));
@@ -17,7 +19,7 @@ export function addConfigCommand(program: Command, wrap: Wrap): void {
     .description('show what an apply would do; nothing changes')
     .action(wrap(async () => (await load()).plan));
   shownOptions(planOptions(config.command('diff')))
-    .description('as plan; with --exit-code 1 when something differs')
+    .description('as plan; with --exit-code 1 when something differs, 2 to 4 for faults')
     .option('--exit-code', 'exit with 1 when something differs')
     .action(wrap(async () => (await load()).diff));
   shownOptions(planOptions(config.command('apply')))
@@ -29,16 +31,14 @@ export function addConfigCommand(program: Command, wrap: Wrap): void {
     .action(wrap(async () => (await load()).test));
 }
 
-function serverOptions(command: Command): Command {
-  return command
-    .option('--url <url>', 'address of the server; default SLUICE_PUBLIC_URL')
-    .option('--key <key>', 'personal API key; default SLUICE_OWNER_API_KEY')
+function organizationOptions(command: Command): Command {
+  return serverOptions(command)
     .option('--organization <id>', 'id of the organization', '@current')
     .option('--people', 'with the sections members and invites');
 }
 
 function planOptions(command: Command): Command {
-  return serverOptions(command)
+  return organizationOptions(command)
     .argument('<paths...>', 'files and folders: YAML, JSON, TypeScript')
     .option('--source <name>', 'name of the configuration, such as its repository', 'default')
     .option('--commit <id>', 'commit of the files')

@@ -7,7 +7,7 @@ import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { NoStoreError, RestoreUnfinishedError } from './stores/stores.ts';
 import { terminalText } from './shown_text.ts';
-import { UserError, WrongUsageError } from './user_error.ts';
+import { UserError } from './user_error.ts';
 
 /** Faults whose message is made for the person at the terminal. */
 const told = [
@@ -24,8 +24,7 @@ const told = [
 
 /**
  * Tells on standard error why a command failed, and gives its exit code: a known fault in a
- * sentence, without a stack, and with 2 where the command line was wrong; wrong settings by their
- * names.
+ * sentence, without a stack, and with the exit code of its kind; wrong settings by their names.
  */
 export function explain(error: unknown): number {
   if (error instanceof ConfigError) {
@@ -36,7 +35,7 @@ export function explain(error: unknown): number {
   const sentence = sentenceOf(error);
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   process.stderr.write(`${terminalText(sentence ?? text)}\n`);
-  return error instanceof WrongUsageError ? 2 : 1;
+  return error instanceof UserError ? error.exit_code : 1;
 }
 
 /** What is said of a known fault to the person at the terminal; undefined of any other. */

@@ -6,9 +6,10 @@ import type { ApiCall } from '../api/mcp/api_call.ts';
 import { agent_header } from '../platform/http/caller/agent.ts';
 import { version } from '../platform/version.ts';
 import { messageLines } from './agent_lines.ts';
+import { getTarget } from './client/target.ts';
+import type { TargetFlags } from './client/target.ts';
 import type { CommandContext } from './command_context.ts';
 import { stopSignal } from './process/stop_signal.ts';
-import { WrongUsageError } from './user_error.ts';
 import { readBounded } from '../platform/read_bounded.ts';
 import { parseJson } from '../platform/parse_json.ts';
 
@@ -25,22 +26,15 @@ type AgentSide = { input: Readable; output: Writable; stopped(): Promise<unknown
  * output has the protocol alone.
  */
 export async function mcp(
-  { config, log }: CommandContext,
-  flags: { url?: string; key?: string },
+  { log }: Pick<CommandContext, 'log'>,
+  flags: TargetFlags,
   { input, output, stopped }: AgentSide = {
     input: process.stdin,
     output: process.stdout,
     stopped: stopSignal,
   },
 ): Promise<number> {
-  const key = flags.key ?? config.owner_api_key ?? '';
-  if (key === '')
-    throw new WrongUsageError('An agent needs a key: --key slk_..., or SLUICE_OWNER_API_KEY.');
-  const url = (flags.url ?? config.public_url).replace(/\/+$/, '');
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new WrongUsageError(
-      `"${url}" is no address of a server, such as https://sluice.example.com.`,
-    );
+  const { address: url, key } = getTarget(flags);
   const library = await import('@modelcontextprotocol/server');
   const { StdioServerTransport, serveStdio } = await import('@modelcontextprotocol/server/stdio');
   const context = {

@@ -1,8 +1,10 @@
 /**
- * A fault that the person at the terminal can mend; its message is shown as it is, without a stack.
+ * A fault that the person at the terminal can mend; its message is shown as it is, without a stack,
+ * and the command ends with its exit code (docs/cli.md lists them).
  */
 export class UserError extends Error {
   override readonly name: string = 'UserError';
+  readonly exit_code: number = 1;
 }
 
 /**
@@ -11,4 +13,17 @@ export class UserError extends Error {
  */
 export class WrongUsageError extends UserError {
   override readonly name = 'WrongUsageError';
+  override readonly exit_code = 2;
+}
+
+/** The server cannot be reached or cannot answer now: the same command may work later. */
+export class UnreachableError extends UserError {
+  override readonly name = 'UnreachableError';
+  override readonly exit_code = 3;
+}
+
+/** There is no API key, or the server refuses the one that there is. */
+export class KeyError extends UserError {
+  override readonly name = 'KeyError';
+  override readonly exit_code = 4;
 }

@@ -1,3 +1,5 @@
+import { client_settings } from './client.ts';
+import { processEnvironment } from './environment.ts';
 import { limit_settings } from './limits.ts';
 import { plugin_settings } from './plugins.ts';
 import { ownUrl } from './public_url.ts';
@@ -173,11 +175,12 @@ export const settings = {
   ...plugin_settings,
   ...sign_in_settings,
   ...tracing_settings,
+  ...client_settings,
 };
 
 /**
- * Everything that an operator can set, checked. The only place that reads the environment. The
- * address under which users reach the server is always known, without a slash at its end.
+ * Everything that an operator can set, checked. The address under which users reach the server is
+ * always known, without a slash at its end.
  */
 export type Config = ValuesOf<typeof settings> & { public_url: string };
 
@@ -229,12 +232,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 
 /** The settings of this process's environment. */
 export function environmentConfig(): Config {
-  return readConfig(process.env);
-}
-
-/** A variable of this process's environment that is no setting: what files refer to. */
-export function environmentVariable(name: string): string | undefined {
-  return process.env[name];
+  return readConfig(processEnvironment());
 }
 
 function missingOf(

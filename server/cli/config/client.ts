@@ -1,18 +1,23 @@
-import { request } from 'undici';
 import type { Applied, Plan } from '../../api/configuration/schema.ts';
-import { parseJson } from '../../platform/parse_json.ts';
-import { UserError } from '../user_error.ts';
+import { isFields } from '../../platform/fields.ts';
+import type { Fields } from '../../platform/fields.ts';
+import { askServer } from '../client/ask.ts';
+import { refusalOf } from '../client/refusal.ts';
+import { UnreachableError, UserError, WrongUsageError } from '../user_error.ts';
 import type { FileFault, FilePlace } from './places.ts';
-import { openPlaces } from './places.ts';
+import { faultLines, openPlaces } from './places.ts';
 
 /** A server, and as whom it is asked. */
 export type ServerTarget = { address: string; key: string; organization: string };
 
-/** What is wrong, with places in files where the server's words have one. */
-export class ConfigurationRefused extends Error {
+/**
+ * What is wrong with the files, with its places where the server's words have one. Its exit code is
+ * that of wrong usage: who wrote the files mends it.
+ */
+export class ConfigurationRefused extends WrongUsageError {
   readonly faults: (FileFault | { detail: string })[];
   constructor(faults: (FileFault | { detail: string })[]) {
-    super('The configuration was refused.');
+    super(faultLines(faults).join('\n'));
     this.faults = faults;
   }
 }
@@ -23,63 +28,44 @@ type Problem = { detail?: string; errors?: { attr: string | null; detail: string
 export const fate_unknown =
   'The plan was sent: all of it is applied, or nothing. `sluice config plan` says which.';
 
-const headers_timeout_ms = 120_000;
-
 /** Asks a server; each call throws a UserError where the server cannot be reached or refuses. */
 export function openClient({ address, key, organization }: ServerTarget) {
-  const home = `${address}/api/organizations/${encodeURIComponent(organization)}/`;
+  const home = `/api/organizations/${encodeURIComponent(organization)}/`;
   const ask = async <Answer>(method: 'GET' | 'POST', path: string, body?: unknown) => {
-    let status: number;
-    try {
-      const answer = await request(`${home}${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${key}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        headersTimeout: headers_timeout_ms,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const said = parseJson(await answer.body.text());
-      if (typeof said === 'object' && said !== null)
-        return { status: answer.statusCode, body: said as Answer & Problem };
-      status = answer.statusCode;
-    } catch (error) {
-      throw new UserError(`The server at ${address} cannot be reached: ${reasonOf(error)}.`);
-    }
-    const detail = 'The answer is no JSON: is this the address of a Sluice server?';
-    if (status < 300) throw refusal(status, { detail });
-    return { status, body: { detail } as Answer & Problem };
+    const asked = { method, path: `${home}${path}`, body };
+    const answer = await askServer({ address, key }, asked);
+    const refusal = refusalOf(answer, address);
+    if (refusal !== undefined && !isFields(answer.body)) throw refusal;
+    return { status: answer.status, body: answer.body as Answer & Problem, refusal };
   };
-  const refused = (status: number, problem: Problem) =>
-    status === 404
+  const refused = (status: number, refusal: UserError | undefined) =>
+    status === 404 || refusal === undefined
       ? new UserError(
           `${address} has no organization ${organization} that this key may see: check ` +
             '--organization, --url and the key.',
         )
-      : refusal(status, problem);
+      : refusal;
   return {
     pull: async (people: boolean) => {
       const path = `configuration/${people ? '?people=true' : ''}`;
-      const { status, body } = await ask<{ configuration: Record<string, unknown> }>('GET', path);
-      if (status !== 200) throw refused(status, body);
+      const { status, body, refusal } = await ask<{ configuration: Fields }>('GET', path);
+      if (status !== 200) throw refused(status, refusal);
       return body.configuration;
     },
     plan: async (asked: object, places: ReadonlyMap<string, FilePlace>): Promise<Plan> => {
-      const { status, body } = await ask<Plan>('POST', 'configuration/plan/', asked);
+      const { status, body, refusal } = await ask<Plan>('POST', 'configuration/plan/', asked);
       if (status === 201) return body;
-      throw status === 400 ? placed(body, places) : refused(status, body);
+      throw status === 400 ? placed(body, places) : refused(status, refusal);
     },
     apply: async (hash: string, places: ReadonlyMap<string, FilePlace>): Promise<Applied> => {
-      const unknown = (error: Error) => new UserError(`${error.message} ${fate_unknown}`);
       const asked = ask<Applied>('POST', 'configuration/apply/', { hash });
-      const { status, body } = await asked.catch((error: Error) => {
-        throw unknown(error);
+      const { status, body, refusal } = await asked.catch((error: Error) => {
+        throw new UnreachableError(`${error.message} ${fate_unknown}`);
       });
       if (status === 200) return body;
       // A proxy answers so when it has lost the server's answer.
-      if (status >= 500) throw unknown(refusal(status, body));
-      throw status === 400 || status === 409 ? placed(body, places) : refusal(status, body);
+      if (status >= 500) throw new UnreachableError(`${refusal?.message} ${fate_unknown}`);
+      throw status === 400 || status === 409 ? placed(body, places) : refused(status, refusal);
     },
     /** Asks a route of the organization about an export, such as `test/`. */
     about: <Answer>(path: string, body: unknown) => ask<Answer>('POST', path, body),
@@ -102,13 +88,4 @@ function placed(
       return place === undefined ? { detail: said } : { ...place, detail: said };
     }),
   );
-}
-
-function refusal(status: number, { detail }: Problem): UserError {
-  return new UserError(`The server answered ${status}: ${detail ?? 'no reason given.'}`);
-}
-
-function reasonOf(error: unknown): string {
-  const { code, message } = error as { code?: string; message: string };
-  return code ?? message;
 }

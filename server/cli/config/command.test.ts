@@ -224,7 +224,7 @@ test('what the server refuses is told at its place in the files, all of it', asy
       '        interval: yearly\n        destination: { type: Postgres, config: {} }\n',
   );
   const refused = await config(['plan', one, other]);
-  assert.equal(refused.code, 1);
+  assert.equal(refused.code, 2);
   const places = refused.err
     .trim()
     .split('\n')
@@ -256,31 +256,57 @@ test('hostile names end no line, no cell and no code span', async () => {
     ['config', 'plan', broken, '--url', address, '--key', at.key],
     {},
   );
-  assert.equal(refused.code, 1);
+  assert.equal(refused.code, 2);
   assert.match(refused.err + refused.out, /line/);
   assert.ok(!(refused.err + refused.out).includes('\u001b'));
 });
 
-test('an unreachable server and a wrong key are told in a sentence', async () => {
+test('faults have exit codes of their own, and a document in the form that was asked for', async () => {
   const path = file('plain.yaml', 'projects: {}\n');
-  const gone = await sluice.run(
-    ['config', 'plan', path, '--url', 'http://127.0.0.1:9', '--key', home.key],
-    {},
-  );
-  assert.deepEqual(
-    [gone.code, /cannot be reached: ECONNREFUSED/.test(gone.err)],
-    [1, true],
-    gone.err,
-  );
-  const wrong = await sluice.run(['config', 'plan', path, '--url', address, '--key', 'slk_x'], {});
-  assert.deepEqual([wrong.code, /answered 401/.test(wrong.err)], [1, true]);
-  for (const [words, said, code] of [
-    [['--url', address.replace('http://', '')], /is not the address of a server/, 2],
-    [['--url', address, '--organization', 'none'], /has no organization none that this key may/, 1],
-    [['--url', `${address}/api`], /has no organization @current that this key may see: check/, 1],
-  ] as const) {
-    const told = await sluice.run(['config', 'plan', path, ...words, '--key', home.key], {});
-    assert.deepEqual([told.code, told.out], [code, '']);
+  const broken = file('faulty.yaml', 'projects:\n  bad:\n    name: { file: none.txt }\n');
+  const cases: [string[], number, RegExp][] = [
+    [[path, '--url', 'http://127.0.0.1:9'], 3, /127\.0\.0\.1:9 cannot be reached: ECONNREFUSED/],
+    [[path, '--key', 'slk_x'], 4, /refuses the API key: .*`sluice login --url/],
+    [[path, '--key', ''], 4, /There is no API key for .*run `sluice login`/],
+    [[path, '--url', 'localhost:8000'], 2, /is not the address of a server/],
+    [[path, '--organization', 'none'], 1, /has no organization none that this key may see/],
+    [[path, '--url', `${address}/api`], 1, /has no organization @current that this key may see/],
+    [[broken], 2, /faulty\.yaml:3:5: The file none\.txt cannot be read: ENOENT\./],
+  ];
+  const has = (words: string[], name: string) => words.includes(name);
+  for (const [words, code, said] of cases) {
+    const target = [
+      ...(has(words, '--url') ? [] : ['--url', address]),
+      ...(has(words, '--key') ? [] : ['--key', home.key]),
+    ];
+    const run = (...more: string[]) =>
+      sluice.run(['config', 'diff', '--exit-code', ...words, ...target, ...more], {});
+    const told = await run();
+    assert.deepEqual([told.code, told.out], [code, ''], told.err);
     assert.match(told.err, said);
+    const json = await run('--json');
+    const { error } = JSON.parse(json.out);
+    assert.deepEqual([json.code, error.exit_code, json.err], [code, code, told.err]);
+    assert.match(told.err, new RegExp(error.faults[0].detail.slice(0, 20).replaceAll('.', '\\.')));
+    const markdown = await run('--markdown');
+    assert.equal(markdown.code, code);
+    assert.match(markdown.out, /^### Sluice: (?:no plan|the configuration is refused)\n\n- \S/);
   }
+  const { faults } = JSON.parse((await config(['plan', '--json', broken])).out).error;
+  assert.deepEqual([faults[0].line, faults[0].column], [3, 5]);
+});
+
+test('an empty variable wipes no secret, and names where it stands', async () => {
+  const at = await harness.newOrganization();
+  const path = file('emptied.yaml', shop('Web'));
+  const target = ['--url', address, '--key', at.key];
+  const applied = await sluice.run(['config', 'apply', '--yes', path, ...target], variables);
+  assert.equal(applied.code, 0, applied.err);
+  const empty = { ...variables, HOOK_URL: '' };
+  const refused = await sluice.run(['config', 'apply', '--yes', path, ...target], empty);
+  assert.deepEqual([refused.code, refused.out], [2, '']);
+  assert.match(refused.err, /emptied\.yaml:12:30: projects\.web\.notice_targets\.hook\.url refers/);
+  assert.match(refused.err, /the variable HOOK_URL, which is empty.*write null to clear it/);
+  const again = await sluice.run(['config', 'diff', '--exit-code', path, ...target], variables);
+  assert.equal(again.code, 0, again.out);
 });

@@ -1,5 +1,7 @@
 import type { FieldChange, Plan, Step } from '../../api/configuration/schema.ts';
 import { oneLine } from '../shown_text.ts';
+import { faultLines } from './places.ts';
+import type { FileFault } from './places.ts';
 
 const signs: Record<Step['action'], string> = {
   create: '+',
@@ -89,6 +91,23 @@ export function planMarkdown(plan: Plan): string {
     ),
     '',
     `Plan \`${plan.hash.slice(0, 12)}\`, until ${plan.expires_at}.`,
+  ].join('\n');
+}
+
+/** A fault that kept a plan from being made, as `--json` shows it under `error`. */
+export type FaultShown = { exit_code: number; faults: (FileFault | { detail: string })[] };
+
+/** A fault as Markdown, for a comment on a pull request: what has to be mended, and where. */
+export function faultMarkdown({ exit_code, faults }: FaultShown): string {
+  const isOfFiles = exit_code === 2;
+  return [
+    `### Sluice: ${isOfFiles ? 'the configuration is refused' : 'no plan'}`,
+    '',
+    ...faultLines(faults).map((line) => `- ${cell(line)}`),
+    '',
+    isOfFiles
+      ? 'Nothing was changed. Mend the files; the next push plans again.'
+      : 'Nothing was changed. Start the job again when this is mended.',
   ].join('\n');
 }
 

@@ -1,13 +1,12 @@
-import type { CommandContext } from '../command_context.ts';
+import { findTarget, getTarget } from '../client/target.ts';
+import type { TargetFlags } from '../client/target.ts';
+import type { Output } from '../client/print.ts';
 import { importFile } from './import.ts';
+import { terminalText } from '../shown_text.ts';
 import { stopSignal } from '../process/stop_signal.ts';
-import { WrongUsageError } from '../user_error.ts';
 
 /** The options of `sluice import` as the command line gives them. */
-type ImportFlags = {
-  project: string;
-  url?: string;
-  key?: string;
+type ImportFlags = TargetFlags & {
   eventName?: string;
   eventField?: string;
   distinctIdField?: string;
@@ -23,24 +22,20 @@ type ImportFlags = {
  * named; 130 and the like when a signal stopped it.
  */
 export async function importCommand(
-  { config, say }: CommandContext,
+  output: Output,
   file: string,
   flags: ImportFlags,
 ): Promise<number> {
-  const key = flags.key ?? config.owner_api_key ?? '';
-  if (key === '' && flags.dryRun !== true)
-    throw new WrongUsageError(
-      'An import needs a key with the scope event:write: --key slk_..., or SLUICE_OWNER_API_KEY.',
-    );
-  const is_tty = process.stdout.isTTY && flags.dryRun !== true;
+  const target = flags.dryRun === true ? findTarget(flags) : getTarget(flags);
+  const is_tty = output.is_terminal && flags.dryRun !== true;
   // To the left edge, and everything to the right of it away: a line that is drawn stands there.
   const wipe = is_tty ? '\r\u001b[K' : '';
   return importFile(
     {
       file,
-      project: flags.project,
-      url: flags.url ?? config.public_url,
-      key,
+      project: target.project,
+      url: target.address,
+      key: target.key,
       event_name: flags.eventName,
       event_field: flags.eventField,
       distinct_id_field: flags.distinctIdField,
@@ -54,9 +49,9 @@ export async function importCommand(
     {
       stdin: process.stdin,
       is_tty,
-      say: (line) => say(`${wipe}${line}`),
+      say: (line) => output.write(`${wipe}${terminalText(line)}\n`),
       complain: (line) => process.stderr.write(`${wipe}${line}\n`),
-      draw: (text) => process.stdout.write(`${wipe}${text}`),
+      draw: (text) => output.write(`${wipe}${text}`),
     },
   );
 }

@@ -1,0 +1,151 @@
+import { existsSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { KeyError, UserError, WrongUsageError } from '../user_error.ts';
+import { askServer } from './ask.ts';
+import { printTable, printJson, say } from './print.ts';
+import type { Output } from './print.ts';
+import { profilesFile, readProfiles, writeProfiles } from './profiles.ts';
+import type { Profile } from './profiles.ts';
+import { readContent } from './read_options.ts';
+import type { ReadFlags } from './read_options.ts';
+import { refusalOf } from './refusal.ts';
+import { findTarget, given, localAddress } from './target.ts';
+import type { TargetFlags } from './target.ts';
+
+/** Who asks; any key may. */
+const own_path = '/api/users/@me/';
+
+/**
+ * `sluice login`: keeps address and key of a server as a profile, after the server has taken the
+ * key. Without an address, in the folder of an installation, it creates a key there.
+ */
+export async function login(output: Output, flags: TargetFlags): Promise<number> {
+  const { current, profiles } = readProfiles();
+  const isLocal = flags.url === undefined && flags.key === undefined && isInInstallation();
+  const { profile, ...rest } = flags;
+  const address = isLocal ? localAddress() : findTarget(rest).address;
+  const name = profile ?? given('SLUICE_PROFILE') ?? 'default';
+  const known = Object.hasOwn(profiles, name) ? profiles[name]! : undefined;
+  const key = flags.key ?? (isLocal ? await localKey(address, known) : await enteredKey(address));
+  const entered: Profile = {
+    url: address,
+    key: key.trim(),
+    ...(flags.project === undefined ? {} : { project: flags.project }),
+  };
+  const email = await ownerOf(entered);
+  writeProfiles({ current: name, profiles: { ...profiles, [name]: entered } });
+  const inUse = current === undefined || current === name ? '' : `, in use instead of ${current}`;
+  say(output, `Signed in to ${address} as ${email}.`, `Profile ${name}${inUse}: ${profilesFile()}`);
+  return 0;
+}
+
+/** `sluice logout`: removes a profile, default the one in use. The key itself stays valid. */
+export async function logout(output: Output, flags: { profile?: string }): Promise<number> {
+  const { current, profiles } = readProfiles();
+  const name = flags.profile ?? current;
+  if (name === undefined || !Object.hasOwn(profiles, name))
+    throw new UserError(`There is no profile ${name ?? ''} to remove: see \`sluice profiles\`.`);
+  const { [name]: removed, ...left } = profiles;
+  const next = current === name ? Object.keys(left)[0] : current;
+  writeProfiles({ current: next, profiles: left });
+  say(output, `Removed the profile ${name} of ${removed!.url}. Its key works until it is revoked.`);
+  return 0;
+}
+
+/** `sluice profiles`: the profiles, never their keys; with a name it uses that one from now on. */
+export async function listProfiles(
+  output: Output,
+  name: string | undefined,
+  flags: ReadFlags,
+): Promise<number> {
+  const { current, profiles } = readProfiles();
+  if (name !== undefined) {
+    if (!Object.hasOwn(profiles, name))
+      throw new WrongUsageError(`There is no profile ${name}: see \`sluice profiles\`.`);
+    writeProfiles({ current: name, profiles });
+    say(output, `Commands ask ${profiles[name]!.url} from now on.`);
+    return 0;
+  }
+  const rows = Object.entries(profiles).map(([one, { url, project }]) => ({
+    name: one,
+    url,
+    project: project ?? null,
+    is_current: one === current,
+  }));
+  if (flags.json === true) printJson(output, rows);
+  else if (rows.length === 0 && output.is_terminal)
+    say(output, 'No profiles. `sluice login` creates one.');
+  else
+    printTable(output, rows, [
+      { title: 'name', text: (row) => row.name },
+      { title: 'url', text: (row) => row.url },
+      { title: 'project', text: (row) => row.project },
+      { title: 'in use', text: ({ is_current }) => (is_current ? 'yes' : '') },
+    ]);
+  return 0;
+}
+
+/** Whether the settings or this folder have the stores of a server, and nothing names another. */
+function isInInstallation(): boolean {
+  if (given('SLUICE_URL') !== undefined) return false;
+  const data = resolve(given('SLUICE_DATA_DIR') ?? './data');
+  return given('SLUICE_DATABASE_URL') !== undefined || existsSync(join(data, 'postgres'));
+}
+
+/**
+ * A key for the owner of the installation, whoever may read its folder could create any number of.
+ * One that the profile has already is kept while it works.
+ */
+async function localKey(address: string, known: Profile | undefined): Promise<string> {
+  const running = { address, key: known?.url === address ? known.key : '' };
+  // Throws where nothing answers: then no key is created either.
+  const { status } = await askServer(running, { path: own_path });
+  if (status === 200) return running.key;
+  const [{ issueKey }, { withProcess }, { environmentConfig }, { openLog }] = await Promise.all([
+    import('../key.ts'),
+    import('../process/with_process.ts'),
+    import('../../config/config.ts'),
+    import('../../platform/log.ts'),
+  ]);
+  const config = environmentConfig();
+  const label = `sluice login, ${userInfo().username}@${hostname()}`.slice(0, 100);
+  const wanted = { label, scopes: ['*'], expires_in_days: undefined };
+  const key = await withProcess({ config, log: openLog(config.log_level) }, ({ deps }) =>
+    issueKey(deps, { ...wanted, email: config.owner_email }),
+  );
+  const taken = await askServer({ address, key }, { path: own_path });
+  if (taken.status !== 401) return key;
+  throw new KeyError(
+    `The server at ${address} does not know the key of this folder: it is another installation. ` +
+      'Name the address of the one that you mean with --url.',
+  );
+}
+
+async function ownerOf({ url, key }: Profile): Promise<string> {
+  const answer = await askServer({ address: url, key }, { path: own_path });
+  // A key without the scope for it is a key all the same.
+  if (answer.status === 403) return 'the owner of the key';
+  const refusal = refusalOf(answer, url);
+  if (refusal !== undefined) throw refusal;
+  return (answer.body as { email: string }).email;
+}
+
+/** The key that a person types, which nobody sees, or the one that standard input has. */
+async function enteredKey(address: string): Promise<string> {
+  if (!process.stdin.isTTY) return readContent('The API key on standard input', '-');
+  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
+  process.stderr.write(`API key for ${address} (slk_...): `);
+  const terminal = createInterface({ input: process.stdin, output: hidden, terminal: true });
+  try {
+    const closed = new Promise<string>((done) => terminal.once('close', () => done('')));
+    const key = (await Promise.race([terminal.question(''), closed])).trim();
+    if (key === '') throw new WrongUsageError('No key was given: nothing was changed.');
+    return key;
+  } finally {
+    process.stderr.write('\n');
+    terminal.close();
+  }
+}

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { WrongUsageError } from '../user_error.ts';
+import type { TargetFlags } from './target.ts';
+
+/** The options of a command that prints what it reads. */
+export type ReadFlags = TargetFlags & { json?: boolean };
+
+/** A whole number from 1 on; throws for another text. */
+export function readCount(option: string, text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= 100_000) return count;
+  throw new WrongUsageError(`${option} takes a whole number from 1 to 100000, not "${text}".`);
+}
+
+/** An instant: with its zone, a day (its midnight in UTC), or `now`. */
+export function readInstant(option: string, text: string): string {
+  if (text === 'now') return new Date().toISOString();
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  const isZoned = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}.*(?:Z|[+-]\d{2}:?\d{2})$/.test(text);
+  const at = Date.parse(text);
+  if ((isDay || isZoned) && !Number.isNaN(at)) return new Date(at).toISOString();
+  throw new WrongUsageError(
+    `${option} takes an instant with its zone such as 2026-01-31T10:00:00Z, a day such as ` +
+      `2026-01-31 (its midnight in UTC), or now; not "${text}".`,
+  );
+}
+
+/** `name=value` as a pair; throws for a text without a name. */
+export function readPair(option: string, text: string): [name: string, value: string] {
+  const at = text.indexOf('=');
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw new WrongUsageError(`${option} takes name=value, not "${text}".`);
+}
+
+/**
+ * The content of a file, of standard input for `-`, without the line end that closes it. Throws for
+ * one that cannot be read, or that says nothing: that would be taken for a value.
+ */
+export function readContent(option: string, file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file === '-' ? 0 : file, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new WrongUsageError(`${option}: ${file} cannot be read: ${code}.`);
+  }
+  if (text.trim() !== '') return text;
+  const what = file === '-' ? 'standard input' : file;
+  throw new WrongUsageError(`${option}: ${what} is empty. Nothing was sent.`);
+}

@@ -1,0 +1,234 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import type { Output } from './client/print.ts';
+import type { Wrap } from './command_context.ts';
+
+/** The heading of the commands that ask a server, in help and in docs/cli.md. */
+export const client_group = 'Commands that ask a server:';
+
+const exports_of = () => import('./exports/list.ts');
+const control = () => import('./exports/control.ts');
+const backfills = () => import('./exports/backfill.ts');
+const runs = () => import('./runs/runs.ts');
+
+/**
+ * The commands that ask a server: with an address and a key, from any machine. `sluice api` has two
+ * meanings: it asks a route, and without one it starts the API.
+ */
+export function addClientCommands(
+  program: Command,
+  wrap: Wrap<Output>,
+  startApi: (flags: object) => Promise<void>,
+): void {
+  program.commandsGroup(client_group);
+  addExports(program, wrap);
+  addRuns(program, wrap);
+  targetOptions(
+    program
+      .command('api')
+      .description(
+        'ask any route of the API, and print what it answers; without a path start the API',
+      )
+      .argument('[path]', 'such as projects/@current/batch_exports; {project} is --project')
+      .option('-X, --method <method>', 'default GET, with fields POST')
+      .option('-f, --field <name=value...>', 'a text of the body, or of the query of a GET')
+      .option(
+        '-F, --typed <name=value...>',
+        'the same as JSON; name=@file is the content of a file',
+      )
+      .option('-H, --header <line...>', 'a header, such as "If-Match: ..."')
+      .option('--input <file>', 'the whole body, as JSON; - is standard input')
+      .action((path?: string, ...given: unknown[]) =>
+        path === undefined && Object.keys(given[0] as object).length === 0
+          ? startApi({})
+          : wrap(async () => (await import('./client/api_command.ts')).apiCommand)(path, ...given),
+      ),
+  );
+  addProfiles(program, wrap);
+}
+
+function addProfiles(program: Command, wrap: Wrap<Output>): void {
+  const load = () => import('./client/login.ts');
+  targetOptions(
+    program
+      .command('login')
+      .description('keep a server and a key as a profile; beside a local server it creates the key')
+      .action(wrap(async () => (await load()).login)),
+  );
+  program
+    .command('logout')
+    .description('remove a profile; the key itself stays valid')
+    .option('--profile <name>', 'which one; default the one in use')
+    .action(wrap(async () => (await load()).logout));
+  program
+    .command('profiles')
+    .description('list profiles, or use another one from now on')
+    .argument('[name]', 'the profile to use')
+    .option('--json', 'print JSON')
+    .action(wrap(async () => (await load()).listProfiles));
+}
+
+/** The options with which a command says which server it asks, and as whom. */
+export function serverOptions(command: Command): Command {
+  return command
+    .option('--url <url>', 'address of the server; default SLUICE_URL, else that of the profile')
+    .option('--key <key>', 'personal API key; default SLUICE_API_KEY, else that of the profile')
+    .option('--profile <name>', 'profile; default SLUICE_PROFILE, else the one in use');
+}
+
+function targetOptions(command: Command): Command {
+  return serverOptions(command).option(
+    '--project <id>',
+    'project id; default that of the profile, else the first one of the key',
+  );
+}
+
+function asking(command: Command): Command {
+  return targetOptions(command).option('--json', 'print JSON');
+}
+
+function addExports(program: Command, wrap: Wrap<Output>): void {
+  const group = program
+    .command('exports')
+    .description('batch exports: list, create, pause, run, backfill, logs')
+    .exitOverride();
+  asking(
+    group
+      .command('list')
+      .description('list the exports of a project with their health, newest first')
+      .option('--search <text>', 'only exports whose name has this text')
+      .option('--health <codes>', 'only exports that are so, such as failing,late')
+      .option('--limit <n>', 'most exports that are listed', '100')
+      .action(wrap(async () => (await exports_of()).listExports)),
+  );
+  asking(
+    group
+      .command('show')
+      .description('show an export with its health and its newest runs')
+      .argument('<export>', export_text)
+      .action(wrap(async () => (await exports_of()).showExport)),
+  );
+  asking(addCreate(group.command('create'), wrap));
+  asking(
+    group
+      .command('pause')
+      .description('pause an export: no scheduled run is planned')
+      .argument('<export>', export_text)
+      .action(wrap(async () => (await control()).pauseExport)),
+  );
+  asking(
+    group
+      .command('resume')
+      .alias('unpause')
+      .description('resume a paused export')
+      .argument('<export>', export_text)
+      .option('--backfill', 'deliver the intervals that were missed, too')
+      .action(wrap(async () => (await control()).resumeExport)),
+  );
+  asking(
+    group
+      .command('retry')
+      .description('retry all failed runs of an export')
+      .argument('<export>', export_text)
+      .action(wrap(async () => (await control()).retryExport)),
+  );
+  addDeliveries(group, wrap);
+}
+
+const export_text = 'name or id of the export';
+
+function addCreate(command: Command, wrap: Wrap<Output>): Command {
+  return command
+    .description('create an export')
+    .argument('<name>', 'a name for people')
+    .requiredOption('--to <type>', 'destination type, such as file, s3 or postgres')
+    .requiredOption('--every <interval>', '5m, 15m, hour, day or week')
+    .option('-c, --config <key=value...>', 'keys of the destination; key=@file for secrets')
+    .option('--model <model>', 'events (default), persons or person_distinct_ids')
+    .option('--query <sql>', 'a custom query; @file reads it from a file')
+    .option('--start-at <instant>', 'first instant that is exported')
+    .option('--end-at <instant>', 'last instant that is exported')
+    .option('--paused', 'create it paused')
+    .option('--test', 'try the destination first, and create nothing when that fails')
+    .action(wrap(async () => (await import('./exports/create.ts')).createExport));
+}
+
+function addDeliveries(group: Command, wrap: Wrap<Output>): void {
+  asking(
+    group
+      .command('run')
+      .description('deliver now what came in since the last interval')
+      .argument('<export>', export_text)
+      .option('--wait', 'wait for the end; exit code 1 unless it completed')
+      .action(wrap(async () => (await backfills()).runExport)),
+  );
+  asking(
+    group
+      .command('backfill')
+      .description('deliver a range of the past')
+      .argument('<export>', export_text)
+      .requiredOption('--from <instant>', 'start of the range: an instant, or a day in UTC')
+      .option('--to <instant>', 'end of the range, exclusive', 'now')
+      .addOption(
+        new Option('--by <time>', 'the time that the range is about').choices([
+          'timestamp',
+          'inserted_at',
+        ]),
+      )
+      .option('--all', 'deliver every row once more, also those that were delivered')
+      .option('--dry-run', 'say what it would deliver, and start nothing')
+      .option('--wait', 'wait for the end; exit code 1 unless it completed')
+      .action(wrap(async () => (await backfills()).backfillExport)),
+  );
+  asking(
+    group
+      .command('logs')
+      .description('print the log of an export, oldest line first')
+      .argument('<export>', export_text)
+      .option('-f, --follow', 'go on with new lines until Ctrl-C')
+      .option('--run <id>', 'only lines of this run')
+      .option('--level <levels>', 'only these levels, such as WARNING,ERROR')
+      .option('--limit <n>', 'most lines of the past', '50')
+      .action(wrap(async () => (await import('./exports/logs.ts')).showLogs)),
+  );
+}
+
+function addRuns(program: Command, wrap: Wrap<Output>): void {
+  const group = program
+    .command('runs')
+    .description('runs of an export: list, watch, cancel, retry')
+    .exitOverride();
+  asking(
+    group
+      .command('list')
+      .description('list the runs of an export, newest first')
+      .argument('<export>', export_text)
+      .option('--status <statuses>', 'only these, such as Failed,FailedRetryable')
+      .option('--limit <n>', 'most runs that are listed', '30')
+      .action(wrap(async () => (await runs()).listRuns)),
+  );
+  asking(
+    group
+      .command('watch')
+      .description('follow a run until it ends; exit code 1 unless it completed')
+      .argument('<export>', export_text)
+      .argument('[run]', 'id of the run; default the newest')
+      .action(wrap(async () => (await runs()).watchRun)),
+  );
+  asking(
+    group
+      .command('cancel')
+      .description('take a run back; nothing of it stays at the destination')
+      .argument('<export>', export_text)
+      .argument('<run>', 'id of the run')
+      .action(wrap(async () => (await runs()).cancelRun)),
+  );
+  asking(
+    group
+      .command('retry')
+      .description('deliver what a failed or cancelled run did not')
+      .argument('<export>', export_text)
+      .argument('<run>', 'id of the run')
+      .action(wrap(async () => (await runs()).retryRun)),
+  );
+}

@@ -1,0 +1,84 @@
+import type { Backfill } from '../../api/batch_exports/backfills/schema.ts';
+import type { BatchExport } from '../../api/batch_exports/schema.ts';
+import { openApi } from '../client/api.ts';
+import type { Api } from '../client/api.ts';
+import { askUntil } from '../client/poll.ts';
+import { printJson, say } from '../client/print.ts';
+import type { Output } from '../client/print.ts';
+import { readInstant } from '../client/read_options.ts';
+import type { ReadFlags } from '../client/read_options.ts';
+import { exportPath, findExportId } from './find_export.ts';
+import { hasEnded } from './shown_export.ts';
+
+type Waiting = ReadFlags & { wait?: boolean };
+type BackfillFlags = Waiting & {
+  from: string;
+  to: string;
+  by?: string;
+  all?: boolean;
+  dryRun?: boolean;
+};
+
+/** `sluice exports backfill`: delivers a range of the past. */
+export async function backfillExport(
+  output: Output,
+  name: string,
+  flags: BackfillFlags,
+): Promise<number> {
+  const body = {
+    start_at: readInstant('--from', flags.from),
+    end_at: readInstant('--to', flags.to),
+    mode: flags.all === true ? 'all' : 'missing',
+    ...(flags.by === undefined ? {} : { by: flags.by }),
+    ...(flags.dryRun === true ? { dry_run: true } : {}),
+  };
+  const api = openApi(flags);
+  const id = await findExportId(api, name);
+  return startBackfill(api, output, id, body, flags);
+}
+
+/**
+ * `sluice exports run`: delivers now what came in since the last scheduled interval, instead of
+ * waiting for the end of the present one. The scheduled run delivers the rest.
+ */
+export async function runExport(output: Output, name: string, flags: Waiting): Promise<number> {
+  const api = openApi(flags);
+  const id = await findExportId(api, name);
+  const found = await api.get<BatchExport>(exportPath(api, id));
+  const scheduled = found.latest_runs.find(({ kind }) => kind === 'scheduled');
+  const start_at =
+    found.next_run?.data_interval_start ?? scheduled?.data_interval_end ?? found.created_at;
+  const body = { start_at, end_at: readInstant('now', 'now'), by: 'inserted_at' };
+  return startBackfill(api, output, id, body, flags);
+}
+
+async function startBackfill(
+  api: Api,
+  output: Output,
+  id: string,
+  body: object,
+  { json, wait }: Waiting,
+): Promise<number> {
+  const answer = await api.post<BatchExport & { backfill: Backfill }>(exportPath(api, id, 'backfill/'), body);
+  const { backfill } = answer;
+  if (wait !== true || backfill.id === null) {
+    tell(output, backfill, json);
+    return 0;
+  }
+  let shown: string | null = null;
+  const ended = await askUntil(
+    () => api.get<Backfill>(exportPath(api, id, `backfills/${backfill.id}/`)),
+    hasEnded,
+    ({ detail }) => {
+      if (detail !== shown && output.is_terminal && json !== true) say(output, detail ?? '');
+      shown = detail;
+    },
+  );
+  if (!output.is_terminal || json === true) tell(output, ended, json);
+  return ended.status === 'Completed' ? 0 : 1;
+}
+
+function tell(output: Output, backfill: Backfill, json: boolean | undefined): void {
+  if (json === true) printJson(output, backfill);
+  else say(output, backfill.detail ?? backfill.status);
+}

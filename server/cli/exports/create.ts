@@ -1,0 +1,83 @@
+import type { BatchExport } from '../../api/batch_exports/schema.ts';
+import type { DestinationType } from '../../api/destinations/schema.ts';
+import { openApi } from '../client/api.ts';
+import { printJson, say } from '../client/print.ts';
+import type { Output } from '../client/print.ts';
+import { readContent, readInstant } from '../client/read_options.ts';
+import type { ReadFlags } from '../client/read_options.ts';
+import { UserError, WrongUsageError } from '../user_error.ts';
+import { readDestinationConfig } from './destination_config.ts';
+import { projectPath } from './find_export.ts';
+
+type CreateFlags = ReadFlags & {
+  to: string;
+  every: string;
+  config?: string[];
+  model?: string;
+  query?: string;
+  startAt?: string;
+  endAt?: string;
+  paused?: boolean;
+  test?: boolean;
+};
+
+type Tested = { steps: { name: string; status: string; detail: string }[] };
+
+/** What people type for an interval. */
+const short_intervals: Partial<Record<string, string>> = {
+  '5m': 'every 5 minutes',
+  '15m': 'every 15 minutes',
+  '1h': 'hour',
+  '1d': 'day',
+  '1w': 'week',
+};
+
+/**
+ * `sluice exports create`: creates an export; with `--test` only after its destination was tried.
+ * A program gets its id alone.
+ */
+export async function createExport(
+  output: Output,
+  name: string,
+  flags: CreateFlags,
+): Promise<number> {
+  const api = openApi(flags);
+  const { results } = await api.get<{ results: DestinationType[] }>('/api/destinations/');
+  const wanted = flags.to.toLowerCase();
+  const definition = results.find(({ type }) => type.toLowerCase() === wanted);
+  if (definition === undefined)
+    throw new WrongUsageError(
+      `--to takes one of ${results.map(({ type }) => type).join(', ')}, not "${flags.to}".`,
+    );
+  const body = {
+    name,
+    interval: short_intervals[flags.every] ?? flags.every,
+    destination: {
+      type: definition.type,
+      config: readDestinationConfig(flags.config ?? [], definition),
+    },
+    ...(flags.model === undefined ? {} : { model: flags.model }),
+    ...(flags.query === undefined ? {} : { custom_query: queryOf(flags.query) }),
+    ...(flags.startAt === undefined
+      ? {}
+      : { start_at: readInstant('--start-at', flags.startAt) }),
+    ...(flags.endAt === undefined ? {} : { end_at: readInstant('--end-at', flags.endAt) }),
+    ...(flags.paused === true ? { paused: true } : {}),
+  };
+  const path = projectPath(api, 'batch_exports/');
+  if (flags.test === true) {
+    const { steps } = await api.post<Tested>(`${path}test/`, body);
+    const failed = steps.find(({ status }) => status === 'failed');
+    if (failed !== undefined)
+      throw new UserError(`The destination failed its test, and nothing was created: ${failed.detail}`);
+  }
+  const created = await api.post<BatchExport>(path, body);
+  if (flags.json === true) printJson(output, created);
+  else if (!output.is_terminal) say(output, created.id);
+  else say(output, `Created ${created.name} (${created.id}).`);
+  return 0;
+}
+
+function queryOf(text: string): string {
+  return text.startsWith('@') ? readContent('--query', text.slice(1)) : text;
+}

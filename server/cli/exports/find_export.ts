@@ -1,0 +1,36 @@
+import type { ExportOverview } from '../../api/batch_exports/overview/schema.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import type { Api } from '../client/api.ts';
+import { UserError } from '../user_error.ts';
+
+const alike_max = 100;
+
+/** The path of what a project has. */
+export function projectPath({ target }: Api, rest: string): string {
+  return `/api/projects/${encodeURIComponent(target.project)}/${rest}`;
+}
+
+/** The path of an export, or of something below it. */
+export function exportPath(api: Api, id: string, rest = ''): string {
+  return projectPath(api, `batch_exports/${encodeURIComponent(id)}/${rest}`);
+}
+
+/**
+ * The id of the export that a person means: its id, or its name where one export of the project has
+ * it. Throws a `UserError` that says which there are otherwise.
+ */
+export async function findExportId(api: Api, text: string): Promise<string> {
+  if (isUuid(text)) return text;
+  const path = projectPath(api, 'overview/');
+  const alike = await api.list<ExportOverview>(path, alike_max, { search: text, slots: 0 });
+  const same = alike.filter(({ name }) => name === text);
+  if (same.length === 1) return same[0]!.id;
+  const [found, what] =
+    same.length > 1
+      ? [same, `${same.length} exports have the name "${text}": give the id of one.`]
+      : [alike, `There is no export "${text}" in this project.`];
+  const lines = found.map(({ id, name }) => `  ${id}  ${name}`);
+  const hint =
+    lines.length === 0 ? ' `sluice exports list` names all.' : same.length === 0 ? ' Similar:' : '';
+  throw new UserError([`${what}${hint}`, ...lines].join('\n'));
+}

@@ -1,0 +1,25 @@
+import { exactUrl, setting, text } from './values.ts';
+
+/** Settings of commands that ask a server (`sluice exports`); a server reads none of them. */
+export const client_settings = {
+  client_url: setting(
+    'SLUICE_URL',
+    '',
+    exactUrl('http:', 'https:'),
+    'Address of the server that commands such as `sluice exports` ask (docs/cli.md). Default: ' +
+      'that of the profile in use, else `SLUICE_PUBLIC_URL`.',
+  ),
+  client_api_key: setting(
+    'SLUICE_API_KEY',
+    '',
+    text,
+    'Personal API key of these commands. Default: that of the profile for this address, else ' +
+      '`SLUICE_OWNER_API_KEY`.',
+  ),
+  client_profile: setting(
+    'SLUICE_PROFILE',
+    '',
+    text,
+    'Profile that these commands use; `sluice login` writes it. Default: the one in use.',
+  ),
+};
