@@ -62,6 +62,12 @@ export async function run(argv: string[]): Promise<number> {
   }
 }
 
+/** All commands with their options, none of which does anything: for docs/cli.md. */
+export function describedProgram(): Command {
+  const nothing = () => async () => undefined;
+  return build(nothing, nothing);
+}
+
 function build(wrap: Wrap, ask: Wrap<Output>): Command {
   const program = new Command('sluice')
     .description('Management plane and export engine of a product-analytics platform.')

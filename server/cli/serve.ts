@@ -1,4 +1,5 @@
 import { fastify } from 'fastify';
+import { commandLine } from '../platform/command_line.ts';
 import { choresOf } from '../api/chores.ts';
 import { createSignInLink } from '../api/single_sign_on/let_in.ts';
 import { buildApp } from '../app.ts';
@@ -125,6 +126,7 @@ async function listen(
     say('');
     const bearer = `Authorization: Bearer ${created.api_key}`;
     say(`Try: curl -H '${bearer}' ${address}/api/organizations/@current/`);
+    say(`Or:  ${commandLine('login')}, then ${commandLine('exports create --help')}`);
   }
   return address;
 }

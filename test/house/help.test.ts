@@ -18,7 +18,10 @@ test('help loads the list of commands, and not what they do', () => {
   const texts = new Map(listSourceFiles().map(({ path, text }) => [path, text]));
   assert.deepEqual([...loadedBy('server/main.ts', texts)].sort(), [
     'commander',
+    'node:fs',
+    'node:path',
     'server/cli/backup_commands.ts',
+    'server/cli/client_commands.ts',
     'server/cli/commands.ts',
     'server/cli/config_commands.ts',
     'server/cli/people_commands.ts',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { cliText } from '../../scripts/docs/cli_text.ts';
 import { configurationText } from '../../scripts/docs/configuration_text.ts';
 import { openApiText } from '../../scripts/docs/openapi_document.ts';
 import { destinations } from '../../server/engine/destinations/index.ts';
@@ -97,6 +98,10 @@ test('docs/configuration.md has every setting as the code has it', () => {
     configurationText(),
     'Run `npm run docs:configuration`.',
   );
+});
+
+test('docs/cli.md has every command as it is', () => {
+  assert.equal(read('docs/cli.md'), cliText(), 'Run `npm run docs:cli`.');
 });
 
 test('openapi.json is what the application says of itself', async () => {

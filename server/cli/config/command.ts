@@ -6,7 +6,7 @@ import type { Output } from '../client/print.ts';
 import { getTarget } from '../client/target.ts';
 import type { TargetFlags } from '../client/target.ts';
 import { signal_exit_codes, stopSignal } from '../process/stop_signal.ts';
-import { UserError } from '../user_error.ts';
+import { UserError, WrongUsageError } from '../user_error.ts';
 import { ConfigurationRefused, fate_unknown, openClient } from './client.ts';
 import type { Client } from './client.ts';
 import { readFiles } from './files.ts';
@@ -51,10 +51,17 @@ export async function plan(output: Output, paths: string[], flags: ConfigFlags) 
   });
 }
 
-/** `sluice config diff`: as `plan`; with `--exit-code` 1 says that something differs. */
+/**
+ * `sluice config diff`: as `plan`; with `--exit-code` 1 says that something differs, and no fault
+ * ends with that.
+ */
 export async function diff(output: Output, paths: string[], flags: ConfigFlags) {
   return tellingFaults(output, flags, async () => {
-    const planned = await planOf(paths, flags);
+    const planned = await planOf(paths, flags).catch((error: unknown) => {
+      throw error instanceof UserError && error.exit_code === 1
+        ? new WrongUsageError(error.message)
+        : error;
+    });
     show(output, planned.plan, flags);
     return flags.exitCode === true && !planned.plan.is_empty ? 1 : 0;
   });
