@@ -92,6 +92,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
         .conflicts('status'),
     )
     .option('--status', 'change nothing; say what is pending and what goes on in the background')
+    .option('--json', 'with --status print JSON')
     .action(wrap(async () => (await import('./migrate.ts')).migrate));
   addBackupCommands(program, wrap);
   addMigrateStoreCommand(program, wrap);
@@ -125,6 +126,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
   program
     .command('doctor')
     .description('say what is wrong with this machine, its settings or its stores')
+    .option('--json', 'print JSON')
     .action(wrap(async () => (await import('./doctor/doctor.ts')).doctor));
   addSupportBundleCommand(program, wrap);
   return program;

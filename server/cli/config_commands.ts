@@ -14,6 +14,7 @@ export function addConfigCommand(program: Command, wrap: Wrap<Output>): void {
   organizationOptions(config.command('pull'))
     .description('write what stands into a file, secrets as references')
     .argument('[file]', 'a new file, .yaml or .json; - is standard output', '-')
+    .option('--json', 'JSON instead of YAML on standard output')
     .action(wrap(async () => (await load()).pull));
   shownOptions(planOptions(config.command('plan')))
     .description('show what an apply would do; nothing changes')
@@ -28,6 +29,7 @@ export function addConfigCommand(program: Command, wrap: Wrap<Output>): void {
     .action(wrap(async () => (await load()).apply));
   planOptions(config.command('test'))
     .description('try every export that would change: its destination and its first rows')
+    .option('--json', 'print JSON')
     .action(wrap(async () => (await load()).test));
 }
 

@@ -33,10 +33,14 @@ type Row = {
  * What became of erasures, newest first, as text: how far those are that are under way, and of
  * those that are done the signed certificate.
  */
-export async function listErasures({ db, secrets }: Pick<Deps, 'db' | 'secrets'>): Promise<string> {
+export async function listErasures(
+  { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
+  { json = false }: { json?: boolean } = {},
+): Promise<string> {
   const rows = await db.rows<Row>(sql`
     SELECT id, team_id, kind, step, detail, created_at, certificate, signature
     FROM erasures ORDER BY created_at DESC, id DESC LIMIT 1000`);
+  if (json) return JSON.stringify({ public_key: secrets.public_key, erasures: rows });
   if (rows.length === 0) return 'Nothing was erased.';
   return [
     ...rows.map(tell),

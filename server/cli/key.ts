@@ -93,7 +93,7 @@ type ListedKey = {
  */
 export async function listKeys(
   { db }: Pick<Deps, 'db'>,
-  { email }: { email?: string },
+  { email, json = false }: { email?: string; json?: boolean },
 ): Promise<string> {
   const owner = email === undefined ? undefined : await getKeyOwner(db, email);
   const keys = await db.rows<ListedKey>(sql`
@@ -102,6 +102,7 @@ export async function listKeys(
     FROM personal_api_keys k JOIN users u ON u.id = k.user_id
     WHERE ${owner?.id ?? null}::integer IS NULL OR u.id = ${owner?.id ?? null}::integer
     ORDER BY k.created_at DESC, k.id DESC`);
+  if (json) return JSON.stringify(keys);
   return keys.length === 0 ? 'There are no keys.' : keys.map(describeKey).join('\n');
 }
 

@@ -127,10 +127,9 @@ test('a wrong key and a server that is away are told in sentences', async () => 
 });
 
 test('without a key or with no address it does not start', async () => {
-  // The profiles of whoever runs the tests have no say.
-  process.env['XDG_CONFIG_HOME'] = '/nowhere';
   const context = { config: readConfig({}), log: silentLog(), say: assert.fail };
-  await assert.rejects(mcp(context, {}), /There is no API key for .*sluice login/);
+  const keyless = mcp(context, { url: 'http://127.0.0.1:9' });
+  await assert.rejects(keyless, /There is no API key for .*sluice login/);
   await assert.rejects(
     mcp(context, { key: home.key, url: 'sluice' }),
     (error) => error instanceof UserError && /is not the address of a server/.test(error.message),

@@ -12,9 +12,13 @@ import { withProcess } from './process/with_process.ts';
  */
 export async function migrate(
   context: CommandContext,
-  { acceptStore, status }: { acceptStore?: AcceptedStore; status?: boolean } = {},
+  {
+    acceptStore,
+    status,
+    json,
+  }: { acceptStore?: AcceptedStore; status?: boolean; json?: boolean } = {},
 ): Promise<number> {
-  if (status === true) return migrationStatus(context);
+  if (status === true) return migrationStatus(context, json);
   const background = await withProcess(context, async ({ deps }) => lookAtBackground(deps.db), {
     start: 'always',
     accepts_store: acceptStore,
@@ -28,14 +32,18 @@ export async function migrate(
  * `sluice migrate --status`: what a start of this release would do to the stores, and how far what
  * goes on in the background is. Changes nothing. Exit code 1 where such a start would be refused.
  */
-export async function migrationStatus(context: CommandContext): Promise<number> {
+export async function migrationStatus(
+  context: CommandContext,
+  json: boolean = false,
+): Promise<number> {
   const findings = await withProcess(
     context,
     async ({ deps }) => lookAtBackground(deps.db),
     {},
     (stores) => lookAtSchema(context.config, stores, migrations_folder),
   );
-  if (findings.length === 0) context.say('Both stores are at this version.');
-  for (const { subject, detail } of findings) context.say(`${subject}: ${detail}`);
+  if (json) context.say(JSON.stringify(findings));
+  else if (findings.length === 0) context.say('Both stores are at this version.');
+  else for (const { subject, detail } of findings) context.say(`${subject}: ${detail}`);
   return findings.some(({ state }) => state === 'fault') ? 1 : 0;
 }

@@ -21,13 +21,17 @@ type Listed = {
  * All organizations, the oldest first, a line each: what they may do with plugins, and which of
  * their plugins every other organization can use.
  */
-export async function listOrganizations({ db }: Pick<Deps, 'db'>): Promise<string> {
+export async function listOrganizations(
+  { db }: Pick<Deps, 'db'>,
+  { json = false }: { json?: boolean } = {},
+): Promise<string> {
   const rows = await db.rows<Listed>(sql`
     SELECT o.slug, o.name, o.id, o.plugins_access_level AS level,
       (SELECT count(*)::integer FROM members m WHERE m.organization_id = o.id) AS members,
       (SELECT string_agg(coalesce(p.name, 'plugin ' || p.id), ', ' ORDER BY p.id)
         FROM plugins p WHERE p.organization_id = o.id AND p.is_global) AS published
     FROM organizations o ORDER BY o.created_at, o.id`);
+  if (json) return JSON.stringify(rows);
   if (rows.length === 0) return 'There are no organizations.';
   return rows
     .map(({ slug, name, id, level, members, published }) => {

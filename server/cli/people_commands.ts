@@ -18,6 +18,7 @@ export function addRemovalsCommand(program: Command, wrap: Wrap): void {
   program
     .command('removals')
     .description('the rows of deleted projects: what is being removed, certificates of what was')
+    .option('--json', 'print JSON')
     .action(wrap(saying(async () => (await import('./removals.ts')).listRemovals)));
 }
 
@@ -26,6 +27,7 @@ export function addErasureCommands(program: Command, wrap: Wrap): void {
   program
     .command('erasures')
     .description('erasures of persons and events: how far they are, certificates of what was done')
+    .option('--json', 'print JSON')
     .action(wrap(saying(async () => (await import('./erasures.ts')).listErasures)));
   program
     .command('erase')
@@ -55,6 +57,7 @@ export function addKeyCommand(program: Command, wrap: Wrap): void {
     .command('list')
     .description('list keys with their ids, newest first; the keys themselves are never shown')
     .option('--email <address>', 'whose keys; default those of everybody')
+    .option('--json', 'print JSON')
     .action(wrap(saying(async () => (await import('./key.ts')).listKeys)));
   key
     .command('revoke')
@@ -72,6 +75,7 @@ export function addOrganizationCommand(program: Command, wrap: Wrap): void {
   organization
     .command('list')
     .description('list all organizations: their plugins level, and what they publish to others')
+    .option('--json', 'print JSON')
     .action(wrap(saying(async () => (await import('./organization.ts')).listOrganizations)));
   organization
     .command('set-plugins-level')
@@ -97,6 +101,7 @@ export function addUserCommand(program: Command, wrap: Wrap): void {
   user
     .command('list')
     .description('list everybody: how they get in, where they are a member, with which level')
+    .option('--json', 'print JSON')
     .action(wrap(saying(async () => (await load()).listUsers)));
   user
     .command('create')

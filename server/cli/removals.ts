@@ -43,7 +43,10 @@ const shown_max = 1_000;
  * that are still removed with what was found and how much is left, that are done with their signed
  * certificate. Then deleted users and organizations, and what retention removed.
  */
-export async function listRemovals({ db, secrets }: Pick<Deps, 'db' | 'secrets'>): Promise<string> {
+export async function listRemovals(
+  { db, secrets }: Pick<Deps, 'db' | 'secrets'>,
+  { json = false }: { json?: boolean } = {},
+): Promise<string> {
   const erased = await db.rows<Erased>(sql`
     SELECT team_id, project_name, requested_at, claimed_at, events, persons, parts_left, removed_at,
       certificate, signature, (SELECT count(*) FROM batch_export_runs run
@@ -58,6 +61,8 @@ export async function listRemovals({ db, secrets }: Pick<Deps, 'db' | 'secrets'>
       r.started_at, r.ended_at
     FROM retention_removals r JOIN projects p ON p.id = r.team_id
     ORDER BY r.started_at DESC, r.id DESC LIMIT ${shown_max}`);
+  if (json)
+    return JSON.stringify({ public_key: secrets.public_key, projects: erased, deleted, retained });
   return [
     ...(erased.length === 0 ? ['No project was deleted.'] : erased.map(tellErased)),
     ...deleted.map(tellDeleted),

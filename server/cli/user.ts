@@ -20,7 +20,10 @@ import { UserError, WrongUsageError } from './user_error.ts';
  * Everybody with an account, a line each, by address: how they can get in, and where they are a
  * member with which level.
  */
-export async function listUsers({ db }: Pick<Deps, 'db'>): Promise<string> {
+export async function listUsers(
+  { db }: Pick<Deps, 'db'>,
+  { json = false }: { json?: boolean } = {},
+): Promise<string> {
   const users = await db.rows<{ email: string; states: string[]; memberships: string[] }>(sql`
     SELECT u.email,
       array_remove(ARRAY[
@@ -31,6 +34,7 @@ export async function listUsers({ db }: Pick<Deps, 'db'>): Promise<string> {
         FROM members m JOIN organizations o ON o.id = m.organization_id
         WHERE m.user_id = u.id ORDER BY o.slug) AS memberships
     FROM users u ORDER BY comparable_address(u.email)`);
+  if (json) return JSON.stringify(users);
   if (users.length === 0) return 'There are no users.';
   return users
     .map(({ email, states, memberships }) =>

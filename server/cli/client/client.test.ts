@@ -146,8 +146,8 @@ test('api asks any route: fields, types, bodies, queries; refusals on both outpu
   assert.equal(JSON.parse((await api('projects/{project}')).out).id, home.project.id);
   const created = await api(
     'projects/{project}/batch_exports',
-    ...['-f', 'name=007', 'destination.type=NoOp', '-f', 'interval=day'],
-    ...['-F', 'paused=true', 'destination.config={}'],
+    ...'-f name=007 destination.type=NoOp -f interval=day'.split(' '),
+    ...'-F paused=true destination.config={}'.split(' '),
   );
   assert.equal(created.code, 0, created.err);
   const { id, name, paused } = JSON.parse(created.out);

@@ -153,9 +153,7 @@ test('exports that would change are tried, with their first rows; 1 when one fai
     body: { events: [{ event: 'tried', distinct_id: 'a' }] },
   });
   assert.match((await run(['test', path])).out, /^No export would change\.$/m);
-  // What it says has one form.
-  const formed = await run(['test', '--json', path]);
-  assert.deepEqual([formed.code, /unknown option '--json'/.test(formed.err)], [2, true]);
+  assert.deepEqual(JSON.parse((await run(['test', '--json', path])).out), []);
   const place = { user: 'u', password: 'pl4nted', host: '127.0.0.1', port: 9, database: 'd' };
   const lost = JSON.stringify({
     lost: { name: 'Lost', interval: 'day', destination: { type: 'Postgres', config: place } },
@@ -173,7 +171,15 @@ test('exports that would change are tried, with their first rows; 1 when one fai
   assert.deepEqual(lines[rows + 1], '   1 row of a preview', tried.out);
   assert.match(lines[rows + 2]!, /"event":"tried"/);
   assert.match(tried.out, /^FAILED projects\.web\.batch_exports\.lost: \S/m);
-  assert.doesNotMatch(tried.out + tried.err, /pl4nted/);
+  const listed = JSON.parse((await run(['test', '--json', other])).out);
+  assert.deepEqual(
+    listed.map(({ path: at, is_ok, records }: any) => [at.split('.').at(-1), is_ok, records]),
+    [
+      ['lost', false, null],
+      ['rows', true, 1],
+    ],
+  );
+  assert.doesNotMatch(tried.out + tried.err + JSON.stringify(listed), /pl4nted/);
 });
 
 test('Ctrl-C before a plan is sent changes nothing; after it all holds or nothing', async () => {
@@ -259,54 +265,4 @@ test('hostile names end no line, no cell and no code span', async () => {
   assert.equal(refused.code, 2);
   assert.match(refused.err + refused.out, /line/);
   assert.ok(!(refused.err + refused.out).includes('\u001b'));
-});
-
-test('faults have exit codes of their own, and a document in the form that was asked for', async () => {
-  const path = file('plain.yaml', 'projects: {}\n');
-  const broken = file('faulty.yaml', 'projects:\n  bad:\n    name: { file: none.txt }\n');
-  const cases: [string[], number, RegExp][] = [
-    [[path, '--url', 'http://127.0.0.1:9'], 3, /127\.0\.0\.1:9 cannot be reached: ECONNREFUSED/],
-    [[path, '--key', 'slk_x'], 4, /refuses the API key: .*`sluice login --url/],
-    [[path, '--key', ''], 4, /There is no API key for .*run `sluice login`/],
-    [[path, '--url', 'localhost:8000'], 2, /is not the address of a server/],
-    [[path, '--organization', 'none'], 2, /has no organization none that this key may see/],
-    [[path, '--url', `${address}/api`], 2, /has no organization @current that this key may see/],
-    [[broken], 2, /faulty\.yaml:3:5: The file none\.txt cannot be read: ENOENT\./],
-  ];
-  const has = (words: string[], name: string) => words.includes(name);
-  for (const [words, code, said] of cases) {
-    const target = [
-      ...(has(words, '--url') ? [] : ['--url', address]),
-      ...(has(words, '--key') ? [] : ['--key', home.key]),
-    ];
-    const run = (...more: string[]) =>
-      sluice.run(['config', 'diff', '--exit-code', ...words, ...target, ...more], {});
-    const told = await run();
-    assert.deepEqual([told.code, told.out], [code, ''], told.err);
-    assert.match(told.err, said);
-    const json = await run('--json');
-    const { error } = JSON.parse(json.out);
-    assert.deepEqual([json.code, error.exit_code, json.err], [code, code, told.err]);
-    assert.match(told.err, /\S/);
-    const markdown = await run('--markdown');
-    assert.equal(markdown.code, code);
-    assert.match(markdown.out, /^### Sluice: (?:no plan|the configuration is refused)\n\n- \S/);
-  }
-  const { faults } = JSON.parse((await config(['plan', '--json', broken])).out).error;
-  assert.deepEqual([faults[0].line, faults[0].column], [3, 5]);
-});
-
-test('an empty variable wipes no secret, and names where it stands', async () => {
-  const at = await harness.newOrganization();
-  const path = file('emptied.yaml', shop('Web'));
-  const target = ['--url', address, '--key', at.key];
-  const applied = await sluice.run(['config', 'apply', '--yes', path, ...target], variables);
-  assert.equal(applied.code, 0, applied.err);
-  const empty = { ...variables, HOOK_URL: '' };
-  const refused = await sluice.run(['config', 'apply', '--yes', path, ...target], empty);
-  assert.deepEqual([refused.code, refused.out], [2, '']);
-  assert.match(refused.err, /emptied\.yaml:12:30: projects\.web\.notice_targets\.hook\.url refers/);
-  assert.match(refused.err, /the variable HOOK_URL, which is empty.*write null to clear it/);
-  const again = await sluice.run(['config', 'diff', '--exit-code', path, ...target], variables);
-  assert.equal(again.code, 0, again.out);
 });

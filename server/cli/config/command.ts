@@ -14,7 +14,7 @@ import type { FilesRead } from './files.ts';
 import { pullFiles } from './pull_files.ts';
 import { faultMarkdown, planLines, planMarkdown, summaryLine } from './show.ts';
 import type { FaultShown } from './show.ts';
-import { testExports } from './test_exports.ts';
+import { testExports, triedLines } from './test_exports.ts';
 
 /** The options of `sluice config` as the command line gives them. */
 type ConfigFlags = TargetFlags & {
@@ -71,7 +71,13 @@ export async function diff(output: Output, paths: string[], flags: ConfigFlags) 
 export async function test(output: Output, paths: string[], flags: ConfigFlags) {
   return tellingFaults(output, flags, async () => {
     const { client, plan: planned, read } = await planOf(paths, flags);
-    return testExports(client, planned, read.value, (line) => say(output, line));
+    const isJson = flags.json === true;
+    const all = await testExports(client, planned, read.value, (tried) => {
+      if (!isJson) say(output, ...triedLines(tried));
+    });
+    if (isJson) say(output, JSON.stringify(all));
+    else if (all.length === 0) say(output, 'No export would change.');
+    return all.every(({ is_ok }) => is_ok) ? 0 : 1;
   });
 }
 

@@ -5,54 +5,57 @@ import type { Client } from './client.ts';
 type Tested = { steps?: { name: string; status: string; detail: string }[]; detail?: string };
 type Previewed = { records?: number; text?: string | null; detail?: string };
 
-/**
- * Tries every export that a plan creates or changes as it would be: its destination, and the oldest
- * rows as they would arrive. Gives 1 when something fails.
- */
+/** What came of trying one export: `text` begins with its oldest rows as they would arrive. */
+export type TriedExport = {
+  path: string;
+  is_ok: boolean;
+  detail: string | null;
+  records: number | null;
+  text: string | null;
+};
+
+/** Tries every export that a plan creates or changes as it would be: its destination, and its rows. */
 export async function testExports(
   client: Client,
   { steps }: Plan,
   configuration: unknown,
-  say: (line: string) => void,
-): Promise<number> {
+  see: (tried: TriedExport) => void,
+): Promise<TriedExport[]> {
   const exports = steps.filter(
     ({ kind, action }) => kind === 'batch_export' && action !== 'delete',
   );
-  if (exports.length === 0) say('No export would change.');
-  let failed = 0;
+  const all: TriedExport[] = [];
   for (const step of exports) {
-    const body = withSecrets(partAt(configuration, step.path));
-    const isWell = await testOne(client, step, body, say);
-    failed += isWell ? 0 : 1;
+    const tried = await testOne(client, step, withSecrets(partAt(configuration, step.path)));
+    see(tried);
+    all.push(tried);
   }
-  return failed === 0 ? 0 : 1;
+  return all;
 }
 
-async function testOne(
-  client: Client,
-  { id, path }: Step,
-  body: unknown,
-  say: (line: string) => void,
-): Promise<boolean> {
+/** The lines for a person. */
+export function triedLines({ path, is_ok, detail, records, text }: TriedExport): string[] {
+  if (!is_ok) return [`FAILED ${path}: ${detail ?? ''}`];
+  const rows = (text ?? '').split('\n').slice(0, 3);
+  return [
+    `ok ${path}`,
+    ...(records === null ? [] : [`   ${counted(records, 'row')} of a preview`]),
+    ...rows.filter((line) => line !== '').map((line) => `   ${line.slice(0, 160)}`),
+  ];
+}
+
+async function testOne(client: Client, { id, path }: Step, body: unknown): Promise<TriedExport> {
   const base = `batch_exports/${id === null ? '' : `${id}/`}`;
+  const nothing = { path, detail: null, records: null, text: null };
   const tested = await client.about<Tested>(`${base}test/`, body);
-  const tries = tested.body.steps ?? [];
-  const failed = tries.find(({ status }) => status === 'failed');
-  const isWell = tested.status === 200 && failed === undefined;
-  const told = failed?.detail ?? tested.body.detail ?? '';
-  say(`${isWell ? 'ok' : 'FAILED'} ${path}${isWell ? '' : `: ${told}`}`);
-  if (!isWell) return false;
+  const failed = (tested.body.steps ?? []).find(({ status }) => status === 'failed');
+  if (tested.status !== 200 || failed !== undefined)
+    return { ...nothing, is_ok: false, detail: failed?.detail ?? tested.body.detail ?? '' };
   // The rows of a project that is not created yet would be those of another one.
-  if (id === null) return true;
-  const shown = await client.about<Previewed>(`${base}preview/`, body);
-  if (shown.status !== 200) {
-    say(`FAILED ${path}: ${shown.body.detail ?? 'no preview'}`);
-    return false;
-  }
-  say(`   ${counted(shown.body.records ?? 0, 'row')} of a preview`);
-  for (const line of (shown.body.text ?? '').split('\n').slice(0, 3))
-    if (line !== '') say(`   ${line.slice(0, 160)}`);
-  return true;
+  if (id === null) return { ...nothing, is_ok: true };
+  const { status, body: shown } = await client.about<Previewed>(`${base}preview/`, body);
+  if (status !== 200) return { ...nothing, is_ok: false, detail: shown.detail ?? 'no preview' };
+  return { ...nothing, is_ok: true, records: shown.records ?? 0, text: shown.text ?? null };
 }
 
 function partAt(value: unknown, path: string): unknown {

@@ -34,16 +34,22 @@ const faults_told_max = 20;
  * code 1 when there is a fault. It creates no folder and changes nothing; where a start would
  * migrate the database, it says what that will do, and looks no further.
  */
-export async function doctor(context: CommandContext): Promise<number> {
+export async function doctor(
+  context: CommandContext,
+  { json = false }: { json?: boolean } = {},
+): Promise<number> {
   const findings = [
     ...machine(context.config),
     ...folders(context.config),
     ...(await stores(context)),
   ];
-  for (const finding of findings) context.say(findingLine(finding));
   const count = (wanted: Finding['state']) => findings.filter((one) => one.state === wanted).length;
   const faults = count('fault');
-  context.say(summaryOf(faults, count('warning')));
+  if (json) context.say(JSON.stringify(findings));
+  else {
+    for (const finding of findings) context.say(findingLine(finding));
+    context.say(summaryOf(faults, count('warning')));
+  }
   return faults === 0 ? 0 : 1;
 }
 
