@@ -5,8 +5,8 @@ import { describedProgram } from '../../server/cli/commands.ts';
 
 const head = `# The command line
 
-\`sluice\` does two kinds of work. Some commands ask a server, from any machine: they need its address
-and an API key. The others run where the server runs, and use its settings and its stores.
+\`sluice\` does two kinds of work. Some commands ask a server, from any machine: they need its
+address and an API key. The others run where the server runs, and use its settings and stores.
 
 This page is written by \`npm run docs:cli\` from the commands themselves; change the text in
 \`server/cli/\`.
@@ -35,10 +35,10 @@ sluice profiles production    # use this one from now on
 sluice exports list --profile default
 \`\`\`
 
-In the folder of an installation, without \`--url\`, it creates a key for the owner: whoever can read
-that folder can do so anyway. Profiles lie in \`$XDG_CONFIG_HOME/sluice/profiles.json\`, else in
-\`~/.config/sluice/profiles.json\`, with mode 0600. A key of a profile is sent to the address of that
-profile alone.
+In the folder of an installation, without \`--url\`, it creates a key for the owner. Whoever can
+read that folder can do so anyway. Profiles lie in \`$XDG_CONFIG_HOME/sluice/profiles.json\`, else
+in \`~/.config/sluice/profiles.json\`, with mode 0600. A key of a profile is sent to the address of
+that profile alone.
 
 A command finds the server and the key in this order, each by itself:
 

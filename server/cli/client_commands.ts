@@ -4,7 +4,7 @@ import type { Output } from './client/print.ts';
 import type { Wrap } from './command_context.ts';
 
 /** The heading of the commands that ask a server, in help and in docs/cli.md. */
-export const client_group = 'Commands that ask a server:';
+const client_group = 'Commands that ask a server:';
 
 const exports_of = () => import('./exports/list.ts');
 const control = () => import('./exports/control.ts');

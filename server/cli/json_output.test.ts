@@ -40,7 +40,7 @@ test('every command that prints data prints it as JSON too', () => {
   assert.deepEqual(without.toSorted(), prints_no_data, 'Give it --json, or put it into the list.');
 });
 
-test('what is listed of people, keys and removals is JSON with --json, without a secret', async () => {
+test('lists of people, keys and removals are JSON with --json, without a secret', async () => {
   const home = await harness.newOrganization();
   const { deps } = harness;
   const json = { json: true };

@@ -18,7 +18,7 @@ export async function migrate(
     json,
   }: { acceptStore?: AcceptedStore; status?: boolean; json?: boolean } = {},
 ): Promise<number> {
-  if (status === true) return migrationStatus(context, json);
+  if (status === true) return migrationStatus(context, { json });
   const background = await withProcess(context, async ({ deps }) => lookAtBackground(deps.db), {
     start: 'always',
     accepts_store: acceptStore,
@@ -34,7 +34,7 @@ export async function migrate(
  */
 export async function migrationStatus(
   context: CommandContext,
-  json: boolean = false,
+  { json }: { json?: boolean | undefined } = {},
 ): Promise<number> {
   const findings = await withProcess(
     context,
@@ -42,7 +42,7 @@ export async function migrationStatus(
     {},
     (stores) => lookAtSchema(context.config, stores, migrations_folder),
   );
-  if (json) context.say(JSON.stringify(findings));
+  if (json === true) context.say(JSON.stringify(findings));
   else if (findings.length === 0) context.say('Both stores are at this version.');
   else for (const { subject, detail } of findings) context.say(`${subject}: ${detail}`);
   return findings.some(({ state }) => state === 'fault') ? 1 : 0;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { DOMParser, onErrorStopParsing } from '@xmldom/xmldom';
 import { parse } from 'yaml';
+import { describedProgram } from '../../server/cli/commands.ts';
 import { isCancelSafe } from '../../server/platform/clickhouse/topology/versions.ts';
 import { release } from '../../server/platform/version.ts';
 import { chart, renderChart } from './chart.ts';
@@ -13,9 +14,7 @@ import { root } from './source_files.ts';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const settings = new Set(read('docs/configuration.md').match(/SLUICE_[A-Z_]+/g));
-const commands = new Set(
-  [...read('server/cli/commands.ts').matchAll(/\.command\('(\w+)'\)/g)].map(([, name]) => name!),
-);
+const commands = new Set(describedProgram().commands.map((command) => command.name()));
 
 test('the chart renders to objects that belong together, with our settings and commands', () => {
   const given = { SLUICE_WORKER_RUNS_MAX: 2, SLUICE_QUERY_ROWS_MAX: 1e9 };

@@ -3,7 +3,7 @@ import type { Need, Note } from './schema.ts';
 
 /**
  * What to look at before it is applied. A `was` may stay in the files after its move: where neither
- * key stands it moved nothing. What two configurations name goes from one to the other with each apply.
+ * key stands it moved nothing. What two configurations name goes to whoever applies last.
  */
 export function notesOf({ wanted, standing }: Pair, source: string): Note[] {
   const { kind, path, was, secrets, is_reference } = wanted;
@@ -45,7 +45,8 @@ function takenOverDetail(kind: string, other: string): string {
     kind === 'project'
       ? 'name its sections alone here, without its own fields.'
       : 'take it out of these files; its key can still be referred to.';
-  return `The configuration ${other} manages this, and this one takes it over. To leave it: ${stays}`;
+  const taken = `The configuration ${other} manages this, and this one takes it over.`;
+  return `${taken} To leave it: ${stays}`;
 }
 
 /** The secrets that are missing: nothing can be applied without them. */

@@ -39,7 +39,7 @@ test('two sources in one project have nothing to do after both were applied', as
   assert.deepEqual([without.body.is_empty, without.body.left], [true, []]);
 });
 
-test('a project that is referred to has to stand, and no new one is created by mistake', async () => {
+test('a project that is referred to has to stand; none is created by mistake', async () => {
   const config = await openConfigurations(harness);
   const refused = await config.plan(team, second);
   assert.deepEqual(

@@ -182,7 +182,7 @@ test('api asks any route: fields, types, bodies, queries; refusals on both outpu
   }
 });
 
-test('profiles of a folder that cannot be written are told, and one of an old mode is mended', async () => {
+test('a folder that cannot be written is told; a file that all may read is mended', async () => {
   const at = config('modes');
   mkdirSync(join(folder, 'modes/sluice'), { recursive: true });
   const file = profilesOf('modes');

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { printJson, printRecord, printTable } from './print.ts';
-import type { Output } from './print.ts';
+import type { Column, Output } from './print.ts';
 
-const columns = [
-  { title: 'name', text: ({ name }: { name: string }) => name },
-  { title: 'rows', text: ({ rows }: { rows: number | null }) => rows },
+type Row = { name: string; rows: number | null };
+const columns: Column<Row>[] = [
+  { title: 'name', text: ({ name }) => name },
+  { title: 'rows', text: ({ rows }) => rows },
 ];
 const rows = [
   { name: 'a\tb\u001b[2J\nc', rows: 1 },

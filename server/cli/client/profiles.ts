@@ -18,7 +18,7 @@ export function profilesFile(): string {
   return join(home === '' ? join(homedir(), '.config') : home, 'sluice', 'profiles.json');
 }
 
-/** Reads the profiles; none where there is no file. Throws `UserError` for a file that is broken. */
+/** Reads the profiles; none where there is no file. Throws `UserError` for a broken file. */
 export function readProfiles(): Profiles {
   const file = profilesFile();
   let text: string;

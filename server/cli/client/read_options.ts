@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isoInstant, systemClock } from '../../platform/clock.ts';
 import { WrongUsageError } from '../user_error.ts';
 import type { TargetFlags } from './target.ts';
 
@@ -14,7 +15,7 @@ export function readCount(option: string, text: string): number {
 
 /** An instant: with its zone, a day (its midnight in UTC), or `now`. */
 export function readInstant(option: string, text: string): string {
-  if (text === 'now') return new Date().toISOString();
+  if (text === 'now') return isoInstant(systemClock.now());
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const isZoned = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}.*(?:Z|[+-]\d{2}:?\d{2})$/.test(text);
   const at = Date.parse(text);

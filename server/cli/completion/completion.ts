@@ -53,7 +53,8 @@ function bashScript(all: Completed[]): string {
   const cases = all.map(({ at, commands, options }) => {
     const names = options.flatMap(({ long, short }) => [long ?? [], short ?? []].flat());
     const words = commands.map(([word]) => word);
-    return `    ${quoted(at)}) options=${quoted(names.join(' '))}; words=${quoted(words.join(' '))} ;;`;
+    const options_line = `options=${quoted(names.join(' '))}`;
+    return `    ${quoted(at)}) ${options_line}; words=${quoted(words.join(' '))} ;;`;
   });
   return `# bash completion of sluice: source <(sluice completion bash)
 _sluice() {
@@ -100,7 +101,7 @@ compdef _sluice sluice
 function fishScript(all: Completed[]): string {
   const known = all.filter(({ at }) => at !== '').map(({ at }) => quoted(at));
   const lines = all.flatMap(({ at, commands, options }) => {
-    const here = `complete -c sluice -n ${quoted(`__sluice_at ${quoted(at).replaceAll("'", '"')}`)}`;
+    const here = `complete -c sluice -n '__sluice_at "${at}"'`;
     return [
       ...commands.map(([word, text]) => `${here} -f -a ${quoted(word)} -d ${quoted(text)}`),
       ...options.map(({ long, short, required, optional, description }) => {

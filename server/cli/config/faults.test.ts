@@ -28,7 +28,7 @@ const file = (name: string, text: string) => {
   return path;
 };
 
-test('faults have exit codes of their own, and a document in the form that was asked for', async () => {
+test('faults have exit codes of their own, and the form that was asked for', async () => {
   const path = file('plain.yaml', 'projects: {}\n');
   const broken = file('faulty.yaml', 'projects:\n  bad:\n    name: { file: none.txt }\n');
   const cases: [string[], number, RegExp][] = [

@@ -14,7 +14,7 @@ export type TriedExport = {
   text: string | null;
 };
 
-/** Tries every export that a plan creates or changes as it would be: its destination, and its rows. */
+/** Tries every export that a plan creates or changes: its destination, then its first rows. */
 export async function testExports(
   client: Client,
   { steps }: Plan,

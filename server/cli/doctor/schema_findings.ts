@@ -81,8 +81,8 @@ function newerFinding(newer: Awaited<ReturnType<typeof newerMigrations>>): Findi
   const { name, release } = newer.at(-1)!;
   return warning(
     'schema',
-    `The database was brought to ${release ?? 'a newer release'} (migration ${name}); this is Sluice ` +
-      `${version}, which can work beside it. Run the newer one, unless you are going back.`,
+    `The database was brought to ${release ?? 'a newer release'} (migration ${name}); this is ` +
+      `Sluice ${version}, which can work beside it. Run the newer one, unless you are going back.`,
   );
 }
 

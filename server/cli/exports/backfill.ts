@@ -59,8 +59,8 @@ async function startBackfill(
   body: object,
   { json, wait }: Waiting,
 ): Promise<number> {
-  const answer = await api.post<BatchExport & { backfill: Backfill }>(exportPath(api, id, 'backfill/'), body);
-  const { backfill } = answer;
+  const path = exportPath(api, id, 'backfill/');
+  const { backfill } = await api.post<{ backfill: Backfill }>(path, body);
   if (wait !== true || backfill.id === null) {
     tell(output, backfill, json);
     return 0;

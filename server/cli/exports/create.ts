@@ -69,7 +69,9 @@ export async function createExport(
     const { steps } = await api.post<Tested>(`${path}test/`, body);
     const failed = steps.find(({ status }) => status === 'failed');
     if (failed !== undefined)
-      throw new UserError(`The destination failed its test, and nothing was created: ${failed.detail}`);
+      throw new UserError(
+        `The destination failed its test, and nothing was created: ${failed.detail}`,
+      );
   }
   const created = await api.post<BatchExport>(path, body);
   if (flags.json === true) printJson(output, created);

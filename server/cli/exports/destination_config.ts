@@ -44,7 +44,6 @@ function typed(name: string, text: string, types: readonly string[]): unknown {
   // A list of texts is what somebody types with commas.
   if (types.includes('array') && value === undefined)
     return text.split(',').map((item) => item.trim());
-  throw new WrongUsageError(
-    `--config ${name} takes ${types.filter((type) => type !== 'null').join(' or ')}, not "${text}".`,
-  );
+  const known = types.filter((type) => type !== 'null').join(' or ');
+  throw new WrongUsageError(`--config ${name} takes ${known}, not "${text}".`);
 }

@@ -76,7 +76,7 @@ test('create, list, show, pause and resume: lines for programs, JSON for all', a
   assert.equal(await run('exports', 'resume', 'first', '--backfill'), 'Resumed first.\n');
 });
 
-test('import, backfill, logs and runs of an export; a run delivers what came in since', async () => {
+test('import, backfill, logs and runs; a run delivers what came in since', async () => {
   const id = (await create('rows')).trim();
   const file = join(folder, 'rows.ndjson');
   const at = '2026-01-02T03:04:05Z';
@@ -94,7 +94,7 @@ test('import, backfill, logs and runs of an export; a run delivers what came in 
   assert.deepEqual(run_line!.split('\t').slice(0, 2), ['Completed', 'backfill']);
   const runs = JSON.parse(await run('runs', 'list', id, '--json', '--limit', '100'));
   const whole = runs.find((one: any) => one.records_completed === 1);
-  assert.equal(await run('runs', 'watch', 'rows', whole.id), 'Completed, 1 of 1 rows\n');
+  assert.equal(await run('runs', 'watch', 'rows', whole.id), 'Completed, 1 of 1 row\n');
   const ended = JSON.parse(await run('exports', 'run', 'rows', '--wait', '--json'));
   assert.deepEqual([ended.status, ended.by], ['Completed', 'inserted_at']);
   const [code, said] = await refused('runs', 'retry', 'rows', whole.id);
@@ -116,7 +116,7 @@ test('failed runs: watch ends with 1, retry runs them again, cancel takes one ba
     statuses.map((status, hour) => insertRunRow(harness, id, { status, hour })),
   );
   const watched = await sluice.run(['runs', 'watch', 'failed', one!], environment);
-  assert.deepEqual([watched.code, watched.out], [1, 'FailedRetryable, 0 of ? rows\n']);
+  assert.deepEqual([watched.code, watched.out], [1, 'FailedRetryable, 0 rows\n']);
   const retried = (await run('runs', 'retry', 'failed', one!)).trim();
   assert.notEqual(retried, one);
   assert.match(await run('runs', 'watch', 'failed', retried), /^Completed, 0 of 0 rows$/m);
@@ -131,7 +131,7 @@ test('failed runs: watch ends with 1, retry runs them again, cancel takes one ba
     'There is no such record, or the key may not see it: check the id and --project.',
   ]);
   const empty = await create('empty');
-  assert.match((await refused('runs', 'watch', empty.trim()))[1], /has no run yet: `sluice exports/);
+  assert.match((await refused('runs', 'watch', empty.trim()))[1], /no run yet: `sluice exports/);
 });
 
 test('logs --follow goes on with what comes, each line once, until it is ended', async () => {
@@ -166,12 +166,12 @@ test('what is typed wrong is told with what there is', async () => {
   const cases: [string[], number, RegExp][] = [
     [['show', 'none'], 1, /no export "none" in this project\. `sluice exports list`/],
     [['show', 'firs'], 1, /no export "firs" in this project\. Similar:\n {2}\S+ {2}first/],
-    [['show', 'twice'], 1, /2 exports have the name "twice": give the id of one\.\n {2}\S{36} /],
+    [['show', 'twice'], 1, /Several exports have the name "twice": give the id of one\.\n {2}\S/],
     [['create', 'a', '--to', 'nowhere', '--every', '5m'], 2, /--to takes one of S3, .*"nowhere"/],
     [['create', 'a', '--to', 'file', '--every', 'often', '-c', 'prefix=a'], 1, /^interval: Must/],
-    [['create', 'a', '--to', 'file', '--every', '5m', '-c', 'no=1'], 2, /no key no\. It has prefix/],
+    [['create', 'a', '--to', 'file', '--every', '5m', '-c', 'no=1'], 2, /no key no\. It has/],
     [['create', 'a', '--to', 'file', '--every', '5m', '-c', 'prefix'], 2, /takes name=value/],
-    [['create', 'a', '--to', 's3', '--every', '5m', '-c', 'part=1', 'a=b'], 2, /S3 has no key part/],
+    [['create', 'a', '--to', 's3', '--every', '5m', '-c', 'part=1', 'a=b'], 2, /has no key part/],
     [
       ['create', 'a', '--to', 'postgres', '--every', '5m', '-c', 'port=x'],
       2,

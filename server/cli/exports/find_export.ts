@@ -27,7 +27,7 @@ export async function findExportId(api: Api, text: string): Promise<string> {
   if (same.length === 1) return same[0]!.id;
   const [found, what] =
     same.length > 1
-      ? [same, `${same.length} exports have the name "${text}": give the id of one.`]
+      ? [same, `Several exports have the name "${text}": give the id of one.`]
       : [alike, `There is no export "${text}" in this project.`];
   const lines = found.map(({ id, name }) => `  ${id}  ${name}`);
   const hint =

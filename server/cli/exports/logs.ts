@@ -84,7 +84,8 @@ function print(output: Output, lines: readonly Line[], { json }: ReadFlags): voi
     else {
       const mood = moods[line.level];
       const level = line.level.padEnd(7);
-      output.write(`${at}  ${mood === undefined ? level : coloured(output, mood, level)}  ${text}\n`);
+      const shown = mood === undefined ? level : coloured(output, mood, level);
+      output.write(`${at}  ${shown}  ${text}\n`);
     }
   }
 }

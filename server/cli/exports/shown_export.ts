@@ -24,7 +24,7 @@ export function hasEnded({ status }: { status: string }): boolean {
 }
 
 /** How the health of an export is drawn. */
-export function moodOfHealth(code: string): Mood {
+function moodOfHealth(code: string): Mood {
   return health_moods[code] ?? 'bad';
 }
 

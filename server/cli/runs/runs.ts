@@ -1,4 +1,5 @@
 import type { BatchExportRun } from '../../api/batch_exports/runs/schema.ts';
+import { counted } from '../../platform/counted.ts';
 import { openApi } from '../client/api.ts';
 import type { Api } from '../client/api.ts';
 import { askUntil } from '../client/poll.ts';
@@ -107,7 +108,11 @@ async function newestRun(api: Api, id: string): Promise<string> {
 
 function lineOf(run: BatchExportRun): string {
   const { status, records_completed, records_total_count, latest_error } = run;
-  const rows = `${records_completed ?? 0} of ${records_total_count ?? '?'} rows`;
+  const done = records_completed ?? 0;
+  const rows =
+    records_total_count === null
+      ? counted(done, 'row')
+      : `${done} of ${counted(records_total_count, 'row')}`;
   const error = latest_error === null ? '' : `: ${latest_error}`;
   return terminalText(oneLine(`${status}, ${rows}${error}`));
 }
