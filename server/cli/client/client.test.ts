@@ -180,6 +180,9 @@ test('api asks any route: fields, types, bodies, queries; refusals on both outpu
     const wrong = await api(...words);
     assert.deepEqual([wrong.code, wrong.out], [2, ''], words.join(' '));
   }
+  // Without a path it starts the API, by the settings of a server.
+  const started = await sluice.run(['api'], { SLUICE_PORT: 'none' });
+  assert.deepEqual([started.code, /SLUICE_PORT must be a whole/.test(started.err)], [2, true]);
 });
 
 test('a folder that cannot be written is told; a file that all may read is mended', async () => {
