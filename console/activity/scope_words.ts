@@ -8,6 +8,7 @@ export const scope_words: Record<string, string> = {
   member: 'Member',
   notice_delivery: 'Notice',
   notice_target: 'Target of notices',
+  connection: 'Connection',
   organization: 'Organization',
   organization_security: 'Security of the organization',
   passkey: 'Passkey',

@@ -33,6 +33,7 @@ const type: DestinationType = {
   config: { required: ['host', 'prefix', 'password'], properties: schemas },
   secret_keys: ['password', 'headers', 'key'],
   where_keys: ['host', 'port', 'tls'],
+  connection_keys: ['host', 'port', 'tls', 'password', 'key'],
   less_safe: { tls: false },
   only_with: [{ keys: ['bucket'], key: 'mode', values: ['COPY'] }],
   formats: [{ key: 'mode', format: 'COPY', compressions: ['gzip'] }],

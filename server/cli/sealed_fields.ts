@@ -1,7 +1,7 @@
 import { planContext } from '../api/configuration/store.ts';
 import { pluginOriginContext } from '../api/plugins/store.ts';
 import { totpSealContext } from '../api/users/store.ts';
-import { secretsContext } from '../engine/destination/stored_config.ts';
+import { connectionContext, secretsContext } from '../engine/destination/stored_config.ts';
 import { criteriaContext } from '../engine/erasures/criteria.ts';
 import { secretContext } from '../engine/notices/outbox.ts';
 import { urlContext } from '../engine/notices/webhook_url.ts';
@@ -18,6 +18,7 @@ import { server_keys_context } from '../platform/secrets/server_keys.ts';
 export const sealed_fields: readonly SealedField[] = [
   { table: 'server_keys', id: 'id', field: 'sealed', context: () => server_keys_context },
   { table: 'users', id: 'id', field: 'totp_secret', context: (id) => totpSealContext(Number(id)) },
+  { table: 'connections', id: 'id', field: 'destination_secrets', context: connectionContext },
   { table: 'batch_exports', id: 'id', field: 'destination_secrets', context: secretsContext },
   {
     table: 'batch_export_runs',

@@ -116,6 +116,8 @@ async function furnish(
     url: 'https://hooks.example.com/x',
   });
   await create(`${organization}notice_targets/`, { type: 'email', address: 'a@example.com' });
+  const config = { host: 'db.example.com', database: 'd', user: 'u', password: 'p' };
+  await create(`${organization}connections/`, { name: 'x', type: 'Postgres', config });
   await create(`${organization}domains/`, { domain: `d${home.project.id}.example.com` });
   await create(`${organization}invites/`, { target_email: `i${home.project.id}@example.com` });
   await create('/api/personal_api_keys/', { label: 'fuzz', scopes: ['*'] });

@@ -33,6 +33,7 @@ const additions: Record<string, string[]> = {
   organization: ['forbids_agent_writes', 'managed_by'],
   plugin: ['managed_by'],
   batch_export: [
+    'connection_id',
     'freshness_seconds',
     'hogql_query',
     'incremental_mode',

@@ -6,6 +6,7 @@ import { insertRunRow, newExport } from '../factories/batch_exports/batch_export
 import { webhook_secret } from '../factories/notices.ts';
 import { insertPasskey } from '../factories/people/passkeys.ts';
 import { collection_names, collectionUrl, writtenPlugin } from '../factories/plugins/plugins.ts';
+import { newConnection } from '../factories/batch_exports/connections.ts';
 import { shareHarness } from '../harness.ts';
 import type { TestOrganization } from '../harness.ts';
 import type { RegisteredRoute } from '../watchers/registered_routes.ts';
@@ -67,6 +68,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
       await post(`${project}bulk_actions/`, { action: 'pause_exports', ids: [exported.id] })
     ).id,
     notice_targets: target.id,
+    connections: (await newConnection(home)).id,
     notice_deliveries: await newDelivery(exported.id, target.id),
     domains: domain_id,
     groups: await newGroup(domain_id),

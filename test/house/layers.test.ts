@@ -105,7 +105,7 @@ const layers: Layer[] = [
     files: /^server\/api\/(\w+)\//,
     may_import: [
       /^server\/api\/$1\//,
-      /^server\/api\/\w+\/(schema|store)\.ts$/,
+      /^server\/api\/\w+\/(?:\w+\/)?(schema|store)\.ts$/,
       /^server\/engine\//,
       /^server\/platform\//,
     ],

@@ -62,6 +62,11 @@ async function records(): Promise<[route: string, path: string, ...more: object[
     url: 'https://hooks.example.com/a/b',
     secret: webhook_secret,
   });
+  const connection = await created(`${organization}connections/`, {
+    name: 'One',
+    type: 'Postgres',
+    config,
+  });
   const fields = [{ key: 'token', type: 'string', secret: true }];
   const files = packageFiles('pipeline_destinations', { config: fields });
   const plugin = await writtenPlugin(harness, home, 'pipeline_destinations', files);
@@ -118,6 +123,7 @@ async function records(): Promise<[route: string, path: string, ...more: object[
       `${within[1]}write_keys/:id/`,
       await created(`/api/projects/${home.project.id}/write_keys/`, { name: 'One' }),
     ],
+    [`${within[0]}connections/:id/`, connection, { config }],
     [`${within[1]}plugin_configs/:id/`, set, { config: { token: 'pl4nted-word' } }],
     ...plugins,
     ...nested,

@@ -10,6 +10,7 @@ import { firstSchedule } from '../../engine/planning/plan.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import type { CheckedNewExport } from './body/new_export.ts';
+import { holdConnection } from './body/used_connection.ts';
 import { rhythmOf, storedSchedule } from './pause.ts';
 import type { Schedule } from './schedule.ts';
 import type { BatchExport, NewBatchExport } from './schema.ts';
@@ -24,9 +25,10 @@ import type { NewRow, TargetProject } from './store.ts';
 export async function createBatchExport(
   engine: Engine,
   tx: Transaction,
-  { fields, sink, query }: CheckedNewExport,
+  { place, fields, sink, query, connection }: CheckedNewExport,
   { project, created_by, soon }: { project: TargetProject; created_by: number; soon(): void },
 ): Promise<{ created: BatchExport; row: NewRow }> {
+  await holdConnection(tx, place.organization_id, connection);
   const given = withDefaults(fields);
   const { definition, destination } = sink;
   const id = uuidv7();
@@ -40,6 +42,7 @@ export async function createBatchExport(
     ...query.content,
     destination_type: destination.type,
     ...storeConfig(engine.secrets, id, destination.config, definition.secrets),
+    connection_id: connection?.id ?? null,
     pause_reason: null,
     revision: 1,
     ...storedSchedule(schedule),

@@ -20,6 +20,7 @@ import { countBatchExports } from './place.ts';
 import { checkNewExport, noProject } from './body/new_export.ts';
 import { checkContent, contentOfLocked } from './body/query_check.ts';
 import type { QueryCheck } from './body/query_check.ts';
+import { checkConnection } from './body/used_connection.ts';
 import { changeBatchExport } from './patch.ts';
 import type { HowToChange } from './body/changed_export.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
@@ -135,7 +136,10 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
       async ([locked, before, now], tx, record) => {
         const raw = withOwnNames(jsonBody(request));
         const query = await contentOfLocked(engine, raw, ahead, locked);
-        const wanted = { row: locked, raw, how, query, now, soon: record.soon };
+        const { connection_id: current } = locked;
+        const joining = { raw, current, lock: 'lock' } as const;
+        const connection = await checkConnection(engine, tx, request.access, joining);
+        const wanted = { row: locked, raw, how, query, connection, now, soon: record.soon };
         const { changed, row } = await changeBatchExport(engine, tx, wanted);
         const after = changed ?? before;
         record(exportEntry('updated', before, after, secretChanges(engine, locked, row)), before);

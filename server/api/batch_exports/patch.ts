@@ -87,8 +87,9 @@ function applyFields(next: ExportFields, change: CheckedChange): void {
 function applyDestination(
   engine: Engine,
   next: ExportFields,
-  { row, before, sink }: CheckedChange,
+  { row, before, sink, connection }: CheckedChange,
 ): void {
+  next.connection_id = connection.used?.id ?? null;
   if (sink === undefined) return;
   const { definition, destination } = sink;
   // An equal config is not sealed again: the seal is different each time, and the row would look

@@ -1,5 +1,6 @@
-import sql from 'sql-template-tag';
+import sql, { join, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
+import { destinations } from '../../engine/destinations/index.ts';
 import { liesIn } from '../../platform/http/caller/mount.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
@@ -12,6 +13,15 @@ export const isInPlace = (place: Place): Sql =>
 export const next_run = sql`CASE WHEN NOT e.paused AND e.next_run_at IS NOT NULL
   THEN json_build_object('data_interval_start', wire_instant(e.planned_until),
     'data_interval_end', wire_instant(e.next_run_at)) END`;
+
+const connection_keys = destinations.map(({ type, connection = [] }) =>
+  raw(`WHEN '${type}' THEN '{${connection.join(',')}}'::text[]`),
+);
+
+/** What of the config of export `e` is its own, and not that of its connection. */
+export const own_config = sql`CASE WHEN e.connection_id IS NULL THEN e.destination_config
+  ELSE e.destination_config
+    - CASE e.destination_type ${join(connection_keys, ' ')} ELSE '{}' END END`;
 
 /** What a page of a place has of export `e`, in which order, and of which exports. */
 type Wanted = {

@@ -36,6 +36,12 @@ const fields = {
       'What is exported: `events`, `persons`, or `person_distinct_ids`, which says to which ' +
       'person a distinct id belongs.',
   }),
+  connection_id: nullable(
+    uuid(
+      'The connection that says where the data go and who signs in there (docs/connections.md): ' +
+        'the config then has none of its keys. Null: the config says all itself.',
+    ),
+  ),
   interval: Type.Enum([...intervals], {
     description:
       'Rhythm of the scheduled runs. Days and weeks turn at midnight of the time zone that ' +
@@ -107,6 +113,7 @@ export const BatchExport = Type.Object(
       { type: Type.String(), config: nullable(config) },
       { description: 'Where the data goes; secret keys of the config are left out.' },
     ),
+    connection_id: fields.connection_id,
     interval: fields.interval,
     paused: fields.paused,
     created_at: instant('When it was created.'),
@@ -178,6 +185,7 @@ const optional = {
   rejected_rows_max: Type.Optional(fields.rejected_rows_max),
   rejected_percent_max: Type.Optional(fields.rejected_percent_max),
   custom_query: Type.Optional(fields.custom_query),
+  connection_id: Type.Optional(fields.connection_id),
 };
 const destination = Type.Object({ type: Type.String(), config: nullable(config) });
 

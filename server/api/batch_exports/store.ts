@@ -13,7 +13,7 @@ import { locking } from '../../platform/postgres/locking.ts';
 import { instant_column } from '../../platform/postgres/instant.ts';
 import { managedBy } from '../configuration/store.ts';
 import { alias_columns } from './aliases.ts';
-import { isInPlace, next_run, pageOfPlace } from './place.ts';
+import { isInPlace, next_run, own_config, pageOfPlace } from './place.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
 import { run_text } from './runs/fields.ts';
 import type { BatchExport } from './schema.ts';
@@ -29,7 +29,7 @@ const latest_runs_max = 10;
  */
 const wireOf = (table: Sql, runs = sql`latest.runs::json`) => sql`
   SELECT e.id, e.team_id, e.name, e.model, json_build_object('type', e.destination_type, 'config',
-    e.destination_config) AS destination, e."interval", e.paused,
+    ${own_config}) AS destination, e.connection_id, e."interval", e.paused,
     e.created_at, e.last_updated_at, e.last_paused_at, e.pause_reason, e.start_at, e.end_at,
       e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
     ${next_run} AS next_run, ${runs} AS latest_runs, e.custom_query, e.schema,
@@ -93,6 +93,7 @@ export type ExportFields = StoredConfig &
     custom_query: string | null;
     schema: QuerySchema | null;
     destination_type: string;
+    connection_id: string | null;
     interval: Interval;
     timezone: string;
     paused: boolean;
@@ -115,6 +116,7 @@ const field_types = {
   destination_type: 'text',
   destination_config: 'jsonb',
   destination_secrets: 'bytea',
+  connection_id: 'uuid',
   interval: 'text',
   timezone: 'text',
   paused: 'boolean',
@@ -183,6 +185,7 @@ export type ExportSettings = StoredConfig &
     | 'freshness_seconds'
     | 'custom_query'
     | 'destination_type'
+    | 'connection_id'
     | 'revision'
   > & { id: string; team_id: number };
 
@@ -195,7 +198,7 @@ export function listExportSettings(
     SELECT e.id, e.team_id, e.name, e.model, e."interval", e.paused, e.start_at, e.end_at,
       e.freshness_seconds, e.rejected_rows, e.rejected_rows_max, e.rejected_percent_max,
       e.custom_query, e.destination_type, e.destination_config,
-      e.destination_secrets, e.revision
+      e.destination_secrets, e.connection_id, e.revision
     FROM batch_exports e WHERE ${isInPlace({ organization_id })} ORDER BY e.created_at, e.id`);
 }
 
@@ -268,7 +271,8 @@ export function updateBatchExport(
 /** Marks the export as deleted; no statement here finds it any more. */
 export async function markDeleted(tx: Transaction, id: string): Promise<void> {
   await tx.run(
-    sql`UPDATE batch_exports SET deleted_at = now(), last_updated_at = now() WHERE id = ${id}`,
+    sql`UPDATE batch_exports SET deleted_at = now(), last_updated_at = now(), connection_id = NULL
+      WHERE id = ${id}`,
   );
 }
 

@@ -18,6 +18,7 @@ const values: Record<string, string> = {
   WEB_HOOK_URL: 'https://hooks.example.com/a/pl4nted-path',
   WEB_HOOK_SECRET: webhook_secret,
   WEB_GEO_TOKEN: 'pl4nted-token',
+  WAREHOUSE_PASSWORD: 'pl4nted-warehouse',
 };
 
 /** One of each kind, with references between them. */
@@ -46,6 +47,12 @@ function everything(email: string) {
               },
             },
           },
+          shared: {
+            name: 'Shared',
+            interval: 'day',
+            connection: 'warehouse',
+            destination: { type: 'Postgres', config: { table_name: 'shared' } },
+          },
         },
         notice_targets: {
           hook: {
@@ -62,6 +69,18 @@ function everything(email: string) {
             config: { token: { env: 'WEB_GEO_TOKEN' }, place: 'here' },
             allowed_hosts: ['api.example.com'],
           },
+        },
+      },
+    },
+    connections: {
+      warehouse: {
+        name: 'Warehouse',
+        type: 'Postgres',
+        config: {
+          user: 'u',
+          password: { env: 'WAREHOUSE_PASSWORD' },
+          host: 'w.example.com',
+          database: 'd',
         },
       },
     },
@@ -92,6 +111,18 @@ test('every kind: created, nothing left to do, pulled and planned; then taken aw
   );
   const again = await config.plan(wanted, people);
   assert.deepEqual(again.body.steps, []);
+  const { shared, ...exports } = (wanted as any).projects.web.batch_exports;
+  const apart = { ...shared, connection: null };
+  const planOf = (one: object) =>
+    config.plan({ projects: { web: { name: 'Web', batch_exports: { ...exports, shared: one } } } });
+  const { connection: _taken, ...unnamed } = shared;
+  for (const one of [apart, unnamed])
+    assert.match((await planOf(one)).text, /shared__destination__config__host/);
+  const unknown = await planOf({ ...shared, connection: 'nowhere' });
+  assert.equal(
+    unknown.body.attr,
+    'configuration__projects__web__batch_exports__shared__connection',
+  );
 
   const pulled = await config.home.ask(
     'GET',
@@ -122,6 +153,7 @@ test('every kind: created, nothing left to do, pulled and planned; then taken aw
 
   const nothing = {
     projects: { web: { name: 'Web', plugin_configs: {}, notice_targets: {}, batch_exports: {} } },
+    connections: {},
     plugins: {},
     domains: {},
     invites: {},
@@ -129,7 +161,16 @@ test('every kind: created, nothing left to do, pulled and planned; then taken aw
   const removed = await config.put(nothing, { ...people, prune: true });
   assert.deepEqual(
     removed.body.objects.map(({ action, kind }: any) => `${action} ${kind}`).toSorted(),
-    ['batch_export', 'domain', 'invite', 'notice_target', 'plugin', 'plugin_config']
+    [
+      'batch_export',
+      'batch_export',
+      'connection',
+      'domain',
+      'invite',
+      'notice_target',
+      'plugin',
+      'plugin_config',
+    ]
       .map((kind) => `delete ${kind}`)
       .toSorted(),
   );
@@ -245,53 +286,4 @@ test('what a pull of a plugin and of unset secrets says makes the same elsewhere
     { ...(await other.pull()).body.configuration, organization: null },
     { ...configuration, organization: null },
   );
-});
-
-test('new code and a new secret attachment of a plugin are changes that a plan shows', async () => {
-  const config = await openConfigurations(harness);
-  await setPluginsLevel(harness, config.home, 6);
-  const attachment = { key: 'file', type: 'attachment', secret: true };
-  const manifest = { name: 'Theirs', config: [...fields, attachment] };
-  const files = (code: string, contents: string) => ({
-    projects: {
-      web: {
-        name: 'Web',
-        plugin_configs: {
-          one: {
-            plugin: 'one',
-            config: {
-              place: 'here',
-              file: { file_name: 'a', content_type: 'text/plain', contents: { secret: contents } },
-            },
-          },
-        },
-      },
-    },
-    plugins: {
-      one: {
-        collection: 'pipeline_destinations',
-        plugin_type: 'source',
-        name: 'Ours',
-        source: packageFiles('pipeline_destinations', manifest, { 'index.ts': code }),
-      },
-    },
-  });
-  const [code, new_code] = ['', '!'].map((text) => `export function onEvent() {} // ${text}`);
-  await config.put(files(code!, 'AAAA'));
-  // The name of the files holds, not that of the plugin.json.
-  assert.equal((await config.plan(files(code!, 'AAAA'))).body.is_empty, true);
-  const changed = await config.plan(files(new_code!, 'BBBB'));
-  assert.deepEqual(
-    changed.body.steps.map(({ path, changes }: any) => [
-      path,
-      ...changes.map((one: any) => one.field),
-    ]),
-    [
-      ['plugins.one', 'source.index.ts'],
-      ['projects.web.plugin_configs.one', 'config.file'],
-    ],
-  );
-  assert.doesNotMatch(changed.text, /BBBB/);
-  assert.equal((await config.apply(changed.body.hash)).status, 200);
-  assert.equal((await config.plan(files(new_code!, 'BBBB'))).body.is_empty, true);
 });

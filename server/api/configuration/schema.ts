@@ -9,6 +9,7 @@ export const kind_names = [
   'organization',
   'project',
   'write_key',
+  'connection',
   'batch_export',
   'notice_target',
   'plugin',

@@ -54,13 +54,14 @@ const examples: Record<string, unknown> = {
 /** A destination type as the API shows it: made of its definition, nothing is said anew. */
 export function describeDestination(definition: DestinationDefinition): DestinationType {
   const { type, label, secrets, where, less_safe = {}, only_with = [] } = definition;
-  const { column_set, shows_as_written } = definition;
+  const { connection = [], column_set, shows_as_written } = definition;
   return {
     type,
     label,
     config: describedConfig(definition),
     secret_keys: [...secrets],
     where_keys: [...where],
+    connection_keys: [...connection],
     less_safe,
     only_with: only_with.map(({ keys, key, values }) => ({
       keys: [...keys],

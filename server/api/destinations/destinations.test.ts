@@ -31,6 +31,7 @@ test('every destination is listed with the schema by which its config is checked
     }
     assert.deepEqual(shown.secret_keys, [...definition.secrets]);
     assert.deepEqual(shown.where_keys, [...definition.where]);
+    assert.deepEqual(shown.connection_keys, [...(definition.connection ?? [])]);
     for (const { keys: only, key, values } of shown.only_with) {
       const of: { enum: string[] } = shown.config.properties[key];
       assert.ok(values.every((value: string) => of.enum.includes(value)));

@@ -37,6 +37,10 @@ export const DestinationType = Type.Object(
       'Keys that say where the secrets go, or as whom: after a change of one, each secret that ' +
         'is kept has to be sent again.',
     ),
+    connection_keys: keys(
+      'Keys that a connection has (docs/connections.md): an export that uses one has the others. ' +
+        'Empty: there are no connections of this type.',
+    ),
     less_safe: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       description:

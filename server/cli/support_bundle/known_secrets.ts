@@ -9,7 +9,14 @@ import { openSecrets } from '../../platform/secrets/secrets.ts';
 import { sealed_fields } from '../sealed_fields.ts';
 
 /** What customers gave us to use; other sealed fields are copies of it, or are gone in minutes. */
-const searched = new Set(['users', 'batch_exports', 'notice_targets', 'plugins', 'plugin_configs']);
+const searched = new Set([
+  'users',
+  'batch_exports',
+  'connections',
+  'notice_targets',
+  'plugins',
+  'plugin_configs',
+]);
 
 /** The secrets of the settings and of the data folder. */
 export function secretsOfSettings(config: Config): string[] {

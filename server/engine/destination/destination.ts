@@ -158,6 +158,8 @@ export type DestinationDeps = {
    * may stall begins anew. Bytes that `write` takes and the end of a call need no word.
    */
   noteProgress?: () => void;
+  /** A connection test ends after so many steps; left out, after the last one. */
+  steps_max?: number;
   /**
    * The bytes that a run would send of a slice of this one row, for connection tests of what only
    * the analytics store can write. Left out where no such store is at hand.
@@ -209,6 +211,14 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * secret again.
    */
   where: readonly (keyof Static<Schema> & string)[];
+  /**
+   * Keys that many exports may share as a connection: where the other side is, and who signs in
+   * there. Every secret is among them, and each key of `where` that leads a secret somewhere. Left
+   * out: nothing to share.
+   */
+  connection?: readonly (keyof Static<Schema> & string)[];
+  /** So many steps of `check` try these keys alone, without a row; left out, one. */
+  connection_steps?: number;
   /** Of keys in `where`: the less safe value; a change to another one asks for nothing. */
   less_safe?: Partial<Static<Schema>>;
   /** Keys that mean something only while another has a value: forms leave them out otherwise. */

@@ -14,15 +14,21 @@ export function secretsContext(exportId: string): string {
   return `batch_exports:${exportId}:destination_secrets`;
 }
 
+/** What the secrets of a connection are sealed for. */
+export function connectionContext(connectionId: string): string {
+  return `connections:${connectionId}:destination_secrets`;
+}
+
 /**
- * Parts a full config into what may be shown and what is sealed; the seal opens for this export's
- * row alone.
+ * Parts a full config into what may be shown and what is sealed; the seal opens for the row of this
+ * export, or of what else has the context, alone.
  */
 export function storeConfig(
   secrets: Secrets,
-  exportId: string,
+  id: string,
   config: Record<string, unknown>,
   secretKeys: readonly string[],
+  contextOf = secretsContext,
 ): StoredConfig {
   const shown = Object.fromEntries(
     Object.entries(config).filter(([key]) => !secretKeys.includes(key)),
@@ -33,24 +39,23 @@ export function storeConfig(
   return {
     destination_config: shown,
     destination_secrets:
-      Object.keys(hidden).length === 0
-        ? null
-        : secrets.seal(JSON.stringify(hidden), secretsContext(exportId)),
+      Object.keys(hidden).length === 0 ? null : secrets.seal(JSON.stringify(hidden), contextOf(id)),
   };
 }
 
 /** The full config again, with its secrets. Never to be logged, answered or stored. */
 export function loadConfig(
   secrets: Secrets,
-  exportId: string,
+  id: string,
   stored: StoredConfig,
+  contextOf = secretsContext,
 ): Record<string, unknown> {
-  return { ...stored.destination_config, ...hiddenOf(secrets, exportId, stored) };
+  return { ...stored.destination_config, ...hiddenOf(secrets, stored, contextOf(id)) };
 }
 
 /** The keys of which a secret is stored. */
 export function secretKeysOf(secrets: Secrets, exportId: string, stored: StoredConfig): string[] {
-  return Object.entries(hiddenOf(secrets, exportId, stored))
+  return Object.entries(hiddenOf(secrets, stored, secretsContext(exportId)))
     .filter(([, value]) => isGivenSecret(value))
     .map(([key]) => key);
 }
@@ -64,9 +69,9 @@ export function isGivenSecret(value: unknown): boolean {
 
 function hiddenOf(
   secrets: Secrets,
-  exportId: string,
   { destination_secrets: sealed }: StoredConfig,
+  context: string,
 ): Record<string, unknown> {
   if (sealed === null) return {};
-  return JSON.parse(secrets.open(sealed, secretsContext(exportId))) as Record<string, unknown>;
+  return JSON.parse(secrets.open(sealed, context)) as Record<string, unknown>;
 }

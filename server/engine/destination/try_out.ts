@@ -1,7 +1,6 @@
-import type { Logger } from '../../platform/log.ts';
 import { runSteps } from './timed_steps.ts';
 import type { Step } from './timed_steps.ts';
-import type { CheckStep } from './destination.ts';
+import type { CheckStep, DestinationDeps } from './destination.ts';
 
 /**
  * Runs the steps of a connection test. What fails goes to the log as it is, and is told as
@@ -9,12 +8,12 @@ import type { CheckStep } from './destination.ts';
  */
 export function tryOut(
   steps: Step[],
-  log: Logger,
+  deps: Pick<DestinationDeps, 'log' | 'steps_max'>,
   explain: (error: unknown) => unknown,
   refused: string,
 ): Promise<CheckStep[]> {
-  return runSteps(steps, (error) => {
-    log.info({ err: error }, 'connection test failed');
+  return runSteps(steps, deps, (error) => {
+    deps.log.info({ err: error }, 'connection test failed');
     const explained = explain(error);
     return explained instanceof Error ? explained.message : refused;
   });

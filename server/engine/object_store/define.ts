@@ -27,7 +27,15 @@ import { uploadWhole } from './upload.ts';
  */
 type ObjectStoreType<Schema extends TObject> = Pick<
   DestinationDefinition<Schema>,
-  'type' | 'label' | 'config' | 'secrets' | 'where' | 'only_with' | 'validate' | 'place'
+  | 'type'
+  | 'label'
+  | 'config'
+  | 'secrets'
+  | 'where'
+  | 'connection'
+  | 'only_with'
+  | 'validate'
+  | 'place'
 > & {
   openStore(config: Static<Schema>, deps: DestinationDeps): Promise<ObjectStore>;
 };
@@ -151,7 +159,7 @@ async function check(
     { name: 'Read it back', run: read },
     { name: 'Remove it', run: remove },
   ];
-  const results = await runSteps(steps, (error) => explain(store, error, deps));
+  const results = await runSteps(steps, deps, (error) => explain(store, error, deps));
   if (isLeft)
     await remove().catch((error: unknown) =>
       deps.log.warn({ err: error }, 'the object of a connection test could not be removed'),

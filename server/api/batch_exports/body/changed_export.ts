@@ -9,6 +9,7 @@ import type { Destination } from './destination_body.ts';
 import { checkedInput } from './input.ts';
 import type { Input } from './input.ts';
 import type { QueryCheck } from './query_check.ts';
+import type { ConnectionCheck } from './used_connection.ts';
 
 /**
  * PATCH changes what is sent and merges the config; PUT demands the required fields and replaces
@@ -22,6 +23,7 @@ export type WantedChange = {
   raw: unknown;
   how: HowToChange;
   query: QueryCheck;
+  connection: ConnectionCheck;
 };
 
 /** A change that every rule accepted, beside the destination as it was, secrets included. */
@@ -29,6 +31,7 @@ export type CheckedChange = Input<typeof BatchExportPatch> & {
   row: LockedExport;
   before: Destination;
   query: QueryCheck;
+  connection: ConnectionCheck;
 };
 
 function meantBy(raw: unknown, row: LockedExport, { content }: QueryCheck): Meant {
@@ -42,15 +45,15 @@ function meantBy(raw: unknown, row: LockedExport, { content }: QueryCheck): Mean
 /** Checks the body of a PATCH or PUT; throws one 400 that names every fault. */
 export function checkChangedExport(
   engine: Engine,
-  { row, raw, how, query }: WantedChange,
+  { row, raw, how, query, connection }: WantedChange,
 ): CheckedChange {
   const before = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
   const current = { ...row, destination: before };
   const known = aliasViolations(raw, meantBy(raw, row, query), row);
-  const given = { rules: engine, raw, current, query, known };
+  const given = { rules: engine, raw, current, query, connection, known };
   const input =
     how === 'put'
       ? checkedInput({ ...given, schema: BatchExportReplacement, how: 'replace' })
       : checkedInput({ ...given, schema: BatchExportPatch, how: 'merge' });
-  return { ...input, row, before, query };
+  return { ...input, row, before, query, connection };
 }

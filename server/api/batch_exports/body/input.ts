@@ -4,36 +4,22 @@ import type {
   OperatorRules,
 } from '../../../engine/destination/destination.ts';
 import type { RejectedRowsPolicy } from '../../../engine/destination/rejected_rows.ts';
-import { withDefaults } from '../../../engine/destination/config_defaults.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import { event_filter_keys } from '../../../engine/models/event_filter.ts';
 import { intervals, nominalLength } from '../../../engine/planning/interval.ts';
-import type { Interval } from '../../../engine/planning/interval.ts';
 import { isFields } from '../../../platform/fields.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
-import { movedSecrets } from '../../../platform/http/bodies/moved_secrets.ts';
 import { isInstant } from '../../../platform/instant.ts';
 import { checked } from '../../../platform/http/bodies/validator.ts';
 import { collectViolations } from './collect.ts';
 import type { Collected } from './collect.ts';
-import { changedDestination, completedConfig, typeViolation } from './destination_body.ts';
-import type { Destination, DestinationSent, FullConfig } from './destination_body.ts';
+import type { Destination } from './destination_body.ts';
+import { checkDestination } from './destination_check.ts';
+import type { Current, Sink } from './destination_check.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
 import type { QueryCheck } from './query_check.ts';
+import type { ConnectionCheck } from './used_connection.ts';
 import type { ModelName } from '../../../engine/models/model.ts';
-
-/** What the rules look at beside the body: the export as it is, undefined for a new one. */
-export type Current = {
-  destination: Destination;
-  start_at: string | null;
-  end_at: string | null;
-  interval: Interval;
-  freshness_seconds: number | null;
-  rejected_rows: RejectedRowsPolicy['rejected_rows'];
-};
-
-/** A destination that every rule accepted, with its definition. */
-export type Sink = { definition: DestinationDefinition; destination: Destination };
 
 /** A body that every rule accepted. `sink` is there when the body speaks of the destination. */
 export type Input<Schema extends TObject> = { fields: Static<Schema>; sink: Sink | undefined };
@@ -48,6 +34,7 @@ export type ToCheck<Schema extends TObject> = {
   /** What happens to config keys that are not sent. */
   how: 'merge' | 'replace';
   query: QueryCheck;
+  connection: ConnectionCheck;
   /** What the caller found. */
   known?: Violation[];
 };
@@ -65,17 +52,19 @@ export function checkedInput<Schema extends TObject>({
   current,
   how,
   query,
+  connection,
   known = [],
 }: ToCheck<Schema>): Input<Schema> {
   const collected = collectViolations();
-  collected.add(known);
+  collected.add([...known, ...connection.violations]);
   const fields = collected.from(() => checked(schema, raw));
   const body: Record<string, unknown> = isFields(raw) ? raw : {};
   checkInstants(collected, body, current);
   collected.add(freshnessViolations(body, current));
-  const sink = checkDestination(collected, body['destination'], current?.destination, {
+  const sink = checkDestination(collected, body['destination'], current, {
     how,
     rules,
+    connection,
   });
   collected.add(filterViolations(query.content.model, sink?.destination ?? current?.destination));
   const definition =
@@ -180,53 +169,4 @@ function freshnessViolations(
       detail: `Must be more than the ${nominalLength(known) / 1000} seconds of one interval.`,
     },
   ];
-}
-
-function checkDestination(
-  collected: Collected,
-  sent: unknown,
-  current: Destination | undefined,
-  { how, rules }: { how: 'merge' | 'replace'; rules: OperatorRules },
-): Sink | undefined {
-  if (!isDestinationSent(sent)) return undefined;
-  const type = sent.type ?? current?.type;
-  if (type === undefined) return undefined;
-  const definition = findDestination(type);
-  if (definition === undefined) {
-    collected.add([typeViolation(type)].filter((one) => one !== undefined));
-    return undefined;
-  }
-  // The schema of the body has said that the config is missing; its keys need not be named too.
-  if (sent.config === undefined && (current === undefined || how === 'replace')) return undefined;
-  const destination = changedDestination(current ?? { type, config: {} }, sent, how);
-  const { config, violations } = completedConfig(definition, destination.config, rules);
-  collected.add(violations);
-  if (current?.type === type)
-    collected.add(movedSecretsOf(definition, current.config, config, sent.config ?? {}));
-  return { definition, destination: { type, config } };
-}
-
-/**
- * A key that a later version added has its default in the config after the change; that is no
- * change.
- */
-function movedSecretsOf(
-  definition: DestinationDefinition,
-  stored: FullConfig,
-  config: FullConfig,
-  sent: FullConfig,
-): Violation[] {
-  return movedSecrets(definition, withDefaults(definition, stored), config, {
-    sent: new Set(Object.keys(sent)),
-    prefix: 'destination__config__',
-  });
-}
-
-function isDestinationSent(sent: unknown): sent is DestinationSent {
-  if (!isFields(sent)) return false;
-  const { type, config } = sent;
-  return (
-    (type === undefined || typeof type === 'string') &&
-    (config === undefined || config === null || isFields(config))
-  );
 }

@@ -8,9 +8,11 @@ import type { Meant } from '../aliases.ts';
 import { BatchExportReplacement, NewBatchExport } from '../schema.ts';
 import { findTargetProject } from '../store.ts';
 import { checkedInput } from './input.ts';
-import type { Sink } from './input.ts';
+import type { Sink } from './destination_check.ts';
 import { checkContent } from './query_check.ts';
 import type { QueryCheck } from './query_check.ts';
+import { checkConnection } from './used_connection.ts';
+import type { UsedConnection } from './used_connection.ts';
 
 /** A new export that every rule accepted; `team_id` is the project that it would go to now. */
 export type CheckedNewExport = {
@@ -18,6 +20,7 @@ export type CheckedNewExport = {
   fields: Static<typeof NewBatchExport>;
   sink: Sink;
   query: QueryCheck;
+  connection: UsedConnection | undefined;
   team_id: number;
 };
 
@@ -31,6 +34,7 @@ export async function checkNewExport(
   raw: unknown,
 ): Promise<CheckedNewExport> {
   const query = await checkContent(engine, raw, undefined);
+  const connection = await checkConnection(engine, engine.db, place, { raw, current: null });
   const wanted =
     isFields(raw) && Number.isInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
   // Who found the project of the path has looked just now.
@@ -48,9 +52,10 @@ export async function checkNewExport(
     raw,
     how: 'replace',
     query,
+    connection,
     known: [...(missing?.violations ?? []), ...aliasViolations(raw, meantBy(raw, project, query))],
   });
-  return { place, fields, sink: sink!, query, team_id: team_id! };
+  return { place, fields, sink: sink!, query, connection: connection.used, team_id: team_id! };
 }
 
 function meantBy(

@@ -12,6 +12,7 @@ import { getLockedExport } from '../found.ts';
 import { checkChangedExport } from '../body/changed_export.ts';
 import { checkNewExport } from '../body/new_export.ts';
 import { checkContent } from '../body/query_check.ts';
+import { checkConnection } from '../body/used_connection.ts';
 import type { QueryCheck } from '../body/query_check.ts';
 import type { ModelName } from '../../../engine/models/model.ts';
 
@@ -45,7 +46,17 @@ export async function changedDraft(engine: Engine, request: FastifyRequest): Pro
   const row = await engine.db.transaction((tx) => getLockedExport(request, tx));
   const raw = withOwnNames(jsonBody(request));
   const query = await checkContent(engine, raw, row);
-  const { sink, before } = checkChangedExport(engine, { row, raw, how: 'patch', query });
+  const connection = await checkConnection(engine, engine.db, request.access, {
+    raw,
+    current: row.connection_id,
+  });
+  const { sink, before } = checkChangedExport(engine, {
+    row,
+    raw,
+    how: 'patch',
+    query,
+    connection,
+  });
   const definition = sink?.definition ?? findDestination(before.type);
   if (definition === undefined)
     throw conflict(`This server has no destination of type ${before.type}.`);

@@ -4,6 +4,7 @@ import { jsonBody } from '../../../platform/http/bodies/body.ts';
 import { withOwnNames } from '../aliases.ts';
 import { checkChangedExport } from '../body/changed_export.ts';
 import { checkContent } from '../body/query_check.ts';
+import { checkConnection } from '../body/used_connection.ts';
 import { getLockedExport } from '../found.ts';
 import { changesDelivery } from '../revision.ts';
 import { countDelivered } from '../store.ts';
@@ -22,7 +23,11 @@ export async function effectOfChange(
   const row = await engine.db.transaction((tx) => getLockedExport(request, tx));
   const raw = withOwnNames(jsonBody(request));
   const query = await checkContent(engine, raw, row);
-  const change = checkChangedExport(engine, { row, raw, how: 'patch', query });
+  const connection = await checkConnection(engine, engine.db, request.access, {
+    raw,
+    current: row.connection_id,
+  });
+  const change = checkChangedExport(engine, { row, raw, how: 'patch', query, connection });
   if (!changesDelivery(change))
     return {
       starts_anew: false,

@@ -24,7 +24,9 @@ export function secretKeysRoute(app: FastifyInstance, engine: Engine, mount: Mou
     async (request): Promise<StoredSecrets> => {
       const id = uuidParameter(request, 'id');
       const stored = await engine.db.row<StoredConfig>(sql`
-        SELECT e.destination_config, e.destination_secrets FROM batch_exports e
+        SELECT e.destination_config,
+          CASE WHEN e.connection_id IS NULL THEN e.destination_secrets END AS destination_secrets
+        FROM batch_exports e
         WHERE e.id = ${id} AND ${isInPlace(request.access)}`);
       return { secret_keys: secretKeysOf(engine.secrets, id, stored ?? missing()) };
     },

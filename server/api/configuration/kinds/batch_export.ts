@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { Fields } from '../../../platform/fields.ts';
+import { exportPart } from '../../../engine/destination/connection.ts';
 import { withDefaults } from '../../../engine/destination/config_defaults.ts';
 import {
   rejected_percent_default,
@@ -9,6 +10,7 @@ import {
 } from '../../../engine/destination/rejected_rows.ts';
 import { loadConfig } from '../../../engine/destination/stored_config.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
+import { nullable } from '../../../platform/nullable.ts';
 import { mapInTurns } from '../../../platform/pacing/turns.ts';
 import { BatchExportSettings } from '../../batch_exports/schema.ts';
 import { listExportSettings } from '../../batch_exports/store.ts';
@@ -16,8 +18,12 @@ import type { ExportSettings } from '../../batch_exports/store.ts';
 import { pick, plain_kind, recordUrl } from './kind.ts';
 import type { Kind, Reading, Standing } from './kind.ts';
 
-const { last_paused_at: _the_servers, ...properties } = BatchExportSettings.properties;
-const names = Object.keys(properties);
+const {
+  last_paused_at: _the_servers,
+  connection_id: _id,
+  ...properties
+} = BatchExportSettings.properties;
+const names = [...Object.keys(properties), 'connection_id'];
 
 type Destination = Static<typeof BatchExportSettings>['destination'];
 
@@ -29,8 +35,27 @@ export const batch_export: Kind = {
   parent: 'project',
   right: 'batch_export',
   listUrl: ({ parent_id }) => `/api/projects/${parent_id}/batch_exports/`,
-  schema: Type.Object(properties),
+  schema: Type.Object({
+    ...properties,
+    connection: Type.Optional(
+      nullable(
+        Type.String({
+          description: 'The key of a connection: the config then has none of its keys.',
+        }),
+      ),
+    ),
+  }),
+  references: [
+    {
+      field: 'connection',
+      api_field: 'connection_id',
+      kind: 'connection',
+      within: 'organization',
+      is_list: false,
+    },
+  ],
   defaults: {
+    connection: null,
     model: 'events',
     paused: false,
     start_at: null,
@@ -46,12 +71,15 @@ export const batch_export: Kind = {
   spelled: (fields) => {
     const destination = destinationOf(fields);
     if (destination === undefined) return fields;
-    return { ...fields, destination: completed(destination.type, destination.config) };
+    const { type, config } = destination;
+    // Connection and config say together where the data go: one that is not named is taken away.
+    const { connection = null } = fields;
+    return { ...fields, connection, destination: completed(type, config, hasConnection(fields)) };
   },
   shortened: (fields) => {
     const destination = destinationOf(fields);
     if (destination === undefined) return fields;
-    const { config: usual } = completed(destination.type, {});
+    const { config: usual } = completed(destination.type, {}, hasConnection(fields));
     const own = Object.entries(destination.config ?? {}).filter(
       ([key, value]) => !isDeepStrictEqual(value, (usual as Fields)[key]),
     );
@@ -82,16 +110,35 @@ function secretKeys(type: string | undefined): readonly string[] {
   return (type === undefined ? undefined : findDestination(type)?.secrets) ?? [];
 }
 
-/** A key that is null where null is the default is the same as one that is not there. */
-function completed(type: string, config: Destination['config']): Destination {
+function hasConnection(fields: Fields): boolean {
+  return (fields['connection'] ?? fields['connection_id'] ?? null) !== null;
+}
+
+/**
+ * A key that is null where null is the default is the same as one that is not there. Those of a
+ * connection have no default here.
+ */
+function completed(
+  type: string,
+  config: Destination['config'],
+  has_connection: boolean,
+): Destination {
   const definition = findDestination(type);
   const given: Fields = { ...config };
-  return { type, config: definition === undefined ? given : withDefaults(definition, given) };
+  if (definition === undefined) return { type, config: given };
+  const usual = withDefaults(definition, {});
+  const own = has_connection ? exportPart(definition, usual) : usual;
+  const absent = Object.entries(own).filter(([key]) => !Object.hasOwn(given, key));
+  return { type, config: { ...given, ...Object.fromEntries(absent) } };
 }
 
 function standingOf({ deps }: Reading, row: ExportSettings): Standing {
   const secret_keys = secretKeys(row.destination_type);
-  const config = Object.entries(loadConfig(deps.secrets, row.id, row));
+  const definition = findDestination(row.destination_type);
+  const whole = loadConfig(deps.secrets, row.id, row);
+  const has_connection = hasConnection(row);
+  const own = has_connection && definition !== undefined ? exportPart(definition, whole) : whole;
+  const config = Object.entries(own);
   const shown = config.filter(([key]) => !secret_keys.includes(key));
   const hidden = config.filter(([key]) => secret_keys.includes(key));
   return {
@@ -100,7 +147,7 @@ function standingOf({ deps }: Reading, row: ExportSettings): Standing {
     name: row.name,
     fields: {
       ...pick(row, names),
-      destination: completed(row.destination_type, Object.fromEntries(shown)),
+      destination: completed(row.destination_type, Object.fromEntries(shown), has_connection),
     },
     secrets: Object.fromEntries(hidden.map(([key, value]) => [`destination.config.${key}`, value])),
   };

@@ -1,4 +1,5 @@
 import { batch_export } from './batch_export.ts';
+import { connection } from './connection.ts';
 import { domain } from './domain.ts';
 import { invite } from './invite.ts';
 import type { Kind } from './kind.ts';
@@ -18,6 +19,7 @@ export const kinds: readonly Kind[] = [
   organization,
   project,
   write_key,
+  connection,
   batch_export,
   notice_target,
   plugin,

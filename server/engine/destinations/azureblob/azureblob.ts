@@ -11,6 +11,7 @@ export const azureblob: DestinationDefinition<typeof azureblob_config> = defineO
   config: azureblob_config,
   secrets: ['connection_string', 'account_key', 'sas_token'],
   where: ['account_name', 'connection_string', 'endpoint_url'],
+  connection: ['connection_string', 'account_name', 'account_key', 'sas_token', 'endpoint_url'],
   validate: azureblobViolations,
   place: (config) => endpointIn(config.connection_string ?? ''),
   openStore: (config, deps) => openContainer(config, deps.outbound, deps.signal),

@@ -18,6 +18,7 @@ export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   config: bigquery_config,
   secrets: secret_keys,
   where: ['project_id', 'token_uri'],
+  connection: ['project_id', ...secret_keys, 'token_uri'],
   // All projects have one address; the quotas, and who pays for the jobs, are the project's.
   host: ({ project_id }) => `${project_id}.${URL.parse(api_origin)!.hostname}`,
   column_set: 'tables',

@@ -38,7 +38,7 @@ export async function checkBigQuery(
   );
   const results = await tryOut(
     steps,
-    deps.log,
+    deps,
     (error) => bigQueryError(error, config),
     'BigQuery refused it.',
   );

@@ -35,7 +35,7 @@ export async function checkClickHouse(
       scratch,
       async () => (connection ??= await connect(config, deps)),
     );
-    return await tryOut(steps, deps.log, clickHouseError, 'The server refused it.');
+    return await tryOut(steps, deps, clickHouseError, 'The server refused it.');
   } finally {
     // A step after the creation of the scratch table may have failed.
     await connection

@@ -18,6 +18,7 @@ export const clickhouse: DestinationDefinition<typeof clickhouse_config> = {
   config: clickhouse_config,
   secrets: ['password'],
   where: ['url', 'user', 'has_self_signed_cert'],
+  connection: ['url', 'user', 'password', 'database', 'has_self_signed_cert'],
   less_safe: { has_self_signed_cert: true },
   host: ({ url }) => urlHost(url),
   column_set: 'tables',

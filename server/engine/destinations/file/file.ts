@@ -122,7 +122,7 @@ async function check(given: Config, exportDir: string): Promise<CheckStep[]> {
     },
   ];
   try {
-    return await runSteps(steps, (error) => explain(fileError(error)));
+    return await runSteps(steps, {}, (error) => explain(fileError(error)));
   } finally {
     // Of a test that failed nothing stays either, as far as the file system lets go of it.
     if (path !== '') await rm(path, { force: true }).catch(() => undefined);

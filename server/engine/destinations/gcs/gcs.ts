@@ -10,6 +10,7 @@ export const gcs: DestinationDefinition<typeof gcs_config> = defineObjectStore({
   config: gcs_config,
   secrets: ['service_account_json'],
   where: ['bucket_name', 'endpoint_url'],
+  connection: ['service_account_json', 'endpoint_url'],
   validate: gcsViolations,
   openStore: (config, deps) => openBucket(config, deps.outbound, deps.signal),
 });

@@ -34,6 +34,8 @@ export const http: DestinationDefinition<typeof http_config> = {
   config: http_config,
   secrets: ['token', 'headers', 'signing_secret'],
   where: ['url'],
+  connection: ['url', 'token', 'headers', 'signing_secret'],
+  connection_steps: 2,
   host: ({ url }) => urlHost(url),
   column_set: 'files',
   shows_as_written: true,
@@ -85,7 +87,7 @@ function check(config: HttpConfig, deps: DestinationDeps): Promise<CheckStep[]> 
       },
     },
   ];
-  return tryOut(steps, deps.log, httpError, 'The endpoint refused it.');
+  return tryOut(steps, deps, httpError, 'The endpoint refused it.');
 }
 
 /** Nothing can be compared, and that is said instead of nothing. */

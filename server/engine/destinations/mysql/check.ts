@@ -30,7 +30,7 @@ export async function checkMySql(
   try {
     return await tryOut(
       stepsOf(config, columns, scratch, async () => (connection ??= await connect(config, deps))),
-      deps.log,
+      deps,
       mySqlError,
       'The server refused it.',
     );

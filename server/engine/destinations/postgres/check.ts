@@ -35,7 +35,7 @@ export async function checkPostgres(
       columns,
       async () => (connection ??= await connect(accessOf(config), deps)),
     );
-    return await tryOut(steps, deps.log, postgresError, 'The server refused it.');
+    return await tryOut(steps, deps, postgresError, 'The server refused it.');
   } finally {
     await connection?.close();
   }

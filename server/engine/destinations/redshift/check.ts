@@ -43,7 +43,7 @@ export async function checkRedshift(
     async () => (connection ??= await connect(accessOf(config), deps)),
   );
   try {
-    return await tryOut(steps, deps.log, redshiftError, 'The cluster refused it.');
+    return await tryOut(steps, deps, redshiftError, 'The cluster refused it.');
   } finally {
     // A step after the writing of the objects may have failed.
     await load

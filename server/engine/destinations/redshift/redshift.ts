@@ -25,6 +25,19 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
     'iam_role',
     'endpoint_url',
   ],
+  connection: [
+    'host',
+    'port',
+    'database',
+    'user',
+    'password',
+    'aws_access_key_id',
+    'aws_secret_access_key',
+    'iam_role',
+    'endpoint_url',
+    'has_self_signed_cert',
+    'require_tls',
+  ],
   only_with: [
     {
       keys: [

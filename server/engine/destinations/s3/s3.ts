@@ -11,6 +11,12 @@ export const s3: DestinationDefinition<typeof s3_config> = defineObjectStore({
   config: s3_config,
   secrets: ['aws_access_key_id', 'aws_secret_access_key'],
   where: ['bucket_name', 'region', 'endpoint_url', 'use_virtual_style_addressing'],
+  connection: [
+    'aws_access_key_id',
+    'aws_secret_access_key',
+    'endpoint_url',
+    'use_virtual_style_addressing',
+  ],
   only_with: [{ keys: ['kms_key_id'], key: 'encryption', values: ['aws:kms'] }],
   validate: s3Violations,
   openStore: async (config, deps) => {

@@ -40,7 +40,7 @@ export async function checkSnowflake(
       scratch,
       async () => (connection ??= await connect(config, deps)),
     );
-    return await runSteps(steps, (error) => {
+    return await runSteps(steps, deps, (error) => {
       const explained = snowflakeError(error);
       deps.log.info({ err: explained }, 'connection test failed');
       return explained instanceof Error ? explained.message : 'Snowflake refused it.';

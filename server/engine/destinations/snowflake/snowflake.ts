@@ -17,6 +17,16 @@ export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   config: snowflake_config,
   secrets: ['password', 'private_key', 'private_key_passphrase'],
   where: ['account', 'host', 'user'],
+  connection: [
+    'account',
+    'user',
+    'authentication_type',
+    'password',
+    'private_key',
+    'private_key_passphrase',
+    'role',
+    'host',
+  ],
   only_with: [
     { keys: ['password'], key: 'authentication_type', values: ['password'] },
     {

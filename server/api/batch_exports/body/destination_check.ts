@@ -1,0 +1,139 @@
+import type {
+  DestinationDefinition,
+  OperatorRules,
+} from '../../../engine/destination/destination.ts';
+import { withDefaults } from '../../../engine/destination/config_defaults.ts';
+import {
+  exportPart,
+  isOfConnection,
+  joinedConfig,
+} from '../../../engine/destination/connection.ts';
+import { findDestination } from '../../../engine/destinations/index.ts';
+import type { RejectedRowsPolicy } from '../../../engine/destination/rejected_rows.ts';
+import type { Interval } from '../../../engine/planning/interval.ts';
+import { isFields } from '../../../platform/fields.ts';
+import type { Violation } from '../../../platform/http/errors.ts';
+import { movedSecrets } from '../../../platform/http/bodies/moved_secrets.ts';
+import type { Collected } from './collect.ts';
+import { changedDestination, completedConfig, typeViolation } from './destination_body.ts';
+import type { Destination, DestinationSent, FullConfig } from './destination_body.ts';
+import type { ConnectionCheck, UsedConnection } from './used_connection.ts';
+
+/** What the rules look at beside the body: the export as it is, undefined for a new one. */
+export type Current = {
+  destination: Destination;
+  start_at: string | null;
+  end_at: string | null;
+  interval: Interval;
+  freshness_seconds: number | null;
+  rejected_rows: RejectedRowsPolicy['rejected_rows'];
+  connection_id: string | null;
+};
+
+/** A destination that every rule accepted, with its definition. */
+export type Sink = { definition: DestinationDefinition; destination: Destination };
+
+/** How a destination is checked: `how` says what happens to config keys that are not sent. */
+type HowToCheck = {
+  how: 'merge' | 'replace';
+  rules: OperatorRules;
+  connection: ConnectionCheck;
+};
+
+/**
+ * Checks what a body says of the destination, joined with what its connection has; undefined where
+ * it says nothing, or too little. A stored secret stays at the place that it was given for.
+ */
+export function checkDestination(
+  collected: Collected,
+  destination: unknown,
+  current: Current | undefined,
+  { how, rules, connection: { used, is_changed } }: HowToCheck,
+): Sink | undefined {
+  const sent = destination === undefined && is_changed ? {} : destination;
+  if (!isDestinationSent(sent)) return undefined;
+  const type = sent.type ?? current?.destination.type;
+  if (type === undefined) return undefined;
+  const definition = findDestination(type);
+  if (definition === undefined) {
+    collected.add([typeViolation(type)].filter((one) => one !== undefined));
+    return undefined;
+  }
+  collected.add(connectionViolations(definition, sent, used));
+  // The schema of the body has said that the config is missing; its keys need not be named too.
+  if (sent.config === undefined && (current === undefined || how === 'replace')) return undefined;
+  if (used !== undefined && used.type !== type) return undefined;
+  const before = ownDestination(definition, current, used) ?? { type, config: {} };
+  const { config: own } = changedDestination(before, sent, how);
+  const given = used === undefined ? own : joinedConfig(definition, used.config, own);
+  const { config, violations } = completedConfig(definition, given, rules);
+  collected.add(violations);
+  // The secrets of a connection stay with its place.
+  if (before.type === type && used === undefined)
+    collected.add(movedSecretsOf(definition, before.config, config, sent.config ?? {}));
+  return { definition, destination: { type, config } };
+}
+
+/** What of the stored destination is the export's own, where a connection has or had the rest. */
+function ownDestination(
+  definition: DestinationDefinition,
+  current: Current | undefined,
+  used: UsedConnection | undefined,
+): Destination | undefined {
+  if (current === undefined || (used === undefined && current.connection_id === null))
+    return current?.destination;
+  const { type, config } = current.destination;
+  return { type, config: exportPart(definition, config) };
+}
+
+function connectionViolations(
+  definition: DestinationDefinition,
+  { config }: DestinationSent,
+  used: UsedConnection | undefined,
+): Violation[] {
+  if (used === undefined) return [];
+  if (used.type !== definition.type)
+    return [
+      {
+        attr: 'connection_id',
+        code: 'invalid_input',
+        detail:
+          `${JSON.stringify(used.name)} is a connection of the type ${used.type}: choose one of ` +
+          `the type ${definition.type}, or send null.`,
+      },
+    ];
+  return Object.keys(config ?? {})
+    .filter((key) => isOfConnection(definition, key))
+    .map((key) => ({
+      attr: `destination__config__${key}`,
+      code: 'invalid_input',
+      detail:
+        `The connection ${JSON.stringify(used.name)} has this key: leave it out here. To give ` +
+        'the export a place of its own, send connection_id null and all of its keys.',
+    }));
+}
+
+/**
+ * A key that a later version added has its default in the config after the change; that is no
+ * change.
+ */
+function movedSecretsOf(
+  definition: DestinationDefinition,
+  stored: FullConfig,
+  config: FullConfig,
+  sent: FullConfig,
+): Violation[] {
+  return movedSecrets(definition, withDefaults(definition, stored), config, {
+    sent: new Set(Object.keys(sent)),
+    prefix: 'destination__config__',
+  });
+}
+
+function isDestinationSent(sent: unknown): sent is DestinationSent {
+  if (!isFields(sent)) return false;
+  const { type, config } = sent;
+  return (
+    (type === undefined || typeof type === 'string') &&
+    (config === undefined || config === null || isFields(config))
+  );
+}

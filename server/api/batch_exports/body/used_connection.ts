@@ -1,0 +1,75 @@
+import { loadConfig, connectionContext } from '../../../engine/destination/stored_config.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { isFields } from '../../../platform/fields.ts';
+import { conflict } from '../../../platform/http/errors.ts';
+import type { Violation } from '../../../platform/http/errors.ts';
+import type { Place } from '../../../platform/http/caller/mount.ts';
+import { isUuid } from '../../../platform/uuid.ts';
+import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
+import { findStoredConnection } from '../connections/store.ts';
+import type { StoredConnection } from '../connections/store.ts';
+import type { FullConfig } from './destination_body.ts';
+
+/** A connection with its secrets: in memory only. */
+export type UsedConnection = Pick<StoredConnection, 'id' | 'name' | 'last_updated_at'> & {
+  type: string;
+  config: FullConfig;
+};
+
+/**
+ * The connection that an export has after a change; `is_changed` when it had another one, or none.
+ */
+export type ConnectionCheck = {
+  used: UsedConnection | undefined;
+  is_changed: boolean;
+  violations: Violation[];
+};
+
+/** A connection as it is stored, opened. */
+export function openedConnection(
+  { secrets }: Pick<Engine, 'secrets'>,
+  stored: StoredConnection,
+): UsedConnection {
+  const { id, name, last_updated_at, destination_type: type } = stored;
+  const config = loadConfig(secrets, id, stored, connectionContext);
+  return { id, name, last_updated_at, type, config };
+}
+
+/**
+ * Finds the connection that an export of the organization has after a change, given the body as it
+ * was sent and the connection that it has so far. With `lock` one that is new to the export stays
+ * as it is until the transaction ends.
+ */
+export async function checkConnection(
+  engine: Pick<Engine, 'secrets'>,
+  db: Queryable,
+  { organization_id }: Pick<Place, 'organization_id'>,
+  { raw, current, lock }: { raw: unknown; current: string | null; lock?: 'lock' },
+): Promise<ConnectionCheck> {
+  const sent = isFields(raw) ? raw['connection_id'] : undefined;
+  const id = sent === null || (typeof sent === 'string' && isUuid(sent)) ? sent : current;
+  const is_changed = id !== current;
+  if (id === null) return { used: undefined, is_changed, violations: [] };
+  // One that the export has already waits for the export's own lock when it changes.
+  const stored = await findStoredConnection(db, organization_id, id, is_changed ? lock : undefined);
+  if (stored !== undefined)
+    return { used: openedConnection(engine, stored), is_changed, violations: [] };
+  const detail = 'The organization has no connection with this id.';
+  const violations: Violation[] = [{ attr: 'connection_id', code: 'invalid_input', detail }];
+  return { used: undefined, is_changed: false, violations };
+}
+
+/**
+ * Keeps a connection that was read without a lock as it was read until the transaction ends;
+ * throws 409 when it has changed or is gone.
+ */
+export async function holdConnection(
+  tx: Transaction,
+  organization_id: string,
+  used: UsedConnection | undefined,
+): Promise<void> {
+  if (used === undefined) return;
+  const held = await findStoredConnection(tx, organization_id, used.id, 'lock');
+  if (held?.last_updated_at !== used.last_updated_at)
+    throw conflict('The connection was changed meanwhile: send the request again.');
+}

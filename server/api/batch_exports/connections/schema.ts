@@ -1,0 +1,85 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { destinations } from '../../../engine/destinations/index.ts';
+import { lineOfText } from '../../../platform/line_of_text.ts';
+import { instant, uuid } from '../../../platform/http/schemas.ts';
+import { ManagedBy } from '../../configuration/schema.ts';
+
+const types = destinations.filter(({ connection }) => connection !== undefined);
+
+const keysOf = (description: string) =>
+  Type.Unsafe<Record<string, unknown>>(
+    Type.Object({}, { additionalProperties: true, description }),
+  );
+
+const keys = keysOf(
+  "The destination type's `connection_keys` (`GET /api/destinations/`). Secret keys are taken " +
+    'and never come back.',
+);
+
+const fields = {
+  name: lineOfText({ minLength: 1, maxLength: 200, description: 'A name for people.' }),
+  type: Type.Enum(
+    types.map(({ type }) => type),
+    { description: 'The type of destination.' },
+  ),
+};
+
+const Using = Type.Object({
+  id: uuid(),
+  team_id: Type.Integer({ description: 'Its project.' }),
+  name: Type.String(),
+});
+
+/** How many of the exports that use a connection it names. */
+export const named_exports_max = 100;
+
+/** The connection as it is on the wire. */
+export const Connection = Type.Object(
+  {
+    id: uuid(),
+    name: Type.String({ description: 'A name for people.' }),
+    type: fields.type,
+    config: keysOf('Where the other side is and who signs in there; secret keys are left out.'),
+    secret_keys: Type.Array(Type.String(), {
+      description: 'Keys of the config with a stored secret; no value is ever shown.',
+    }),
+    batch_export_count: Type.Integer({ description: 'How many batch exports use it.' }),
+    batch_exports: Type.Array(Using, {
+      description: `The batch exports that use it, at most ${named_exports_max}, by name.`,
+    }),
+    created_at: instant('When it was created.'),
+    last_updated_at: instant('When it was changed last.'),
+    managed_by: ManagedBy,
+  },
+  { title: 'Connection' },
+);
+/** A connection as it is on the wire. */
+export type Connection = Static<typeof Connection>;
+
+/** The body of POST. */
+export const ConnectionCreate = Type.Object({ ...fields, config: keys });
+
+/** The body of PUT: the config is replaced, but for secrets that are not sent. */
+export const ConnectionReplacement = Type.Object({
+  name: fields.name,
+  type: Type.Optional(fields.type),
+  config: keys,
+});
+
+/** The body of PATCH: what is absent stays as it is; the config is merged key by key. */
+export const ConnectionPatch = Type.Object({
+  name: Type.Optional(fields.name),
+  type: Type.Optional(fields.type),
+  config: Type.Optional(keys),
+});
+
+/** The body of `test/`. */
+export const ConnectionTest = Type.Object({
+  config: Type.Optional(
+    keysOf(
+      'Keys of an export that the destination type requires beside the connection, such as a ' +
+        'bucket to look for.',
+    ),
+  ),
+});

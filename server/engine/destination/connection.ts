@@ -1,0 +1,31 @@
+import type { DestinationDefinition } from './destination.ts';
+
+type Config = Record<string, unknown>;
+type Definition = Pick<DestinationDefinition, 'connection'>;
+
+/** Whether a connection has this key of the config. */
+export function isOfConnection({ connection = [] }: Definition, key: string): boolean {
+  return connection.includes(key);
+}
+
+/** What of a config a connection has. */
+export function connectionPart(definition: Definition, config: Config): Config {
+  return Object.fromEntries(
+    Object.entries(config).filter(([key]) => isOfConnection(definition, key)),
+  );
+}
+
+/** What of a config an export has beside its connection. */
+export function exportPart(definition: Definition, config: Config): Config {
+  return Object.fromEntries(
+    Object.entries(config).filter(([key]) => !isOfConnection(definition, key)),
+  );
+}
+
+/**
+ * The whole config of an export that uses a connection. Guarantee: every key of a connection is the
+ * connection's, and the others are the export's.
+ */
+export function joinedConfig(definition: Definition, connection: Config, own: Config): Config {
+  return { ...exportPart(definition, own), ...connectionPart(definition, connection) };
+}
