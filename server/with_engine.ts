@@ -25,6 +25,7 @@ export function withEngine(parts: Omit<Deps, 'engine' | 'outbox' | 'security_log
       tracer,
       export_dir: config.export_dir,
       has_environment_credentials: config.s3_environment_credentials,
+      aws_roles: { principal: config.aws_principal, sts_endpoint_url: config.sts_endpoint_url },
       settle_seconds: config.settle_seconds,
       destination_silence_seconds_max: config.destination_silence_seconds_max,
       pause_after_failures: config.pause_after_failures,

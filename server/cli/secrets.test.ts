@@ -6,6 +6,7 @@ import { insertRunRow, newExport } from '../../test/factories/batch_exports/batc
 import type { TestOrganization } from '../../test/harness.ts';
 import { openQueryHarness } from '../../test/factories/batch_exports/query_exports.ts';
 import { loadConfig } from '../engine/destination/stored_config.ts';
+import { newConnection } from '../../test/factories/batch_exports/connections.ts';
 import { readReceipt } from '../engine/runs/receipt.ts';
 import { verifyActivity } from '../platform/activity/verify.ts';
 import { mailContext } from '../platform/mail/attempt_mail.ts';
@@ -93,6 +94,7 @@ async function somethingOfEverything(): Promise<(phase: string) => Promise<void>
       RETURNING id`,
   ))!;
   await sealIn('plugin_configs', 'config_secrets', config.id, '{}');
+  await newConnection(home);
   const mail_id = randomUUID();
   await db.run(sql`
     INSERT INTO mails (id, message_sealed, next_attempt_at, expires_at)

@@ -7,6 +7,7 @@ import { secret_settings } from './secrets.ts';
 import { sign_in_settings } from './sign_in.ts';
 import { tracing_settings } from './tracing.ts';
 import {
+  awsPrincipal,
   WrongValue,
   addresses,
   apiKey,
@@ -149,6 +150,22 @@ export const settings = {
     'Whether S3 destinations without an access key may use the credentials of this server: ' +
       'its environment, files or role. Everybody who may create an export then writes wherever ' +
       'these may.',
+  ),
+  aws_principal: setting(
+    'SLUICE_AWS_PRINCIPAL',
+    '',
+    awsPrincipal,
+    'ARN by which trust policies name the AWS identity of this server, as ' +
+      '`arn:aws:iam::123456789012:role/sluice`. With it exports may name a role without an ' +
+      'access key: the server assumes it with its own credentials and the external id of the ' +
+      'organization. Default: no role is assumed as this server.',
+  ),
+  sts_endpoint_url: setting(
+    'SLUICE_STS_ENDPOINT_URL',
+    '',
+    url('http:', 'https:'),
+    'Address of the AWS Security Token Service that assumes roles, such as a VPC endpoint. ' +
+      'Default: that of AWS in the region of the bucket.',
   ),
   ...limit_settings,
   log_level: setting(

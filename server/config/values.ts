@@ -89,6 +89,12 @@ export const postgresUrl: Read<string> = (value) => {
   }
   return url('postgres:', 'postgresql:')(value);
 };
+/** The ARN of an identity of AWS. */
+export const awsPrincipal: Read<string> = (value) => {
+  if (!/^arn:aws[a-z-]*:(?:iam|sts)::[0-9]{12}:[\w+=,.@/-]+$/.test(value))
+    wrong(`must be the ARN of a user or role, not "${value}".`);
+  return value;
+};
 /** An e-mail address. */
 export const email: Read<string> = (value) => {
   if (!/^[^\s@]+@[^\s@]+$/.test(value)) wrong(`must be an e-mail address, not "${value}".`);

@@ -7,6 +7,7 @@ import type { Database } from '../platform/postgres/database.ts';
 import type { Secrets } from '../platform/secrets/secrets.ts';
 import type { Tracer } from '../platform/tracing/tracer.ts';
 import type { QueryBudget } from './query/query_budget.ts';
+import type { AwsRoles } from './destination/aws_roles.ts';
 import type { DestinationDeps } from './destination/destination.ts';
 import { encodeRow } from './formats/encode_row.ts';
 import type { QueryLimits } from './query/settings.ts';
@@ -28,6 +29,7 @@ export type Engine = {
    * server itself.
    */
   has_environment_credentials: boolean;
+  aws_roles: AwsRoles;
   settle_seconds: number;
   /** So long a destination may show no progress before the attempt ends. */
   destination_silence_seconds_max: number;
@@ -48,12 +50,13 @@ export function destinationDeps(
   signal: AbortSignal,
   noteProgress: () => void = () => undefined,
 ): DestinationDeps {
-  const { clickhouse, log, outbound, export_dir, has_environment_credentials } = engine;
+  const { clickhouse, log, outbound, export_dir, aws_roles } = engine;
   return {
     log,
     outbound,
     export_dir,
-    has_environment_credentials,
+    has_environment_credentials: engine.has_environment_credentials,
+    aws_roles,
     signal,
     noteProgress,
     encodeRow: (row, encoding) => encodeRow(clickhouse, row, encoding, signal),

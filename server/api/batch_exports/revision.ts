@@ -20,6 +20,8 @@ const keys_of_access = new Set([
   'role',
   'warehouse',
   'authentication_type',
+  'aws_role_arn',
+  'aws_external_id',
   'has_self_signed_cert',
   'require_tls',
   'use_virtual_style_addressing',

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import { actionRoutes } from './action_routes.ts';
 import { backfillRoutes } from './backfills/routes.ts';
+import { awsRoleRoute } from './aws_role/routes.ts';
 import { connectionRoutes } from './connections/routes.ts';
 import { bulkActionRoutes } from './bulk_actions/routes.ts';
 import { draftRoutes } from './drafts/routes.ts';
@@ -21,6 +22,7 @@ import { mountsOf } from '../../platform/http/caller/mount.ts';
 export function batchExportRoutes(app: FastifyInstance, deps: Deps): void {
   const { engine } = deps;
   findRoutes(app, engine);
+  awsRoleRoute(app, engine);
   connectionRoutes(app, engine);
   for (const mount of mountsOf('batch_exports')) {
     exportRoutes(app, engine, mount);

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Static, TObject } from 'typebox';
 import type { Logger } from '../../platform/log.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { AwsRoles } from './aws_roles.ts';
 import type { Encoding } from './encoding.ts';
 import type { Column, ColumnSet, TextRow } from '../models/column.ts';
 import type { ContentSource } from './content_source.ts';
@@ -148,6 +149,7 @@ export type DestinationDeps = {
    * server itself.
    */
   has_environment_credentials?: boolean;
+  aws_roles?: AwsRoles;
   /**
    * Aborted when the work is to stop: every call that waits for the other side rejects then, and
    * `open` at once.
@@ -168,7 +170,10 @@ export type DestinationDeps = {
 };
 
 /** What the operator allows, as far as it decides whether a config is right. */
-export type OperatorRules = Pick<DestinationDeps, 'has_environment_credentials'>;
+export type OperatorRules = Pick<DestinationDeps, 'has_environment_credentials' | 'aws_roles'> & {
+  /** Of the organization whose config it is. */
+  aws_external_id?: string;
+};
 
 /** A violation of a destination's own rules; `attr` is the config key. */
 export type ConfigViolation = {

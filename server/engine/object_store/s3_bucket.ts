@@ -6,7 +6,7 @@ import { strangeAnswerError } from './faults.ts';
 import { partTimeout } from './object_store.ts';
 import type { ObjectStore, OpenUpload } from './object_store.ts';
 import { digestSender, encryptionOf, openClient, sdk } from './s3_client.ts';
-import type { S3Place } from './s3_client.ts';
+import type { S3Place } from './s3_place.ts';
 import { isMissing, s3FaultsOf } from './s3_faults.ts';
 import { endUploadsBut } from './upload.ts';
 

@@ -4,21 +4,8 @@ import type * as Sdk from '@aws-sdk/client-s3';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { textOf } from './config_rules.ts';
 import { request_attempts_max, request_timeout_milliseconds } from './object_store.ts';
-
-/**
- * A bucket, the keys to it and how it is addressed. Without an access key the client takes the
- * credentials of the server's surroundings: who allows that is the caller's matter.
- */
-export type S3Place = {
-  bucket_name: string;
-  region: string;
-  aws_access_key_id?: string | null;
-  aws_secret_access_key?: string | null;
-  endpoint_url?: string | null;
-  use_virtual_style_addressing?: boolean;
-  encryption?: 'AES256' | 'aws:kms' | null;
-  kms_key_id?: string | null;
-};
+import type { S3Place } from './s3_place.ts';
+import { roleCredentials } from './s3_role.ts';
 
 const connect_timeout_milliseconds = 10_000;
 
@@ -34,19 +21,12 @@ export function openClient(place: S3Place, outbound: Outbound): Sdk.S3Client {
   const endpoint = textOf(place.endpoint_url);
   const accessKeyId = textOf(place.aws_access_key_id);
   const secretAccessKey = textOf(place.aws_secret_access_key);
-  return new (sdk().S3Client)({
-    region: place.region,
+  const way = {
     ...(accessKeyId === undefined || secretAccessKey === undefined
       ? {}
       : { credentials: { accessKeyId, secretAccessKey } }),
-    ...(endpoint === undefined
-      ? {}
-      : { endpoint, forcePathStyle: place.use_virtual_style_addressing !== true }),
     maxAttempts: request_attempts_max,
     retryMode: 'standard',
-    // Stores other than AWS do not know the newer checksums of the SDK.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
       httpAgent: outbound.agents.http,
       httpsAgent: outbound.agents.https,
@@ -54,6 +34,19 @@ export function openClient(place: S3Place, outbound: Outbound): Sdk.S3Client {
       requestTimeout: request_timeout_milliseconds,
       throwOnRequestTimeout: true,
     },
+  };
+  return new (sdk().S3Client)({
+    ...way,
+    region: place.region,
+    ...(textOf(place.aws_role_arn) === undefined
+      ? {}
+      : { credentials: roleCredentials(place, way) }),
+    ...(endpoint === undefined
+      ? {}
+      : { endpoint, forcePathStyle: place.use_virtual_style_addressing !== true }),
+    // Stores other than AWS do not know the newer checksums of the SDK.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
   });
 }
 

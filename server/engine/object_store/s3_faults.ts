@@ -4,7 +4,7 @@ import { textOf } from './config_rules.ts';
 import { damaged, explainFault, throttled } from './faults.ts';
 import type { ErrorFacts } from './faults.ts';
 import type { StoreFaults } from './object_store.ts';
-import type { S3Place } from './s3_client.ts';
+import type { S3Place } from './s3_place.ts';
 
 const credentials = lasting(
   'authentication_failed',

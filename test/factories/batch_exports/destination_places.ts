@@ -44,6 +44,12 @@ const other_bucket = [
   { endpoint_url: 'https://listener.example.com' },
 ];
 
+const role = { aws_role_arn: 'arn:aws:iam::123456789012:role/exports', aws_external_id: 'ours' };
+const other_role = [
+  { aws_role_arn: 'arn:aws:iam::123456789012:role/other' },
+  { aws_external_id: 'other' },
+];
+
 /**
  * All destination types: which keys say where, and which do not. Together they are all keys of a
  * type that are no secret.
@@ -51,8 +57,8 @@ const other_bucket = [
 export const places_cases: PlacesCase[] = [
   {
     type: 'S3',
-    config: { ...bucket, prefix: '' },
-    moves: [...other_bucket, { use_virtual_style_addressing: true }],
+    config: { ...bucket, ...role, prefix: '' },
+    moves: [...other_bucket, ...other_role, { use_virtual_style_addressing: true }],
     stays: [...file_changes, { encryption: 'aws:kms', kms_key_id: 'k' }],
   },
   {
@@ -89,11 +95,18 @@ export const places_cases: PlacesCase[] = [
   },
   {
     type: 'Redshift',
-    config: { ...server, mode: 'COPY', ...bucket },
+    config: {
+      ...server,
+      mode: 'COPY',
+      ...bucket,
+      ...role,
+      iam_role: 'arn:aws:iam::123456789012:role/reads',
+    },
     moves: [
       ...other_server,
       ...less_safe,
       ...other_bucket,
+      ...other_role,
       { mode: 'INSERT' },
       { iam_role: 'default' },
     ],

@@ -8,6 +8,7 @@ import type { LockedExport } from '../store.ts';
 import type { Destination } from './destination_body.ts';
 import { checkedInput } from './input.ts';
 import type { Input } from './input.ts';
+import { rulesFor } from './operator_rules.ts';
 import type { QueryCheck } from './query_check.ts';
 import type { ConnectionCheck } from './used_connection.ts';
 
@@ -50,7 +51,8 @@ export function checkChangedExport(
   const before = { type: row.destination_type, config: loadConfig(engine.secrets, row.id, row) };
   const current = { ...row, destination: before };
   const known = aliasViolations(raw, meantBy(raw, row, query), row);
-  const given = { rules: engine, raw, current, query, connection, known };
+  const rules = rulesFor(engine, connection.organization_id);
+  const given = { rules, raw, current, query, connection, known };
   const input =
     how === 'put'
       ? checkedInput({ ...given, schema: BatchExportReplacement, how: 'replace' })

@@ -10,6 +10,7 @@ import { findTargetProject } from '../store.ts';
 import { checkedInput } from './input.ts';
 import type { Sink } from './destination_check.ts';
 import { checkContent } from './query_check.ts';
+import { rulesFor } from './operator_rules.ts';
 import type { QueryCheck } from './query_check.ts';
 import { checkConnection } from './used_connection.ts';
 import type { UsedConnection } from './used_connection.ts';
@@ -46,7 +47,7 @@ export async function checkNewExport(
   const team_id = place.team_id ?? project?.id;
   const missing = team_id === undefined ? noProject(place, wanted) : undefined;
   const { fields, sink } = checkedInput({
-    rules: engine,
+    rules: rulesFor(engine, place.organization_id),
     // A project of the path is the project, whatever the body says.
     schema: place.team_id === undefined ? NewBatchExport : BatchExportReplacement,
     raw,

@@ -17,9 +17,11 @@ export type UsedConnection = Pick<StoredConnection, 'id' | 'name' | 'last_update
 };
 
 /**
- * The connection that an export has after a change; `is_changed` when it had another one, or none.
+ * The connection that an export of an organization has after a change; `is_changed` when it had
+ * another one, or none.
  */
 export type ConnectionCheck = {
+  organization_id: string;
   used: UsedConnection | undefined;
   is_changed: boolean;
   violations: Violation[];
@@ -49,14 +51,14 @@ export async function checkConnection(
   const sent = isFields(raw) ? raw['connection_id'] : undefined;
   const id = sent === null || (typeof sent === 'string' && isUuid(sent)) ? sent : current;
   const is_changed = id !== current;
-  if (id === null) return { used: undefined, is_changed, violations: [] };
+  if (id === null) return { organization_id, used: undefined, is_changed, violations: [] };
   // One that the export has already waits for the export's own lock when it changes.
   const stored = await findStoredConnection(db, organization_id, id, is_changed ? lock : undefined);
   if (stored !== undefined)
-    return { used: openedConnection(engine, stored), is_changed, violations: [] };
+    return { organization_id, used: openedConnection(engine, stored), is_changed, violations: [] };
   const detail = 'The organization has no connection with this id.';
   const violations: Violation[] = [{ attr: 'connection_id', code: 'invalid_input', detail }];
-  return { used: undefined, is_changed: false, violations };
+  return { organization_id, used: undefined, is_changed: false, violations };
 }
 
 /**

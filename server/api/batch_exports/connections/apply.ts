@@ -4,7 +4,7 @@ import { ApiError, invalidMany } from '../../../platform/http/errors.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import { checkContent } from '../body/query_check.ts';
-import type { UsedConnection } from '../body/used_connection.ts';
+import type { ConnectionCheck, UsedConnection } from '../body/used_connection.ts';
 import { changeBatchExport } from '../patch.ts';
 import { lockBatchExport } from '../store.ts';
 import type { LockedExport } from '../store.ts';
@@ -26,7 +26,8 @@ export async function applyToExports(
   for (const id of await listUsingExports(tx, used.id)) {
     const row = await lockBatchExport(tx, { organization_id }, id);
     if (row?.connection_id !== used.id) continue;
-    await applyTo(engine, tx, row, used, now);
+    const connection = { organization_id, used, is_changed: true, violations: [] };
+    await applyTo(engine, tx, row, { used, connection, now });
   }
 }
 
@@ -34,10 +35,8 @@ async function applyTo(
   engine: Engine,
   tx: Transaction,
   row: LockedExport,
-  used: UsedConnection,
-  now: number,
+  { used, connection, now }: { used: UsedConnection; connection: ConnectionCheck; now: number },
 ): Promise<void> {
-  const connection = { used, is_changed: true, violations: [] };
   const query = await checkContent(engine, {}, row);
   try {
     await changeBatchExport(engine, tx, {

@@ -12,6 +12,7 @@ import { invalidMany } from '../../../platform/http/errors.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { FullConfig } from '../body/destination_body.ts';
+import { rulesFor } from '../body/operator_rules.ts';
 import { openedConnection } from '../body/used_connection.ts';
 import { applyToExports } from './apply.ts';
 import { changedKeys, checkedKeys, definitionOf } from './input.ts';
@@ -26,7 +27,7 @@ export async function createConnection(
   given: Static<typeof ConnectionCreate> & { id: string; organization_id: string },
 ): Promise<StoredConnection> {
   const { id, organization_id, name, type } = given;
-  const { config, violations } = checkedKeys(type, given.config, engine);
+  const { config, violations } = checkedKeys(type, given.config, rulesFor(engine, organization_id));
   throwIfAny(violations);
   const sealed = sealedConfig(engine, id, type, config);
   await insertConnection(tx, { id, organization_id, name, destination_type: type, ...sealed });
@@ -57,7 +58,7 @@ export async function changeConnection(
   const { config, violations } =
     sent.config === undefined
       ? unchanged
-      : changedKeys({ type, config: before }, sent.config, how, engine);
+      : changedKeys({ type, config: before }, sent.config, how, rulesFor(engine, organization_id));
   throwIfAny([...typeViolations(type, sent.type), ...violations]);
   const isMoved = !isDeepStrictEqual(config, before);
   const name = sent.name ?? stored.name;

@@ -9,6 +9,7 @@ import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { invalidMany, missing } from '../../../platform/http/errors.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
 import { completedConfig } from '../body/destination_body.ts';
+import { rulesFor } from '../body/operator_rules.ts';
 import { openedConnection } from '../body/used_connection.ts';
 import { DestinationTest } from '../drafts/schema.ts';
 import { definitionOf, renamed } from './input.ts';
@@ -38,7 +39,11 @@ export function testRoute(app: FastifyInstance, engine: Engine, path: string): v
     const { config: own = {} } = body(request, ConnectionTest);
     const definition = definitionOf(used.type);
     const given = joinedConfig(definition, used.config, own);
-    const { config: whole, violations } = completedConfig(definition, given, engine);
+    const { config: whole, violations } = completedConfig(
+      definition,
+      given,
+      rulesFor(engine, organization_id),
+    );
     if (violations.length > 0) throw invalidMany(renamed(violations));
     if (isValidateOnly(request)) return { steps: [] };
     await refuseAgentBeside(engine.db, request);

@@ -6,6 +6,7 @@ import type { Step } from '../../destination/timed_steps.ts';
 import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
 import { withStoreFaults } from '../../object_store/faults.ts';
+import { placeOf } from '../../object_store/aws_role.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
 import { uploadWhole } from '../../object_store/upload.ts';
 import { quoted } from '../../sql_tables/layout.ts';
@@ -131,7 +132,7 @@ type Trial = ReturnType<typeof openTrial>;
 
 /** A load of the sample through the bucket. `clear` does nothing where nothing was written. */
 function openTrial(config: RedshiftConfig, sample: SampleRow, deps: DestinationDeps) {
-  const store = openBucket(bucketOf(config), deps.outbound, deps.signal);
+  const store = openBucket(placeOf(bucketOf(config), deps), deps.outbound, deps.signal);
   const id = `check-${randomBytes(6).toString('hex')}`;
   const folder = stagedFolder(config, id);
   const [key, manifest, null_marker] = [

@@ -1,13 +1,14 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { ConfigViolation } from '../../destination/destination.ts';
+import type { ConfigViolation, OperatorRules } from '../../destination/destination.ts';
 import {
   bucketViolations,
   dotViolations,
   endpointViolations,
   textOf,
 } from '../../object_store/config_rules.ts';
-import type { S3Place } from '../../object_store/s3_client.ts';
+import { isServersRole, role_keys, roleViolations } from '../../object_store/aws_role.ts';
+import type { S3Place } from '../../object_store/s3_place.ts';
 import { schemaTarget } from '../../sql_tables/target.ts';
 import type { SchemaTarget } from '../../sql_tables/target.ts';
 import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';
@@ -50,6 +51,7 @@ export const redshift_config = Type.Object(
     prefix: optionalText(500, 'COPY: beginning of the keys in the bucket.'),
     aws_access_key_id: optionalText(200, 'COPY: access key that writes to the bucket.'),
     aws_secret_access_key: optionalText(1000, 'COPY: secret of the access key.'),
+    ...role_keys,
     iam_role: optionalText(
       2048,
       'COPY: ARN of the role that the cluster reads the bucket with, or `default`. Null: the ' +
@@ -99,18 +101,24 @@ export function accessOf(config: RedshiftConfig): ServerAccess {
 
 /** The bucket of the mode COPY. */
 export function bucketOf(config: RedshiftConfig): S3Place {
-  const { bucket_name, region, aws_access_key_id, aws_secret_access_key, endpoint_url } = config;
+  const { bucket_name, region, endpoint_url, ...keys } = config;
+  const { aws_access_key_id, aws_secret_access_key, aws_role_arn, aws_external_id } = keys;
   return {
     bucket_name: bucket_name ?? '',
     region: region ?? '',
     aws_access_key_id,
     aws_secret_access_key,
+    aws_role_arn,
+    aws_external_id,
     endpoint_url,
   };
 }
 
 /** Violations of rules that the schema cannot say. */
-export function redshiftViolations(config: RedshiftConfig): ConfigViolation[] {
+export function redshiftViolations(
+  config: RedshiftConfig,
+  rules: OperatorRules = {},
+): ConfigViolation[] {
   const found = [
     ...hostViolations(config.host),
     ...receiptsViolations(config.table_name?.toLowerCase()),
@@ -120,17 +128,27 @@ export function redshiftViolations(config: RedshiftConfig): ConfigViolation[] {
     if (attr !== 'password' && Buffer.byteLength(config[attr] ?? '') > 127)
       found.push(violation(attr, 'Redshift takes names of at most 127 bytes.'));
   }
-  return config.mode === 'COPY' ? [...found, ...copyViolations(config)] : found;
+  return config.mode === 'COPY' ? [...found, ...copyViolations(config, rules)] : found;
 }
 
 const role = 'arn:aws[a-z-]*:iam::[0-9]{12}:role/[0-9A-Za-z+=.@_/-]+';
 const roles = new RegExp(`^(default|${role}(,${role})*)$`);
 
-function copyViolations(config: RedshiftConfig): ConfigViolation[] {
-  const required = ['bucket_name', 'region', 'aws_access_key_id', 'aws_secret_access_key'] as const;
+function copyViolations(config: RedshiftConfig, rules: OperatorRules): ConfigViolation[] {
+  const keys = ['aws_access_key_id', 'aws_secret_access_key'] as const;
+  const required = ['bucket_name', 'region', ...(isServersRole(config) ? [] : keys)] as const;
   const found: ConfigViolation[] = required
     .filter((attr) => textOf(config[attr]) === undefined)
     .map((attr) => violation(attr, 'The mode COPY needs it.', 'required'));
+  found.push(...roleViolations(config, rules));
+  if (textOf(config.aws_role_arn) !== undefined && textOf(config.iam_role) === undefined)
+    found.push(
+      violation(
+        'iam_role',
+        'With an aws_role_arn the cluster reads the bucket by a role of its own: give its ARN.',
+        'required',
+      ),
+    );
   const missing = new Set(found.map(({ attr }) => attr));
   found.push(...bucketViolations(bucketOf(config)).filter(({ attr }) => !missing.has(attr)));
   // These become literals of the statement COPY, where a quote or a backslash may end or change

@@ -11,6 +11,7 @@ import type {
 import { withStoreFaults } from '../../object_store/faults.ts';
 import { notingProgress } from '../../object_store/object_store.ts';
 import type { ObjectStore } from '../../object_store/object_store.ts';
+import { placeOf } from '../../object_store/aws_role.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
 import { orEndUpload, uploadParts } from '../../object_store/upload.ts';
 import { measured } from '../../sql_tables/measured.ts';
@@ -56,7 +57,7 @@ export function copyStage(
   deps: DestinationDeps,
 ): Stage {
   const store = notingProgress(
-    openBucket(bucketOf(config), deps.outbound, deps.signal),
+    openBucket(placeOf(bucketOf(config), deps), deps.outbound, deps.signal),
     deps.noteProgress,
   );
   const create = stageMaker();

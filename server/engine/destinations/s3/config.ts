@@ -9,6 +9,12 @@ import {
   endpointViolations,
   textOf,
 } from '../../object_store/config_rules.ts';
+import {
+  isServersRole,
+  isWithoutKey,
+  role_keys,
+  roleViolations,
+} from '../../object_store/aws_role.ts';
 import { defaultFlag, optionalText, requiredText } from '../../destination/config_keys.ts';
 import { violation } from '../../destination/violation.ts';
 
@@ -27,6 +33,7 @@ export const s3_config = Type.Object(
     aws_secret_access_key: Type.Optional(
       requiredText(1000, 'Secret of the access key; goes with it.'),
     ),
+    ...role_keys,
     ...file_keys,
     encryption: Type.Optional(
       nullable(
@@ -57,7 +64,11 @@ export type S3Config = Static<typeof s3_config>;
 
 /** Violations of rules that the schema cannot say. */
 export function s3Violations(config: S3Config, rules: OperatorRules = {}): ConfigViolation[] {
-  const found = [...fileViolations(config), ...credentialViolations(config, rules)];
+  const found = [
+    ...fileViolations(config),
+    ...credentialViolations(config, rules),
+    ...roleViolations(config, rules),
+  ];
   if (textOf(config.kms_key_id) !== undefined && config.encryption !== 'aws:kms') {
     found.push(violation('kms_key_id', 'A kms_key_id needs the encryption aws:kms.'));
   }
@@ -69,17 +80,9 @@ export function s3Violations(config: S3Config, rules: OperatorRules = {}): Confi
   ];
 }
 
-/** Are the credentials those of the server's own surroundings? */
-export function isWithoutKey(config: S3Config): boolean {
-  return (
-    textOf(config.aws_access_key_id) === undefined &&
-    textOf(config.aws_secret_access_key) === undefined
-  );
-}
-
 /** What is said of a config without an access key where the operator does not allow that. */
 export const no_environment_credentials =
-  "Give an access key: the operator does not let exports use this server's own credentials " +
+  "Give an access key or a role: the operator does not let exports use this server's own credentials " +
   '(SLUICE_S3_ENVIRONMENT_CREDENTIALS).';
 
 function credentialViolations(
@@ -87,7 +90,7 @@ function credentialViolations(
   { has_environment_credentials = false }: OperatorRules,
 ): ConfigViolation[] {
   const isKeyless = isWithoutKey(config);
-  if (isKeyless && has_environment_credentials) return [];
+  if (isServersRole(config) || (isKeyless && has_environment_credentials)) return [];
   return (['aws_access_key_id', 'aws_secret_access_key'] as const)
     .filter((attr) => textOf(config[attr]) === undefined)
     .map((attr) =>

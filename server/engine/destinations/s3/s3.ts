@@ -2,7 +2,8 @@ import { NonRetryableError } from '../../destination/errors.ts';
 import type { DestinationDefinition } from '../../destination/destination.ts';
 import { defineObjectStore } from '../../object_store/define.ts';
 import { openBucket } from '../../object_store/s3_bucket.ts';
-import { isWithoutKey, no_environment_credentials, s3_config, s3Violations } from './config.ts';
+import { isServersRole, isWithoutKey, placeOf } from '../../object_store/aws_role.ts';
+import { no_environment_credentials, s3_config, s3Violations } from './config.ts';
 
 /** Objects in a bucket of AWS S3 or of another store that speaks S3. */
 export const s3: DestinationDefinition<typeof s3_config> = defineObjectStore({
@@ -10,10 +11,19 @@ export const s3: DestinationDefinition<typeof s3_config> = defineObjectStore({
   label: 'S3',
   config: s3_config,
   secrets: ['aws_access_key_id', 'aws_secret_access_key'],
-  where: ['bucket_name', 'region', 'endpoint_url', 'use_virtual_style_addressing'],
+  where: [
+    'bucket_name',
+    'region',
+    'endpoint_url',
+    'use_virtual_style_addressing',
+    'aws_role_arn',
+    'aws_external_id',
+  ],
   connection: [
     'aws_access_key_id',
     'aws_secret_access_key',
+    'aws_role_arn',
+    'aws_external_id',
     'endpoint_url',
     'use_virtual_style_addressing',
   ],
@@ -21,8 +31,9 @@ export const s3: DestinationDefinition<typeof s3_config> = defineObjectStore({
   validate: s3Violations,
   openStore: async (config, deps) => {
     // The operator may have changed the setting since the export was created.
-    if (isWithoutKey(config) && deps.has_environment_credentials !== true)
+    const isServersOwn = isWithoutKey(config) && !isServersRole(config);
+    if (isServersOwn && deps.has_environment_credentials !== true)
       throw new NonRetryableError('authentication_failed', no_environment_credentials);
-    return openBucket(config, deps.outbound, deps.signal);
+    return openBucket(placeOf(config, deps), deps.outbound, deps.signal);
   },
 });

@@ -1,0 +1,36 @@
+import type { FastifyInstance } from 'fastify';
+import type { Engine } from '../../../engine/engine.ts';
+import { externalIdOf } from '../../../engine/object_store/aws_role.ts';
+import { AwsRole } from './schema.ts';
+
+/** `aws_role/`: by what a role of AWS knows the organization, for its trust policy. */
+export function awsRoleRoute(app: FastifyInstance, { aws_roles: { principal } }: Engine): void {
+  app.get(
+    '/api/organizations/:organization_id/aws_role/',
+    {
+      config: { scope: 'batch_export:read', within: 'organization' },
+      schema: {
+        summary: 'Retrieve what the trust policy of an AWS role has to say',
+        description:
+          'With it an export to S3 or Redshift needs no access key: it names the role as ' +
+          '`aws_role_arn`, and `external_id` as `aws_external_id`.',
+        response: { 200: AwsRole },
+      },
+    },
+    ({ access: { organization_id } }): AwsRole => {
+      const external_id = externalIdOf(organization_id);
+      if (principal === undefined) return { external_id, principal: null, trust_policy: null };
+      return { external_id, principal, trust_policy: trustPolicy(principal, external_id) };
+    },
+  );
+}
+
+function trustPolicy(principal: string, external_id: string): string {
+  const statement = {
+    Effect: 'Allow',
+    Principal: { AWS: principal },
+    Action: 'sts:AssumeRole',
+    Condition: { StringEquals: { 'sts:ExternalId': external_id } },
+  };
+  return JSON.stringify({ Version: '2012-10-17', Statement: [statement] }, null, 2);
+}

@@ -1,0 +1,27 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { nullable } from '../../../platform/nullable.ts';
+
+/** The answer of `aws_role/`: what the trust policy of a role has to say. */
+export const AwsRole = Type.Object(
+  {
+    external_id: Type.String({
+      description: 'The external id of the organization: no secret, and never that of another.',
+    }),
+    principal: nullable(
+      Type.String({
+        description:
+          'ARN of the identity of this server; null: the operator lets no export assume a role ' +
+          'without an access key.',
+      }),
+    ),
+    trust_policy: nullable(
+      Type.String({
+        description: 'The trust policy for a role, as JSON to paste; null without a principal.',
+      }),
+    ),
+  },
+  { title: 'AwsRole' },
+);
+/** What the trust policy of a role has to say. */
+export type AwsRole = Static<typeof AwsRole>;

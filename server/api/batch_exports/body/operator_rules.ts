@@ -1,0 +1,15 @@
+import type { OperatorRules } from '../../../engine/destination/destination.ts';
+import type { Engine } from '../../../engine/engine.ts';
+import { externalIdOf } from '../../../engine/object_store/aws_role.ts';
+
+/** What the operator allows an organization. */
+export function rulesFor(
+  { has_environment_credentials, aws_roles }: Engine,
+  organization_id: string,
+): OperatorRules {
+  return {
+    has_environment_credentials,
+    aws_roles,
+    aws_external_id: externalIdOf(organization_id),
+  };
+}
