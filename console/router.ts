@@ -14,6 +14,7 @@ import {
   find_route,
 } from './batch_exports/one_export_routes.ts';
 import { edit_export_route, exports_route, new_export_route } from './batch_exports/routes.ts';
+import { connection_route, connections_route } from './connections/routes.ts';
 import { domain_route, domains_route } from './domains/routes.ts';
 import { erasure_route, erasures_route } from './erasures/routes.ts';
 import { events_route } from './events/routes.ts';
@@ -86,6 +87,8 @@ const routes = root_route.addChildren([
       organization_index_route,
       members_route,
       activity_route,
+      connections_route,
+      connection_route,
       domains_route,
       domain_route,
       security_route,

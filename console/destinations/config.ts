@@ -224,3 +224,29 @@ export function leadsElsewhere(
     )
     .map(([key, { title = key }]) => title);
 }
+
+/** The type with the keys of a connection alone. */
+export function connectionPart(type: DestinationType): DestinationType {
+  return partOf(type, (key) => type.connection_keys.includes(key));
+}
+
+/** The type with the keys that an export has beside a connection, or those that it has to have. */
+export function exportPart(
+  type: DestinationType,
+  { is_required = false }: { is_required?: boolean } = {},
+): DestinationType {
+  return partOf(
+    type,
+    (key) => !type.connection_keys.includes(key) && (!is_required || isRequired(type, key)),
+  );
+}
+
+function partOf(type: DestinationType, has: (key: string) => boolean): DestinationType {
+  const required = (type.config as { required?: string[] }).required ?? [];
+  const properties = Object.fromEntries(keysOf(type).filter(([key]) => has(key)));
+  return {
+    ...type,
+    config: { ...type.config, required: required.filter(has), properties },
+    only_with: type.only_with.filter(({ key }) => has(key)),
+  };
+}

@@ -20,6 +20,8 @@ import type { Config, KeySchema, Typed } from './config.ts';
 export const filter_keys = ['include_events', 'exclude_events'];
 
 type Given = {
+  /** What stands before a key in the names of fields and faults. */
+  prefix?: string;
   type: DestinationType;
   typed: Typed;
   /** The secrets that were typed before and not kept. */
@@ -54,8 +56,8 @@ export function FilterFields(given: Given) {
 type OneField = Given & { name: string; schema: KeySchema; elsewhere: string[] };
 
 function Field(given: OneField) {
-  const { type, name, schema, typed, stored, set } = given;
-  const attr = `destination__config__${name}`;
+  const { prefix = 'destination__config__', type, name, schema, typed, stored, set } = given;
+  const attr = `${prefix}${name}`;
   const error = useFault(attr);
   const label = schema.title ?? name;
   if (schema.writeOnly === true) return <SecretField {...given} attr={attr} error={error} />;

@@ -4,6 +4,7 @@ import {
   IconBuilding,
   IconDatabaseExport,
   IconEraser,
+  IconKey,
   IconPlug,
   IconSearch,
   IconSettings,
@@ -61,6 +62,12 @@ export const organization_pages = [
     also: ['invite', 'people', 'users', 'levels'],
     to: '/organizations/$organization_id/members',
     icon: IconUsers,
+  },
+  {
+    label: 'Connections',
+    also: ['credentials', 'passwords', 'roles', 'rotate'],
+    to: '/organizations/$organization_id/connections',
+    icon: IconKey,
   },
   {
     label: 'Domains',

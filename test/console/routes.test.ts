@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { newConnection } from '../factories/batch_exports/connections.ts';
 import { insertRunRow, newExport } from '../factories/batch_exports/batch_exports.ts';
 import { root } from '../house/source_files.ts';
 import type { TestOrganization } from '../harness.ts';
@@ -54,6 +55,14 @@ const signed_in: Record<string, Look> = {
   },
   erasures_route: { path: '/projects/$project_id/erasures', heading: 'Erasures' },
   erasure_route: { path: '/projects/$project_id/erasures/$erasure_id', heading: 'Erasure' },
+  connections_route: {
+    path: '/organizations/$organization_id/connections',
+    heading: 'Connections',
+  },
+  connection_route: {
+    path: '/organizations/$organization_id/connections/$connection_id',
+    heading: 'Warehouse',
+  },
   domains_route: { path: '/organizations/$organization_id/domains', heading: 'Domains' },
   domain_route: {
     path: '/organizations/$organization_id/domains/$domain_id',
@@ -100,6 +109,7 @@ const world = openConsole({
       $export_id: id,
       $run_id: await insertRunRow(harness, id, { status: 'Failed' }),
       $domain_id: await create(`${in_organization}/domains/`, { domain: 'console.example.com' }),
+      $connection_id: (await newConnection(home)).id,
       $target_id: await create(`/api/projects/${home.project.id}/notice_targets/`, {
         type: 'email',
         address: 'on-call@example.com',
@@ -181,6 +191,7 @@ test('a record that is not there leads to those that are', { skip }, async () =>
     ['notice_target_route', 'Who is told, in this project'],
     ['erasure_route', 'The erasures of this project'],
     ['plugin_route', 'The plugins of this project'],
+    ['connection_route', 'The connections of this organization'],
     ['domain_route', 'The domains of this organization'],
     ['edit_export_route', 'The exports of this project'],
   ] as const) {

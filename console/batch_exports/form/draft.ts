@@ -26,6 +26,8 @@ export type Draft = {
   is_query: boolean;
   custom_query: string;
   type: string;
+  /** The connection that the rest of the config comes from; empty: none. */
+  connection_id: string;
   typed: Typed;
 };
 /** What a form shows of an export. */
@@ -41,6 +43,7 @@ export const shown_keys = [
   'rejected_percent_max',
   'custom_query',
   'destination',
+  'connection_id',
 ] as const;
 /** The export that a form changes, as it was when the form was opened. */
 export type Base = Pick<BatchExport, (typeof shown_keys)[number]>;
@@ -77,6 +80,7 @@ export function draftOf(base: Base | undefined, zone: string): Draft {
     is_query: base !== undefined && base.custom_query !== null,
     custom_query: base?.custom_query ?? '',
     type: base?.destination.type ?? '',
+    connection_id: base?.connection_id ?? '',
     typed: {},
   };
 }
@@ -105,7 +109,7 @@ export function bodyOf(
 }
 
 function saidOf(draft: Draft, zone: string): Record<string, unknown> {
-  const { name, model, interval, is_query, custom_query } = draft;
+  const { name, model, interval, is_query, custom_query, connection_id } = draft;
   return {
     name,
     model,
@@ -117,6 +121,7 @@ function saidOf(draft: Draft, zone: string): Record<string, unknown> {
     rejected_rows_max: numberOf(draft.rejected_rows_max),
     rejected_percent_max: numberOf(draft.rejected_percent_max),
     custom_query: is_query ? custom_query : null,
+    connection_id: connection_id === '' ? null : connection_id,
   };
 }
 

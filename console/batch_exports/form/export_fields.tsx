@@ -1,10 +1,13 @@
 import { NativeSelect, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useContext } from 'react';
 import type { ReactNode } from 'react';
 import type { DestinationType } from '../../../server/api/destinations/schema.ts';
 import type { Config } from '../../destinations/config.ts';
 import { ConfigFields, FilterFields, filter_keys } from '../../destinations/config_fields.tsx';
+import { connectionChoices } from '../../connections/connections.ts';
 import { useFault } from '../../form/context.ts';
+import { useHome } from '../../organizations/home.ts';
 import { QueryField } from '../../queries/query_field.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { intervals, model_choices, rejected_choices, storedConfig } from './draft.ts';
@@ -35,6 +38,7 @@ export function ExportFields(given: Given) {
       <Text name="name" label="Name" value={draft.name} set={(name) => change({ name })} />
       <Group title="Where to">
         <TypeField {...given} />
+        {type !== undefined && type.connection_keys.length > 0 && <ConnectionField {...given} />}
         {type !== undefined && <ConfigFields type={type} {...config} />}
         {(type?.sets_rows_aside === true || draft.rejected_rows === 'set_aside') && (
           <RejectedFields {...given} />
@@ -83,11 +87,39 @@ function TypeField({ types, type, draft, base, change }: Given) {
       value={draft.type}
       // What was typed for another destination goes on where the names are the same, but secrets.
       onChange={({ currentTarget: { value } }) =>
-        change({ type: value, typed: type === undefined ? {} : withoutSecrets(draft, type) })
+        change({
+          type: value,
+          connection_id: '',
+          typed: type === undefined ? {} : withoutSecrets(draft, type),
+        })
       }
       data={[
         ...(draft.type === '' ? [{ value: '', label: 'Choose one' }] : []),
         ...types.map(({ type: name, label }) => ({ value: name, label })),
+      ]}
+    />
+  );
+}
+
+/** Where the place and the credential come from: a connection of the organization, or here. */
+function ConnectionField({ draft, change }: Given) {
+  const error = useFault('connection_id');
+  const { organization_id = '' } = useHome();
+  const choices = connectionChoices(organization_id);
+  const { data } = useQuery({ ...choices, enabled: organization_id !== '' });
+  const offered = (data?.results ?? []).filter(({ type }) => type === draft.type);
+  if (offered.length === 0 && draft.connection_id === '') return null;
+  return (
+    <NativeSelect
+      name="connection_id"
+      label="Connection"
+      description="Says where the destination is and who signs in there."
+      error={error}
+      value={draft.connection_id}
+      onChange={({ currentTarget }) => change({ connection_id: currentTarget.value })}
+      data={[
+        { value: '', label: 'None: entered here' },
+        ...offered.map(({ id, name }) => ({ value: id, label: name })),
       ]}
     />
   );

@@ -9,8 +9,9 @@ import { askForChange } from '../../http/change.ts';
 import type { Problem } from '../../http/problem.ts';
 import { Dialog } from '../../page/dialog.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
+import { exportPart } from '../../destinations/config.ts';
 import { bodyOf, shown_keys } from './draft.ts';
-import type { Base } from './draft.ts';
+import type { Base, Draft } from './draft.ts';
 import { ExportFields } from './export_fields.tsx';
 import { useKeptDraft } from './kept_draft.ts';
 import { Trial } from './trial.tsx';
@@ -39,7 +40,7 @@ export function ExportForm({ base, etag, saved, discarded, ...of }: Given) {
   const secret_keys = useSecretKeys(types);
   const kept = useKeptDraft(path, base, etag, secret_keys);
   const { draft } = kept;
-  const type = useMemo(() => types.find((one) => one.type === draft.type), [types, draft.type]);
+  const type = useMemo(() => typeOf(types, draft), [types, draft]);
   const [refusal, setRefusal] = useState<Problem | null>();
   const { asked, confirm, answer } = useEffectAsked(path, kept.base, kept.etag, setRefusal);
   const zone = useContext(ZoneContext);
@@ -155,6 +156,12 @@ function Discard({ forget, discarded }: { forget: () => void; discarded: () => u
       Discard what was typed
     </Button>
   );
+}
+
+/** The chosen type, with a connection without the keys that come from there. */
+function typeOf(types: DestinationType[], draft: Draft): DestinationType | undefined {
+  const chosen = types.find((one) => one.type === draft.type);
+  return chosen === undefined || draft.connection_id === '' ? chosen : exportPart(chosen);
 }
 
 function useSecretKeys(types: DestinationType[]): (type: string) => string[] {

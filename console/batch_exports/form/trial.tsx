@@ -82,7 +82,8 @@ function Waited({ what }: { what: string }) {
 
 const tones = { passed: 'good', failed: 'bad', skipped: 'muted' } as const;
 
-function Steps({ test: { steps }, is_old }: { test: DestinationTest; is_old: boolean }) {
+/** What a test found, step by step. */
+export function Steps({ test: { steps }, is_old }: { test: DestinationTest; is_old: boolean }) {
   const failed = steps.find(({ status }) => status === 'failed');
   return (
     <>

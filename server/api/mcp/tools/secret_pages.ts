@@ -34,6 +34,10 @@ async function pageOf(
   );
   const idOf = (wanted: string) => within.find((step) => step.kind === wanted)?.id ?? undefined;
   const own = idOf(kind);
+  if (kind === 'connection') {
+    const { id } = await read(api, organizationPath(organization_id));
+    return `/organizations/${String(id)}/connections${own === undefined ? '' : `/${own}`}`;
+  }
   if (kind === 'batch_export' && own !== undefined) {
     const team_id = await projectOf(api, organization_id, own);
     if (team_id !== undefined) return `/projects/${team_id}/exports/${own}/edit`;

@@ -1,0 +1,106 @@
+import { NativeSelect, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Connection } from '../../server/api/batch_exports/connections/schema.ts';
+import type { DestinationType } from '../../server/api/destinations/schema.ts';
+import { configToSend, connectionPart } from '../destinations/config.ts';
+import type { Typed } from '../destinations/config.ts';
+import { ConfigFields } from '../destinations/config_fields.tsx';
+import { useFault } from '../form/context.ts';
+import { Form } from '../form/form.tsx';
+import { etagOf } from '../http/reading.ts';
+import { awsRole, connectionPath } from './connections.ts';
+
+type Given = {
+  organization_id: string;
+  types: DestinationType[];
+  /** The connection that is changed; undefined for a new one. */
+  stored?: Connection;
+  done: (saved: Connection) => unknown;
+};
+
+/** Creates or changes a connection; a change reaches every export that uses it. */
+export function ConnectionForm({ organization_id, types, stored, done }: Given) {
+  const offered = types.filter(({ connection_keys }) => connection_keys.length > 0);
+  const [name, setName] = useState(stored?.name ?? '');
+  const [chosen, setChosen] = useState<string>(stored?.type ?? offered[0]!.type);
+  const [typed, setTyped] = useState<Typed>({});
+  const type = connectionPart(offered.find((one) => one.type === chosen)!);
+  const body = () => {
+    const config = configToSend(type, typed, stored?.config);
+    return stored === undefined ? { name, type: chosen, config } : { name, config };
+  };
+  const set = (key: string, value: string | boolean | null) =>
+    setTyped((before) => ({ ...before, [key]: value }));
+  return (
+    <Form<Connection>
+      method={stored === undefined ? 'POST' : 'PATCH'}
+      path={connectionPath(organization_id, stored?.id)}
+      if_match={stored === undefined ? undefined : etagOf(stored)}
+      body={body}
+      part={null}
+      done={async (saved) => {
+        setTyped({});
+        await done(saved);
+      }}
+      button={stored === undefined ? 'Create connection' : 'Save connection'}
+    >
+      <Name value={name} set={setName} />
+      {stored === undefined && (
+        <NativeSelect
+          name="type"
+          label="Destination"
+          value={chosen}
+          onChange={({ currentTarget }) => {
+            setChosen(currentTarget.value);
+            setTyped({});
+          }}
+          data={offered.map(({ type: value, label }) => ({ value, label }))}
+        />
+      )}
+      {type.connection_keys.includes('aws_role_arn') && (
+        <TrustPolicy organization_id={organization_id} />
+      )}
+      <ConfigFields
+        prefix="config__"
+        type={type}
+        typed={typed}
+        stored={stored?.config}
+        secret_keys={stored?.secret_keys ?? []}
+        set={set}
+      />
+    </Form>
+  );
+}
+
+function Name({ value, set }: { value: string; set: (name: string) => void }) {
+  const error = useFault('name');
+  return (
+    <TextInput
+      name="name"
+      label="Name"
+      error={error}
+      value={value}
+      withAsterisk
+      autoComplete="off"
+      onChange={({ currentTarget }) => set(currentTarget.value)}
+    />
+  );
+}
+
+/** What a role of AWS has to say so that no access key is needed. */
+function TrustPolicy({ organization_id }: { organization_id: string }) {
+  const { data } = useQuery(awsRole(organization_id));
+  if (data === undefined || data.trust_policy === null) return null;
+  return (
+    <>
+      <p className="muted">
+        Without an access key, Sluice assumes a role. Its external id is {data.external_id}. Give
+        the role this trust policy:
+      </p>
+      <pre tabIndex={0} role="region" aria-label="Trust policy">
+        {data.trust_policy}
+      </pre>
+    </>
+  );
+}

@@ -1,0 +1,97 @@
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import type { Connection } from '../../server/api/batch_exports/connections/schema.ts';
+import { ManagedMark } from '../configuration/managed_mark.tsx';
+import { destinationTypes } from '../destinations/destinations.ts';
+import { pathOf } from '../http/reading.ts';
+import { OnlyFor } from '../members/only_for.tsx';
+import { Page } from '../page/page.tsx';
+import { Pages } from '../page/pages.tsx';
+import { Rows } from '../page/rows.tsx';
+import { Section } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { ConnectionForm } from './connection_form.tsx';
+import { connections } from './connections.ts';
+
+const route = getRouteApi('/signed_in/organizations/$organization_id/connections');
+
+/** The stored credentials that exports of the organization share. */
+export function ConnectionsPage() {
+  const { organization_id } = route.useParams();
+  const { page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const list = connections(organization_id, page);
+  const query = useQuery(list);
+  const types = useQuery(destinationTypes);
+  return (
+    <Page title="Connections" request={pathOf(list)}>
+      <Shown query={query}>
+        {({ count, results }) => (
+          <>
+            {count === 0 ? (
+              <p className="empty">
+                There is no connection yet. Create one, and many exports use the same credential.
+              </p>
+            ) : (
+              <Rows columns={['Name', 'Destination', 'Exports']}>
+                {results.map((one) => (
+                  <Row key={one.id} connection={one} organization_id={organization_id} />
+                ))}
+              </Rows>
+            )}
+            <Pages
+              count={count}
+              page={page}
+              go={(wanted) => void navigate({ search: { page: wanted } })}
+            />
+          </>
+        )}
+      </Shown>
+      <Section title="New connection">
+        <OnlyFor organization_id={organization_id}>
+          <Shown query={types}>
+            {({ results }) => (
+              <ConnectionForm
+                organization_id={organization_id}
+                types={results}
+                done={({ id }) =>
+                  navigate({
+                    to: '/organizations/$organization_id/connections/$connection_id',
+                    params: { organization_id, connection_id: id },
+                  })
+                }
+              />
+            )}
+          </Shown>
+        </OnlyFor>
+      </Section>
+    </Page>
+  );
+}
+
+function Row({
+  connection: { id, name, type, batch_export_count, managed_by },
+  organization_id,
+}: {
+  connection: Connection;
+  organization_id: string;
+}) {
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <ManagedMark by={managed_by} />
+        <Link
+          to="/organizations/$organization_id/connections/$connection_id"
+          params={{ organization_id, connection_id: id }}
+        >
+          {name}
+        </Link>
+      </Table.Th>
+      <Table.Td data-label="Destination">{type}</Table.Td>
+      <Table.Td data-label="Exports" className="number">
+        {batch_export_count}
+      </Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,19 @@
+import { createRoute } from '@tanstack/react-router';
+import { pageNumber } from '../http/page_number.ts';
+import { organization_route } from '../organizations/routes.ts';
+import { loadedPage } from '../page/load_page.tsx';
+
+/** `/organizations/<id>/connections?page=`: the connections of an organization. */
+export const connections_route = createRoute({
+  getParentRoute: () => organization_route,
+  path: 'connections',
+  validateSearch: ({ page }: { page?: string | number }) => pageNumber(page),
+  component: loadedPage(() => import('./connections_page.tsx'), 'ConnectionsPage'),
+});
+
+/** `/organizations/<id>/connections/<id>`: one of them. */
+export const connection_route = createRoute({
+  getParentRoute: () => organization_route,
+  path: 'connections/$connection_id',
+  component: loadedPage(() => import('./connection_page.tsx'), 'ConnectionPage'),
+});
