@@ -91,7 +91,8 @@ const refusals: Record<string, ((place: S3Place, said: string) => Told) | undefi
 
 function denied(place: S3Place): Told {
   const id = textOf(place.aws_external_id);
-  const role = `the role ${place.aws_role_arn}${id === undefined ? '' : ` with the external id "${id}"`}`;
+  const named = id === undefined ? '' : ` with the external id "${id}"`;
+  const role = `the role ${place.aws_role_arn}${named}`;
   const condition = id === undefined ? '' : ` where sts:ExternalId is "${id}"`;
   const detail = isWithoutKey(place)
     ? `AWS does not let this server assume ${role}. In the trust policy of the role, allow ` +

@@ -3,7 +3,6 @@ import type {
   DestinationDefinition,
   OperatorRules,
 } from '../../../engine/destination/destination.ts';
-import type { RejectedRowsPolicy } from '../../../engine/destination/rejected_rows.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import { event_filter_keys } from '../../../engine/models/event_filter.ts';
 import { intervals, nominalLength } from '../../../engine/planning/interval.ts';
