@@ -8,6 +8,7 @@ import type { Column, ColumnSet, TextRow } from '../models/column.ts';
 import type { ContentSource } from './content_source.ts';
 import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
 import type { ModelName } from '../models/model.ts';
+import type { ShownRequest } from './shown_request.ts';
 import type { RejectedKey, RejectedRow } from './rejected_rows.ts';
 
 /** JSON as it is stored in a row. */
@@ -131,10 +132,7 @@ export type Difference = {
   found?: string;
 };
 
-/**
- * What `verify` is told about a committed delivery: the manifest's text and the slices with rows,
- * bytes and SHA-256.
- */
+/** What `verify` is told of a committed delivery: the manifest's text and the slices. */
 export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
 
 /** What a destination may use of the server. */
@@ -190,19 +188,6 @@ export type CheckStep = {
   duration_ms: number;
 };
 
-/**
- * A request as a preview shows it: with `********` in the place of each secret. `body` is what is
- * sent, `text` the same before compression.
- */
-export type ShownRequest = {
-  format: string;
-  compression: string | null;
-  records: number;
-  headers: Record<string, string>;
-  text: string;
-  body: Buffer;
-};
-
 /** One destination type as data: validation, encryption, masking, docs and tests follow from it. */
 export type DestinationDefinition<Schema extends TObject = TObject> = {
   type: string;
@@ -217,9 +202,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    */
   where: readonly (keyof Static<Schema> & string)[];
   /**
-   * Keys that many exports may share as a connection: where the other side is, and who signs in
-   * there. Every secret is among them, and each key of `where` that leads a secret somewhere. Left
-   * out: nothing to share.
+   * Keys that exports may share as a connection. Every secret is among them, and each key of
+   * `where` that leads a secret somewhere.
    */
   connection?: readonly (keyof Static<Schema> & string)[];
   /** So many steps of `check` try these keys alone, without a row; left out, one. */
