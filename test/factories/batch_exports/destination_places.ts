@@ -57,9 +57,15 @@ const other_role = [
 export const places_cases: PlacesCase[] = [
   {
     type: 'S3',
-    config: { ...bucket, ...role, prefix: '' },
-    moves: [...other_bucket, ...other_role, { use_virtual_style_addressing: true }],
+    config: { ...bucket, prefix: '' },
+    moves: [...other_bucket, { use_virtual_style_addressing: true }],
     stays: [...file_changes, { encryption: 'aws:kms', kms_key_id: 'k' }],
+  },
+  {
+    type: 'S3',
+    config: { ...bucket, ...role, prefix: '' },
+    moves: other_role,
+    stays: [{ prefix: 'other' }],
   },
   {
     type: 'AzureBlob',
