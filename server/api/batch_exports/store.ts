@@ -45,8 +45,8 @@ const selectExports = wireOf(sql`batch_exports`);
 export type ListedExport = Omit<BatchExport, 'latest_runs'> & { latest_runs: string };
 
 /**
- * One page of the exports of a place, newest first (ties by id), as `ListedExport`. The page is
- * chosen first, by batch_exports_by_project: only of its exports the runs are looked at.
+ * One page of the exports of a place, newest first (ties by id): `ListedExport`. It is chosen by
+ * batch_exports_by_project first: only of its exports the runs are looked at.
  */
 export function listBatchExports(place: Place, page: Page): Sql {
   const order = sql`e.created_at DESC, e.id DESC`;
@@ -270,10 +270,8 @@ export function updateBatchExport(
 
 /** Marks the export as deleted; no statement here finds it any more. */
 export async function markDeleted(tx: Transaction, id: string): Promise<void> {
-  await tx.run(
-    sql`UPDATE batch_exports SET deleted_at = now(), last_updated_at = now(), connection_id = NULL
-      WHERE id = ${id}`,
-  );
+  await tx.run(sql`UPDATE batch_exports SET deleted_at = now(), last_updated_at = now(),
+    connection_id = NULL WHERE id = ${id}`);
 }
 
 /** A project that an export goes to, and the control store's clock in milliseconds. */

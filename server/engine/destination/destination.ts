@@ -201,10 +201,7 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    * secret again.
    */
   where: readonly (keyof Static<Schema> & string)[];
-  /**
-   * Keys that exports may share as a connection. Every secret is among them, and each key of
-   * `where` that leads a secret somewhere.
-   */
+  /** Keys that exports may share as a connection: every secret, and where each of them goes. */
   connection?: readonly (keyof Static<Schema> & string)[];
   /** So many steps of `check` try these keys alone, without a row; left out, one. */
   connection_steps?: number;
