@@ -91,10 +91,7 @@ export async function openMySqlSink(
       },
       rejected: rejectedTable(connection, delivery),
       answerOf: answerOfCommit,
-      isThere: async ({ text }) => {
-        await connection.run('ROLLBACK');
-        return (await findReceipt(session)) === text;
-      },
+      isThere: (manifest) => isThere(session, manifest),
       dropStage: () => dropStages(stage),
       tidyUp: () => dropStages(stage),
       close: () => connection.close(),
@@ -129,6 +126,11 @@ async function findReceipt({ connection, delivery }: Session): Promise<string | 
     [delivery.delivery_id],
   );
   return found?.manifest;
+}
+
+async function isThere(session: Session, { text }: Manifest): Promise<boolean> {
+  await session.connection.run('ROLLBACK');
+  return (await findReceipt(session)) === text;
 }
 
 /**
