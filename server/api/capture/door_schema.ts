@@ -1,7 +1,8 @@
 import type { FastifySchema } from 'fastify';
 import { Type } from 'typebox';
-import { Problem } from '../../platform/http/responses.ts';
+import { problem } from '../../platform/http/hidden_route.ts';
 import type { Door, SettingsDoor } from './protocol.ts';
+import { SdkProblem } from './sdk_refusal.ts';
 
 const description =
   'The key is a write key of the project, where the SDK puts its key. 200 means that every event ' +
@@ -33,7 +34,7 @@ export function doorSchema(
   const problems = Object.entries(refused).map(([status, told]) => [
     status,
     refusals === undefined
-      ? { ...Problem, description: told }
+      ? problemAnswer(told)
       : { description: told, content: contentOf(refusals) },
   ]);
   return {
@@ -58,10 +59,7 @@ export function settingsSchema(
   path: string,
 ): FastifySchema {
   const told_of = path.includes(':') ? { ...refused_settings, ...refused_name } : refused_settings;
-  const problems = Object.entries(told_of).map(([status, told]) => [
-    status,
-    { ...Problem, description: told },
-  ]);
+  const problems = Object.entries(told_of).map(([status, told]) => [status, problemAnswer(told)]);
   return {
     operationId: `sdk_${nameOf(path)}_${method.toLowerCase()}`,
     tags: ['capture'],
@@ -75,6 +73,11 @@ export function settingsSchema(
       ...Object.fromEntries(problems),
     },
   };
+}
+
+/** What the OpenAPI document says of a refusal that SDKs read. */
+export function problemAnswer(description: string) {
+  return { description, content: { [problem]: { schema: SdkProblem } } };
 }
 
 function nameOf(path: string): string {

@@ -3,11 +3,14 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { runInNewContext } from 'node:vm';
+import { gzipSync } from 'node:zlib';
 import { eventually } from '../../../test/eventually.ts';
 import { storedEvents } from '../../../test/factories/events/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { protocols } from './protocols.ts';
+import { capture_size_bytes_max } from './read/unpack.ts';
+import { refusal_readers } from './sdk_refusal.ts';
 
 let now = Date.parse('2026-11-22T12:00:00Z');
 let harness: Harness;
@@ -129,6 +132,31 @@ test('pictures are pictures, and the event of their query is stored', async () =
   }
   const stored = (await storedEvents(harness.deps, id)).map(({ event }) => event).sort();
   assert.deepEqual(stored, ['pixel a', 'pixel a', 'pixel a', 'structured_event']);
+});
+
+test('a refusal has every field that its clients read, at every status', async () => {
+  nextMinutes();
+  const { project } = await harness.newOrganization();
+  const { api_token: key } = project;
+  const busy = { body: { api_key: key, batch: [] } };
+  for (let at = 0; at < 40; at += 1) await harness.request('POST', '/e/', busy);
+  const bomb = gzipSync(Buffer.alloc(capture_size_bytes_max + 1, ' '));
+  for (const { client, path, reads } of refusal_readers) {
+    const empty = path.includes('logs') ? '{"resourceLogs":[]}' : '{"batch":[]}';
+    const cases = {
+      400: ['{', key],
+      401: [empty, ''],
+      413: [bomb, key],
+      503: [empty, key],
+    } as const;
+    for (const [status, [body, shown]] of Object.entries(cases)) {
+      const headers = { 'x-write-key': shown };
+      const refused = await harness.request('POST', path, { headers, body });
+      assert.equal(String(refused.status), status, client);
+      for (const field of reads)
+        assert.match(String(refused.body[field] ?? ''), /\S/, `${client}, ${status}: ${field}`);
+    }
+  }
 });
 
 test('a body that comes too slowly is put off, and its connection ends', async () => {

@@ -8,13 +8,13 @@ import type {
 import type { Deps } from '../../deps.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { basePath } from '../../platform/http/base_path.ts';
-import { apiErrorOf, sendError } from '../../platform/http/error_handler.ts';
-import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
+import { apiErrorOf } from '../../platform/http/error_handler.ts';
+import { hiddenRoute } from '../../platform/http/hidden_route.ts';
 import { etagOf, isKnown } from '../../platform/http/etag.ts';
 import { addressOf } from '../../platform/http/limits/address.ts';
 import { busyCapture } from './busy.ts';
 import { allowPages, answerPreflight } from './cross_origin.ts';
-import { doorSchema, settingsSchema } from './door_schema.ts';
+import { doorSchema, problemAnswer, settingsSchema } from './door_schema.ts';
 import { oneKey, shownKeys } from './keys.ts';
 import { openCaptureLimits } from './limits.ts';
 import { protocolsOf } from './read/message.ts';
@@ -22,6 +22,7 @@ import { protocols } from './protocols.ts';
 import type { Answer, Door, Sent, SettingsDoor } from './protocol.ts';
 import { openRefusals } from './refusals.ts';
 import type { Refusals } from './refusals.ts';
+import { sdkRefusal } from './sdk_refusal.ts';
 import { sentOf } from './sent.ts';
 import { openTake } from './take.ts';
 import type { TakeSent } from './take.ts';
@@ -78,7 +79,15 @@ export function captureRoutes(app: FastifyInstance, deps: Deps): void {
 
 const script = 'application/javascript';
 const preflight_route = { ...hiddenRoute({ 200: [] }), config: foreign_route.config };
-const script_route = hiddenRoute({ 200: [script], 404: [problem], 503: [problem] });
+const { config: script_config, schema: script_schema } = hiddenRoute({ 200: [script] });
+const refused_script = problemAnswer('There is no such script, or the server is too busy.');
+const script_route = {
+  config: script_config,
+  schema: {
+    hide: true,
+    response: { ...script_schema.response, 404: refused_script, 503: refused_script },
+  },
+} as const;
 
 function allPaths(): string[] {
   return protocols.flatMap(({ match, settings }) =>
@@ -219,6 +228,6 @@ function refuse(
   const answer = protocolsOf(sent.path)
     .map((protocol) => protocol.refuse?.(told, sent))
     .find((one) => one !== undefined);
-  if (answer === undefined) return sendError(request, reply, told);
-  return send(reply.headers(told.headers), { ...answer, status: told.status });
+  const { status, headers } = told;
+  return send(reply.headers(headers), { ...(answer ?? sdkRefusal(told, request.id)), status });
 }

@@ -14,6 +14,9 @@ import { spanDraft } from './span.ts';
 const protobuf_type = 'application/x-protobuf';
 const types = ['application/json', protobuf_type];
 
+/** The codes of google.rpc.Code by status; exporters show them and go by the status. */
+const grpc_codes: Record<number, number> = { 400: 3, 401: 16, 413: 8, 503: 14 };
+
 /** Each event has the attributes of its resource: so much may they be in those of a request. */
 const shared_bytes_max = 256 * 1024 * 1024;
 
@@ -81,9 +84,11 @@ export const opentelemetry: Protocol = {
     const signal = signalOf(sent);
     return inForm(sent, `${signal}Answer`, partialSuccess(outcome, signals[signal]));
   },
-  refuse: ({ violations }, sent) =>
-    // 3 is INVALID_ARGUMENT; clients look at the status and show the message.
-    inForm(sent, 'Status', { code: 3, message: violations[0]!.detail }),
+  refuse: ({ status, violations }, sent) =>
+    inForm(sent, 'Status', {
+      code: grpc_codes[status] ?? grpc_codes[400],
+      message: violations[0]!.detail,
+    }),
   tells_each: () => true,
   settings: [],
 };
