@@ -16,6 +16,8 @@ export const reason_words: Record<IngestionWarningRow['reason'], string> = {
   event_too_large: 'It is too large.',
   feature_off: 'It is of something that is switched off here, and nothing of it is kept.',
   internal_dropped: 'It came from an internal address.',
+  invalid_number_replaced: 'A number was NaN or Infinity and became null.',
+  invalid_utf8_replaced: 'Bytes that are no text in UTF-8 were replaced.',
   merge_of_identified: 'The other person is identified already: they are not made one.',
   merge_of_illegal_id: 'One of the distinct ids names nobody.',
   merge_of_too_many_ids: 'The other person has too many distinct ids.',

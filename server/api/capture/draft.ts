@@ -1,3 +1,4 @@
+import type { Mended } from '../../engine/ingest/parse/tolerant_json.ts';
 import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
 
 /** Largest event at the paths for AI: it holds what a model was told and what it answered. */
@@ -30,4 +31,6 @@ export type Draft = {
   set?: unknown;
   set_once?: unknown;
   unset?: unknown;
+  /** What of it was no JSON, and was read as something else. */
+  mended?: readonly Mended[];
 };

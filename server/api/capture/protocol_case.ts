@@ -28,6 +28,7 @@ export type ProtocolCase = {
   path: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
+  /** Sent as JSON; bytes as they are. */
   body?: unknown;
   wanted: (WantedEvent | { refused: WarningReason })[];
 };

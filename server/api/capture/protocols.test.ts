@@ -31,7 +31,11 @@ const tables = {
 function open({ method = 'POST', path, query = {}, headers = {}, body }: Partial<ProtocolCase>) {
   const { authorization, 'x-write-key': write_key } = headers;
   return openMessage(
-    body === undefined ? dataOf(query['data'] ?? '') : Buffer.from(JSON.stringify(body)),
+    body === undefined
+      ? dataOf(query['data'] ?? '')
+      : Buffer.isBuffer(body)
+        ? body
+        : Buffer.from(JSON.stringify(body)),
     {
       method,
       path: path ?? '/e/',
@@ -86,7 +90,7 @@ const refusals: [string, Partial<ProtocolCase>, number, RegExp][] = [
     400,
     /same write key/,
   ],
-  ['no JSON', { query: { data: '{' } }, 400, /not valid JSON/],
+  ['no JSON', { query: { data: '{' } }, 400, /not valid JSON: line 1, column 2/],
   ['no object', { query: { data: '"x"' } }, 400, /object or a list/],
   ['a batch that is none', { body: { batch: 1, api_key: case_key } }, 400, /docs\/sdks/],
   ['no call', { path: '/v1/batch', body: { writeKey: case_key } }, 400, /docs\/sdks/],

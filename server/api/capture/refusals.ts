@@ -4,11 +4,12 @@ import { ApiError } from '../../platform/http/errors.ts';
 import { shownKeys } from './keys.ts';
 import { protocolsOf } from './read/message.ts';
 import type { Sent } from './protocol.ts';
+import { UnreadError } from './read/unread.ts';
 import type { WriteAccessFinder } from './write_access.ts';
 
 /** Notes requests that were refused or put off as a whole, each error once. */
 export type Refusals = {
-  /** Without a project it is that of the key beside the body, where there is one. */
+  /** Without a project it is that of the key beside the body, or in the bytes of one unread. */
   note(sent: Sent, error: unknown, team_id?: number): void;
   /** The error, of which everything was noted already. */
   counted(error: ApiError): ApiError;
@@ -30,8 +31,8 @@ export function openRefusals(deps: Deps, findAccess: WriteAccessFinder): Refusal
       reason: status === 503 ? 'request_put_off' : 'request_refused',
       example: { from: protocolsOf(sent.path)[0]?.name, sent: `${status}: ${message}` },
     });
-  const ofShownKey = (sent: Sent, work: (team_id: number) => void) => {
-    const [key] = shownKeys(sent);
+  const ofShownKey = (sent: Sent, work: (team_id: number) => void, inside?: string) => {
+    const [key = inside] = shownKeys(sent);
     if (key === undefined) return;
     findAccess(key.split(':', 1)[0]!).then(
       ({ team_id }) => work(team_id),
@@ -44,8 +45,9 @@ export function openRefusals(deps: Deps, findAccess: WriteAccessFinder): Refusal
       noted.add(error);
       if (team_id !== undefined) return add(team_id, sent, error);
       // Whoever sends too much or has no key must not cost a look-up besides.
-      if (error.status !== 401 && error.status !== 503)
-        ofShownKey(sent, (team) => add(team, sent, error));
+      if (error.status === 401 || error.status === 503) return;
+      const inside = error instanceof UnreadError ? error.key : undefined;
+      ofShownKey(sent, (team) => add(team, sent, error), inside);
     },
     counted: (error) => {
       noted.add(error);

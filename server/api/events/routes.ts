@@ -5,7 +5,7 @@ import type { Ingestion } from '../../engine/ingest/batcher.ts';
 import { refuseAgentBeside } from '../../platform/http/caller/agent.ts';
 import { diskFull } from '../../platform/http/disk_full.ts';
 import { checkOnly, takeLines, takeList } from '../../engine/ingest/stream.ts';
-import type { ListFault } from '../../engine/ingest/parse/event_list.ts';
+import type { FaultyList } from '../../engine/ingest/parse/event_list.ts';
 import type { Taken } from '../../engine/ingest/stream.ts';
 import { examples_max } from '../../engine/ingestion_warnings/store.ts';
 import type { NoteWarning } from '../../engine/ingestion_warnings/warning.ts';
@@ -15,6 +15,7 @@ import {
   invalid,
   invalidMany,
   notFound,
+  notJson,
   unavailable,
   unparsable,
   unsupportedMediaType,
@@ -155,11 +156,11 @@ async function take(
   if (sent.lines !== undefined)
     return { ...(await takeLines(ingestion, teamId, sent.lines, now, hold)), named: 'lines' };
   const taken = await takeList(ingestion, teamId, sent.json, now);
-  if ('fault' in taken) throw faultError(taken.fault);
+  if ('fault' in taken) throw faultError(taken);
   return { ...taken, named: taken.is_list ? 'events' : undefined };
 }
 
-function faultError(fault: ListFault): ApiError {
+function faultError({ fault, place }: FaultyList): ApiError {
   switch (fault) {
     case 'not_utf8':
       return unparsable('The body is not UTF-8 text.');
@@ -168,7 +169,7 @@ function faultError(fault: ListFault): ApiError {
         'The body holds more than two million values: send fewer events at a time.',
       );
     case 'not_json':
-      return unparsable('The body is not valid JSON.');
+      return notJson(place!);
     case 'too_deep':
       return unparsable('The body is nested too deeply.');
     case 'not_an_object':

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
+import { eventually } from '../../../test/eventually.ts';
 import { storedEvents } from '../../../test/factories/events/stored_events.ts';
 import { openTestClock } from '../../../test/factories/people/people.ts';
 import { openHarness } from '../../../test/harness.ts';
@@ -83,6 +84,29 @@ test('every way in notes what it does not take', async () => {
     person_too_large: 1,
     request_refused: 1,
   });
+});
+
+test('a project learns of a body that is no JSON by the key within it, wherever it is read', async () => {
+  const home = await harness.newOrganization();
+  for (const length of [1, 100_000]) {
+    const text = JSON.stringify({ api_key: home.project.api_token, batch: [] });
+    const body = `${text.slice(0, -1)},${' '.repeat(length)}\n"a":nan}`;
+    const answer = await harness.request('POST', '/batch/', { body });
+    assert.match(answer.body.message, /^The body is not valid JSON: line 2, column 5\.$/);
+  }
+  await eventually('The refusals are not told.', async () => {
+    const { request_refused } = await reasonsOf(home);
+    return request_refused === 2;
+  });
+  const number = `{"api_key":"${home.project.api_token}","batch":[{"event":"a","distinct_id":"d"},`;
+  const body = `${number}{"event":"b","distinct_id":"d","properties":{"price":NaN}}]}`;
+  assert.equal((await harness.request('POST', '/batch/', { body })).status, 200);
+  const [mended] = (await list(home, '?reason=invalid_number_replaced')).body.results;
+  assert.deepEqual([mended.events, mended.outcome], [1, 'changed']);
+  const [{ event, sent }] = mended.examples;
+  assert.deepEqual([event, sent], ['b', 'properties.price: NaN']);
+  const stored = await storedEvents(harness.deps, home.project.id);
+  assert.deepEqual(stored.map(({ properties }) => properties).sort(), ['{"price":null}', '{}']);
 });
 
 test('hours are days when that is asked for; ranges, reasons and pages narrow', async () => {

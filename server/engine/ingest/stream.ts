@@ -3,7 +3,7 @@ import { aside_bytes_min, readLineAside, readListAside } from './parse/aside.ts'
 import type { Ingestion, Stored, TakeFailure } from './batcher.ts';
 import type { EventProblem, IncomingEvent, ReadEvent } from './parse/event.ts';
 import { readEventList } from './parse/event_list.ts';
-import type { ListFault } from './parse/event_list.ts';
+import type { FaultyList } from './parse/event_list.ts';
 import { line_bytes_max, readLines } from './parse/lines.ts';
 import type { Line, LongLine } from './parse/lines.ts';
 import { parseEvent, readEvent } from './parse/parse.ts';
@@ -99,7 +99,7 @@ export async function takeList(
   teamId: number,
   bytes: Buffer,
   nowMilliseconds: () => number,
-): Promise<TakenList | { fault: ListFault }> {
+): Promise<TakenList | FaultyList> {
   if (bytes.length < aside_bytes_min) {
     const list = readEventList(bytes);
     if ('fault' in list) return list;

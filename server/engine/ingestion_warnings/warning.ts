@@ -32,6 +32,8 @@ export const warning_reasons = {
   event_too_large: 'refused',
   feature_off: 'refused',
   internal_dropped: 'refused',
+  invalid_number_replaced: 'changed',
+  invalid_utf8_replaced: 'changed',
   merge_of_identified: 'not_merged',
   merge_of_illegal_id: 'not_merged',
   merge_of_too_many_ids: 'not_merged',

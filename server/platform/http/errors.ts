@@ -108,6 +108,11 @@ export function unparsable(detail: string): ApiError {
   return request(400, 'parse_error', detail);
 }
 
+/** 400 for a body that stops being JSON there. */
+export function notJson({ line, column }: { line: number; column: number }): ApiError {
+  return unparsable(`The body is not valid JSON: line ${line}, column ${column}.`);
+}
+
 /** 401; tells the client which kind of credentials is wanted. */
 export function unauthenticated(
   code: 'not_authenticated' | 'authentication_failed' | 'second_factor_required',

@@ -15,6 +15,7 @@ import type { Message } from './message.ts';
 import type { Sent } from '../protocol.ts';
 import type { Read } from './read_draft.ts';
 import type { Traffic } from './traffic.ts';
+import { UnreadError } from './unread.ts';
 
 /** What the thread is asked: to read a message, to go on with one, or to forget it. */
 export type AsideQuestion =
@@ -26,7 +27,7 @@ export type AsideQuestion =
  * another thread had it and ended.
  */
 export type AsideReply =
-  | { kind: 'refused'; status: number; type: ErrorType; violations: Violation[] }
+  | { kind: 'refused'; status: number; type: ErrorType; violations: Violation[]; key?: string }
   | { kind: 'opened'; protocol: string; key: string; length: number }
   | ({ kind: 'more' } & Piece<CarriedPart>)
   | { kind: 'gone' };
@@ -73,7 +74,7 @@ export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMess
   // Numbered here, so that no thread takes the message of another for its own.
   const message = (last_message += 1);
   const reply = await thread.ask({ kind: 'open', message, bytes, sent }, wholeBuffer(bytes));
-  if (reply.kind === 'refused') throw new ApiError(reply.status, reply.type, reply.violations);
+  if (reply.kind === 'refused') throw refusalOf(reply);
   if (reply.kind !== 'opened') throw new Error('The thread answered something else.');
   const { protocol, key, length } = reply;
   const drop = () => thread.tell({ kind: 'drop', message });
@@ -85,4 +86,11 @@ export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMess
   };
   const read = (traffic?: Traffic) => eachPiece(() => more(traffic), drop);
   return { protocol, key, length, read, drop };
+}
+
+function refusalOf(reply: AsideReply & { kind: 'refused' }): ApiError {
+  const { status, type, violations, key } = reply;
+  return status === 400
+    ? new UnreadError(type, violations, key)
+    : new ApiError(status, type, violations);
 }

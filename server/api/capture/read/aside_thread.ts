@@ -9,6 +9,7 @@ import type { Message } from './message.ts';
 import type { Sent } from '../protocol.ts';
 import type { Read } from './read_draft.ts';
 import type { Traffic } from './traffic.ts';
+import { UnreadError } from './unread.ts';
 
 /** The messages that were read and not yet given. */
 const messages = new Map<number, Message['read'] | Iterator<Read<PlainEvent>>>();
@@ -22,7 +23,9 @@ function open(message: number, bytes: Uint8Array, sent: Sent): AsideReply {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { status, type, violations } = error;
-    return { kind: 'refused', status, type, violations };
+    const key = error instanceof UnreadError ? error.key : undefined;
+    const told = key === undefined ? {} : { key };
+    return { kind: 'refused', status, type, violations, ...told };
   }
 }
 

@@ -1,11 +1,14 @@
 import { isUtf8 } from 'node:buffer';
-import { isJsonObject, parseExact } from '../../../engine/ingest/parse/exact_json.ts';
+import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { PlainEvent } from '../../../engine/ingest/parse/event.ts';
 import { holdsTooMuch } from '../../../engine/ingest/parse/event_list.ts';
+import { readTolerantJson } from '../../../engine/ingest/parse/tolerant_json.ts';
+import type { MendedEvents } from '../../../engine/ingest/parse/tolerant_json.ts';
 import { examples_max } from '../../../engine/ingestion_warnings/store.ts';
 import type { WarningReason } from '../../../engine/ingestion_warnings/warning.ts';
-import { unparsable } from '../../../platform/http/errors.ts';
+import { ApiError, notJson, unparsable } from '../../../platform/http/errors.ts';
 import { oneKey, shownKeys } from '../keys.ts';
+import type { Draft } from '../draft.ts';
 import type { Protocol, Sent } from '../protocol.ts';
 import { protocols } from '../protocols.ts';
 import { readDraft } from './read_draft.ts';
@@ -13,6 +16,7 @@ import type { Read } from './read_draft.ts';
 import { skewOf } from './times.ts';
 import { openTraffic } from './traffic.ts';
 import { lz64, packedWithLz64, tooManyValues } from './unpack.ts';
+import { keyInside, UnreadError } from './unread.ts';
 import { openVisitors } from './visitors.ts';
 import { withWholeCharacters } from './whole_characters.ts';
 import type { Traffic } from './traffic.ts';
@@ -33,12 +37,21 @@ export type Message = {
 
 /**
  * Reads the unpacked bytes of a request with events. Throws an ApiError for what is wrong with it
- * as a whole: 400 for its form, 401 for its key.
+ * as a whole: 401 for its key, and for its form an UnreadError.
  */
 export function openMessage(bytes: Buffer, sent: Sent): Message {
+  try {
+    return readMessage(bytes, sent);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 400) throw error;
+    throw new UnreadError(error.type, error.violations, keyInside(bytes));
+  }
+}
+
+function readMessage(bytes: Buffer, sent: Sent): Message {
   const mine = protocolsOf(sent.path);
   const own = mine.find(({ parse }) => parse !== undefined)?.parse?.(bytes, sent);
-  const body = own ?? readJson(bytes, sent);
+  const { value: body, mended } = own === undefined ? readJson(bytes, sent) : { value: own };
   const protocol = mine.find(({ recognises }) => recognises === undefined || recognises(body));
   const decoded = protocol?.decode(body, sent);
   if (protocol === undefined || decoded === undefined)
@@ -53,9 +66,25 @@ export function openMessage(bytes: Buffer, sent: Sent): Message {
       const judge = openTraffic(traffic);
       const named = traffic === undefined ? undefined : openVisitors(traffic);
       const thin = openThinning();
-      return Iterator.from(events).map((draft) => thin(readDraft(draft, clocks, { judge, named })));
+      const drafts = mended === undefined ? events : withMended(events, mended, length);
+      return Iterator.from(drafts).map((draft) => thin(readDraft(draft, clocks, { judge, named })));
     },
   };
+}
+
+/** The events, each with what was mended of it. */
+function* withMended(
+  events: Iterator<Draft>,
+  mended: MendedEvents,
+  length: number,
+): Generator<Draft> {
+  let at = 0;
+  for (const draft of Iterator.from(events)) {
+    // Where there is one event, every value of the body is its own.
+    const own = length === 1 ? [...mended.values()].flat() : mended.get(at);
+    yield own === undefined ? draft : { ...draft, mended: [...(draft.mended ?? []), ...own] };
+    at += 1;
+  }
 }
 
 /** Keeps what is told of an event to so many of each reason as are kept as examples. */
@@ -81,20 +110,18 @@ export function protocolsOf(path: string): readonly Protocol[] {
 }
 
 /** A GET has its event in the query itself, where it has no `data`. */
-function readJson(given: Buffer, sent: Sent): unknown {
-  if (given.length === 0 && sent.method === 'GET') return sent.query;
-  const unreadable = (detail: string) =>
-    sent.query['compression'] === lz64 ? packedWithLz64() : unparsable(detail);
+function readJson(given: Buffer, sent: Sent): { value: unknown; mended?: MendedEvents } {
+  if (given.length === 0 && sent.method === 'GET') return { value: sent.query };
   const bytes = isUtf8(given) ? given : withWholeCharacters(given);
-  if (!isUtf8(bytes)) throw unreadable('The body is not UTF-8 text.');
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
   if (holdsTooMuch(text)) throw tooManyValues();
-  try {
-    const value = parseExact(text);
-    if (isJsonObject(value) || Array.isArray(value)) return value;
-  } catch (error) {
-    if (error instanceof RangeError) throw unparsable('The body is nested too deeply.');
-    throw unreadable('The body is not valid JSON.');
+  const read = readTolerantJson(text, bytes === given || isUtf8(bytes));
+  if (read.fault === undefined) {
+    const { value } = read;
+    if (isJsonObject(value) || Array.isArray(value)) return read;
+    throw unparsable('The body must be a JSON object or a list.');
   }
-  throw unparsable('The body must be a JSON object or a list.');
+  if (read.fault === 'too_deep') throw unparsable('The body is nested too deeply.');
+  if (sent.query['compression'] === lz64) throw packedWithLz64();
+  throw notJson(read.fault);
 }

@@ -60,6 +60,7 @@ export function readDraft(
     if (!warnings.includes(reason)) warnings.push(reason);
     if (value !== undefined) sent[reason] ??= asSent(value);
   };
+  for (const mended of draft.mended ?? []) warn(mended.reason, mended.sent);
   const uuid = uuidOf(draft, warn);
   const name = shortText(draft.name, 'event_name_cut', warn)?.trim();
   const sent_uuid = typeof draft.uuid === 'string' ? draft.uuid : undefined;

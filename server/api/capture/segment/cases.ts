@@ -7,6 +7,14 @@ const about = { context: { library: { name: 'analytics' } } };
 /** What Segment's libraries send, and the events that are stored of it. */
 export const segment_cases: readonly ProtocolCase[] = [
   {
+    says: 'a user id of pandas that is no number names nobody',
+    path: '/v1/batch',
+    body: Buffer.from(
+      `{"writeKey":"${key}","batch":[{"type":"track","event":"a","userId":NaN,"anonymousId":"v"}]}`,
+    ),
+    wanted: [{ event: 'a', distinct_id: 'v', warnings: ['invalid_number_replaced'] }],
+  },
+  {
     says: 'a batch of every type',
     path: '/v1/batch',
     headers: basic,

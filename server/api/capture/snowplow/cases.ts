@@ -14,6 +14,21 @@ const packed = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 /** What Snowplow's trackers send, and the events that are stored of it. */
 export const snowplow_cases: readonly ProtocolCase[] = [
   {
+    says: 'an event of its own schema, in whose text stands a number that JSON has not',
+    path: '/com.snowplowanalytics.snowplow/tp2',
+    body: {
+      data: [
+        {
+          e: 'ue',
+          aid: key,
+          uid: 'ada',
+          ue_pr: '{"data":{"schema":"iglu:com.acme/bought/jsonschema/1-0-0","data":{"n":NaN}}}',
+        },
+      ],
+    },
+    wanted: [{ event: 'bought', distinct_id: 'ada', warnings: ['invalid_number_replaced'] }],
+  },
+  {
     says: 'views, described and structured events of a late clock; the key is the app id',
     path,
     body: {

@@ -1,5 +1,8 @@
-import { isJsonObject, parseExact } from '../../../engine/ingest/parse/exact_json.ts';
+import { isUtf8 } from 'node:buffer';
+import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import { readTolerantJson } from '../../../engine/ingest/parse/tolerant_json.ts';
+import type { Mended } from '../../../engine/ingest/parse/tolerant_json.ts';
 import { withoutUndefined } from '../../../platform/fields.ts';
 import { pixelAnswer } from '../answers.ts';
 import type { Draft } from '../draft.ts';
@@ -51,8 +54,9 @@ const told = ['eid', 'ue_pr', 'ue_px', 'co', 'cx', 'e', 'stm'];
 const who = ['uid', 'duid', 'nuid', 'tnuid'];
 
 function draftOf(payload: JsonObject): Draft {
-  const { name, properties } = contentOf(payload);
-  const contexts = jsonOf(payload['co'], payload['cx']);
+  const mended: Mended[] = [];
+  const { name, properties } = contentOf(payload, mended);
+  const contexts = jsonOf(payload['co'], payload['cx'], mended);
   const raw = Object.entries(payload).filter(
     ([field]) => !told.includes(field) || (contexts === undefined && /^c[ox]$/.test(field)),
   );
@@ -70,12 +74,13 @@ function draftOf(payload: JsonObject): Draft {
       ...(isJsonObject(contexts) ? { contexts: contexts['data'] } : {}),
       ...properties,
     },
+    mended,
   };
 }
 
 type Content = { name: unknown; properties: JsonObject };
 
-function contentOf(payload: JsonObject): Content {
+function contentOf(payload: JsonObject, mended: Mended[]): Content {
   switch (payload['e']) {
     case 'pv':
       return {
@@ -100,7 +105,7 @@ function contentOf(payload: JsonObject): Content {
         }),
       };
     case 'ue':
-      return describedOf(payload);
+      return describedOf(payload, mended);
     case 'tr':
       return { name: 'transaction', properties: {} };
     case 'ti':
@@ -111,8 +116,8 @@ function contentOf(payload: JsonObject): Content {
 }
 
 /** `iglu:com.acme/basket_filled/jsonschema/1-0-0` is the event `basket_filled`. */
-function describedOf(payload: JsonObject): Content {
-  const outer = jsonOf(payload['ue_pr'], payload['ue_px']);
+function describedOf(payload: JsonObject, mended: Mended[]): Content {
+  const outer = jsonOf(payload['ue_pr'], payload['ue_px'], mended);
   const inner = isJsonObject(outer) ? outer['data'] : undefined;
   if (!isJsonObject(inner)) return { name: undefined, properties: {} };
   const { schema, data } = inner;
@@ -123,18 +128,20 @@ function describedOf(payload: JsonObject): Content {
   };
 }
 
-/** JSON that stands in a field as text, or as text in base64; undefined when it is none. */
-function jsonOf(text: unknown, packed: unknown): unknown {
-  const json =
+/**
+ * JSON that stands in a field as text, or as text in base64; undefined when it is none. What of it
+ * had to be mended is added to the list.
+ */
+function jsonOf(text: unknown, packed: unknown, mended: Mended[]): unknown {
+  const bytes =
     typeof text === 'string'
-      ? text
+      ? Buffer.from(text)
       : typeof packed === 'string'
-        ? Buffer.from(packed, 'base64').toString()
+        ? Buffer.from(packed, 'base64')
         : undefined;
-  if (json === undefined) return undefined;
-  try {
-    return parseExact(json);
-  } catch {
-    return undefined;
-  }
+  if (bytes === undefined) return undefined;
+  const read = readTolerantJson(bytes.toString(), isUtf8(bytes));
+  if (read.fault !== undefined) return undefined;
+  for (const one of read.mended?.values() ?? []) mended.push(...one);
+  return read.value;
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { findJsonFault } from '../../../platform/json_scan.ts';
 import { aside_bytes_min, readLineAside, readListAside } from './aside.ts';
 import type { ReadEvent } from './event.ts';
 import { checkOnly, takeLines, takeList } from '../stream.ts';
@@ -69,8 +70,10 @@ test('what is wrong with a body as a whole is the same from the thread as from h
     ['{"events":1}', 'not_a_list'],
     ['['.repeat(200_000), 'not_json'],
   ] as const) {
-    assert.deepEqual(await take(Buffer.from(text)), { fault });
-    assert.deepEqual(await take(Buffer.from(text + long)), { fault });
+    for (const whole of [text, text + long]) {
+      const place = fault === 'not_json' ? { place: findJsonFault(whole) } : {};
+      assert.deepEqual(await take(Buffer.from(whole)), { fault, ...place });
+    }
   }
   const many = `[${'1,'.repeat(2_000_000)}1]`;
   assert.deepEqual(await take(Buffer.from(many)), { fault: 'too_many' });
@@ -118,7 +121,14 @@ test('long lines go to the thread, blank ones and the byte order mark are left o
     duplicates: 0,
     refused: 0,
     rejected: 1,
-    problems: [{ attr: null, code: 'parse_error', detail: 'This is not valid JSON.', position: 4 }],
+    problems: [
+      {
+        attr: null,
+        code: 'parse_error',
+        detail: `This is not valid JSON from column ${lines[3]!.length} on.`,
+        position: 4,
+      },
+    ],
   });
 });
 

@@ -3,7 +3,7 @@ import { openThread, wholeBuffer } from '../../../platform/processes/thread.ts';
 import { arrived } from './carried.ts';
 import type { CarriedRead } from './carried.ts';
 import type { ReadEvent } from './event.ts';
-import type { ListFault } from './event_list.ts';
+import type { FaultyList } from './event_list.ts';
 import { eachPiece } from './pieces.ts';
 import type { Piece } from './pieces.ts';
 
@@ -25,7 +25,7 @@ export type AsideQuestion =
 /** What it answers; `gone` for a list that it has not, because another thread had it and ended. */
 export type AsideReply =
   | { kind: 'line'; read: CarriedRead | undefined }
-  | { kind: 'list'; fault: ListFault }
+  | ({ kind: 'list' } & FaultyList)
   | { kind: 'list'; is_list: boolean; fault?: undefined }
   | ({ kind: 'more' } & Piece<CarriedRead>)
   | { kind: 'gone' };
@@ -57,12 +57,15 @@ export async function readLineAside(
 export async function readListAside(
   bytes: Uint8Array,
   now: number,
-): Promise<{ fault: ListFault } | { is_list: boolean; reads: AsyncIterable<ReadEvent[]> }> {
+): Promise<FaultyList | { is_list: boolean; reads: AsyncIterable<ReadEvent[]> }> {
   // Numbered here, so that no thread takes the list of another for its own.
   const list = (last_list += 1);
   const reply = await thread.ask({ kind: 'list', list, bytes, now }, wholeBuffer(bytes));
   if (reply.kind !== 'list') throw new Error('The thread answered something else.');
-  if (reply.fault !== undefined) return { fault: reply.fault };
+  if (reply.fault !== undefined) {
+    const { kind: _list, ...fault } = reply;
+    return fault;
+  }
   const { is_list } = reply;
   const more = async () => {
     const piece = await thread.ask({ kind: 'more', list });

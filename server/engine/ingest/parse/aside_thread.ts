@@ -29,7 +29,7 @@ function readLine(bytes: Uint8Array, now: number): CarriedRead | undefined {
 
 function openList(list: number, bytes: Uint8Array, now: number): AsideReply {
   const opened = readEventList(bytes);
-  if ('fault' in opened) return { kind: 'list', fault: opened.fault };
+  if ('fault' in opened) return { kind: 'list', ...opened };
   const { values, is_list } = opened;
   lists.set(list, readAll(values, now));
   return { kind: 'list', is_list };

@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import { findJsonFault } from '../../../platform/json_scan.ts';
+import type { JsonPlace } from '../../../platform/json_scan.ts';
 import { countValues } from './count_values.ts';
 import { isJsonObject, parseExact } from './exact_json.ts';
 
@@ -25,6 +27,9 @@ export type EventList = { values: unknown[]; is_list: boolean };
  */
 export const values_max = 2_000_000;
 
+/** What is wrong with a body as a whole, and for `not_json` where. */
+export type FaultyList = { fault: ListFault; place?: JsonPlace | undefined };
+
 /** Does the JSON text hold more than a body or line of events may? Shorter ones cannot. */
 export function holdsTooMuch(text: string): boolean {
   return text.length > values_max && countValues(text) > values_max;
@@ -33,7 +38,7 @@ export function holdsTooMuch(text: string): boolean {
 /**
  * Reads the JSON of a body: `{"events": [...]}` or one event. Never throws for what the bytes hold.
  */
-export function readEventList(bytes: Uint8Array): EventList | { fault: ListFault } {
+export function readEventList(bytes: Uint8Array): EventList | FaultyList {
   if (!isUtf8(bytes)) return { fault: 'not_utf8' };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
   if (holdsTooMuch(text)) return { fault: 'too_many' };
@@ -41,7 +46,8 @@ export function readEventList(bytes: Uint8Array): EventList | { fault: ListFault
   try {
     body = parseExact(text);
   } catch (error) {
-    return { fault: error instanceof RangeError ? 'too_deep' : 'not_json' };
+    if (error instanceof RangeError) return { fault: 'too_deep' };
+    return { fault: 'not_json', place: findJsonFault(text) };
   }
   if (!isJsonObject(body)) return { fault: 'not_an_object' };
   const { events } = body;

@@ -5,6 +5,7 @@ import type { JsonObject } from './exact_json.ts';
 import { parseInstant, storeInstant } from './instant.ts';
 import { fitsPerson, values_max } from './person_size.ts';
 import { createUuid } from './create_uuid.ts';
+import { findJsonFault } from '../../../platform/json_scan.ts';
 import { isUuid } from '../../../platform/uuid.ts';
 
 /** Longest event name and longest distinct id, in characters. */
@@ -24,7 +25,10 @@ export function parseEvent(text: string, nowMilliseconds: number): ReadEvent<Pla
   try {
     value = parseExact(text);
   } catch (error) {
-    const detail = error instanceof RangeError ? tooDeepDetail : 'This is not valid JSON.';
+    const detail =
+      error instanceof RangeError
+        ? tooDeepDetail
+        : `This is not valid JSON from column ${findJsonFault(text)!.column} on.`;
     return { problems: [{ attr: null, code: 'parse_error', detail }] };
   }
   return readEvent(value, nowMilliseconds);

@@ -1,6 +1,7 @@
-import { unparsable } from '../errors.ts';
+import { notJson, unparsable } from '../errors.ts';
 import type { Violation } from '../errors.ts';
 import { attrOf } from './violations.ts';
+import { findJsonFault } from '../../json_scan.ts';
 import { parseJson } from '../../parse_json.ts';
 
 const depth_max = 64;
@@ -33,7 +34,7 @@ export function readJson(bytes: Uint8Array, values_max = usual_values_max): Read
     throw unparsable('The body is not UTF-8 text.');
   }
   const value = parseJson(text);
-  if (value === undefined) throw unparsable('The body is not valid JSON.');
+  if (value === undefined) throw notJson(findJsonFault(text)!);
   return { value, unstorable: suspicious.test(text) ? unstorableIn(value) : [] };
 }
 

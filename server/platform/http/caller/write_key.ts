@@ -1,6 +1,9 @@
 import { randomBase62 } from './api_key.ts';
 
-const pattern = /^slp_[0-9A-Za-z]{43}$/;
+/** The pattern of what stands behind `slp_` in a write key. */
+export const write_key_characters = '[0-9A-Za-z]{43}';
+
+const pattern = new RegExp(`^slp_${write_key_characters}$`);
 
 /** A new public write key: `slp_` and 256 random bits as 43 base-62 characters. */
 export function createWriteKey(): string {

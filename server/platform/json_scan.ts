@@ -1,0 +1,211 @@
+/** A place in a text; line and column are counted from 1. */
+export type JsonPlace = { offset: number; line: number; column: number };
+
+/** A value or name that JSON has not: of which item of a list it is, by its index, and where. */
+export type StrangePart = {
+  kind: 'number' | 'text';
+  written: string;
+  item: number;
+  path(): string;
+};
+
+/** A look through a text for what JSON has not. */
+export type JsonScan = {
+  /**
+   * Reads the text once: `NaN` and its like, and the texts with U+FFFD where `is_text_broken`. Ends
+   * with the text, or where it stops being JSON.
+   */
+  read(is_text_broken: boolean): Generator<StrangePart>;
+  /** Where it stopped being JSON, once it was read; undefined when it did not. */
+  readonly fault: JsonPlace | undefined;
+  /** The text with null in the place of such numbers. */
+  withNulls(): string;
+};
+
+type Wanted = 'value' | 'value or end' | 'name' | 'name or end' | 'end';
+const blank = /[ \t\n\r]*/y;
+const scalar =
+  /(?:-?Infinity|NaN)|(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/y;
+const escape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
+/** Names on the way to a value that are told. */
+const path_length_max = 20;
+
+/**
+ * Where a text stops being JSON: its end where that comes too early, undefined for JSON.
+ * `JSON.parse` gives the place of some faults only. Takes time by the length of the text, whatever
+ * that holds.
+ */
+export function findJsonFault(text: string): JsonPlace | undefined {
+  const reader = openReader(text);
+  for (let part = nextPart(reader); part !== undefined; part = nextPart(reader))
+    if (part.kind !== 'text') return placeOf(text, part.from);
+  return undefined;
+}
+
+/** Opens the scan. It takes time and memory by the length of the text, whatever that holds. */
+export function openJsonScan(text: string): JsonScan {
+  const strange: { from: number; to: number }[] = [];
+  let fault: JsonPlace | undefined;
+  return {
+    *read(is_text_broken) {
+      const reader = openReader(text);
+      for (let part = nextPart(reader); part !== undefined; part = nextPart(reader)) {
+        const { kind, from, to } = part;
+        const written = text.slice(from, to);
+        if (kind === 'fault') fault = placeOf(text, from);
+        else if (kind === 'number') strange.push({ from, to });
+        else if (!is_text_broken || !written.includes('\uFFFD')) continue;
+        if (kind !== 'fault') yield { kind, written, ...placeInside(reader.stack) };
+      }
+    },
+    get fault() {
+      return fault;
+    },
+    withNulls: () => {
+      let before = 0;
+      const parts = strange.map(({ from, to }) => {
+        const part = `${text.slice(before, from)}null`;
+        before = to;
+        return part;
+      });
+      return parts.join('') + text.slice(before);
+    },
+  };
+}
+
+type Part = { kind: 'number' | 'text' | 'fault'; from: number; to: number };
+
+/** How far a text was read. */
+type Reader = {
+  text: string;
+  at: number;
+  wanted: Wanted;
+  /** Of a list the index of its present item, of an object its present name. */
+  stack: (number | string)[];
+};
+
+function openReader(text: string): Reader {
+  return { text, at: 0, wanted: 'value', stack: [] };
+}
+
+/** The next text or strange number, or the fault that ends the reading; undefined at the end. */
+function nextPart(reader: Reader): Part | undefined {
+  const { text } = reader;
+  while (reader.at <= text.length) {
+    skipBlanks(reader);
+    const { at, wanted, stack } = reader;
+    if (at === text.length && wanted === 'end' && stack.length === 0) return undefined;
+    const isName = wanted === 'name' || wanted === 'name or end';
+    const read = wanted === 'end' ? readEnd : isName ? readName : readValue;
+    const part = read(reader);
+    if (part !== undefined) return part;
+  }
+  return undefined;
+}
+
+function readValue(reader: Reader): Part | undefined {
+  const { text, at: from } = reader;
+  const first = text[from];
+  if (first === '{') return open(reader, '', 'name or end');
+  if (first === '[') return open(reader, 0, 'value or end');
+  if (first === ']' && reader.wanted === 'value or end') return close(reader);
+  reader.wanted = 'end';
+  if (first === '"') return readText(reader);
+  scalar.lastIndex = from;
+  if (!scalar.test(text)) return faultAt(reader, from);
+  reader.at = scalar.lastIndex;
+  const isStrange = /[Ny]/.test(text[reader.at - 1]!);
+  return isStrange ? { kind: 'number', from, to: reader.at } : undefined;
+}
+
+function readName(reader: Reader): Part | undefined {
+  const { text, stack } = reader;
+  if (text[reader.at] === '}' && reader.wanted === 'name or end') return close(reader);
+  if (text[reader.at] !== '"') return faultAt(reader, reader.at);
+  const part = readText(reader);
+  if (part.kind === 'fault') return part;
+  stack[stack.length - 1] = text.slice(part.from + 1, part.to - 1);
+  skipBlanks(reader);
+  if (text[reader.at] !== ':') return faultAt(reader, reader.at);
+  reader.at += 1;
+  reader.wanted = 'value';
+  return part;
+}
+
+/** Reads what stands behind a value. */
+function readEnd(reader: Reader): Part | undefined {
+  const { text, at, stack } = reader;
+  const inside = stack.at(-1);
+  if (inside === undefined) return faultAt(reader, at);
+  const is_list = typeof inside === 'number';
+  if (text[at] === (is_list ? ']' : '}')) return close(reader);
+  if (text[at] !== ',') return faultAt(reader, at);
+  if (is_list) stack[stack.length - 1] = inside + 1;
+  reader.wanted = is_list ? 'value' : 'name';
+  reader.at += 1;
+  return undefined;
+}
+
+function readText(reader: Reader): Part {
+  const { text, at: from } = reader;
+  const end = endOfText(text, from);
+  // One that does not end is told by where it begins.
+  if (text[end] !== '"') return faultAt(reader, end === text.length ? from : end);
+  reader.at = end + 1;
+  return { kind: 'text', from, to: reader.at };
+}
+
+function open(reader: Reader, inside: number | string, wanted: Wanted): undefined {
+  reader.stack.push(inside);
+  reader.wanted = wanted;
+  reader.at += 1;
+}
+
+function close(reader: Reader): undefined {
+  reader.stack.pop();
+  reader.wanted = 'end';
+  reader.at += 1;
+}
+
+/** Nothing is read behind a fault. */
+function faultAt(reader: Reader, from: number): Part {
+  reader.at = reader.text.length + 1;
+  return { kind: 'fault', from, to: from };
+}
+
+function skipBlanks(reader: Reader): void {
+  blank.lastIndex = reader.at;
+  blank.test(reader.text);
+  reader.at = blank.lastIndex;
+}
+
+/** The index of the closing quote of the text that begins here, or of what no text may hold. */
+function endOfText(text: string, from: number): number {
+  // eslint-disable-next-line no-control-regex
+  const special = /["\\\u0000-\u001f]/g;
+  special.lastIndex = from + 1;
+  for (let found = special.exec(text); found !== null; found = special.exec(text)) {
+    if (found[0] !== '\\') return found.index;
+    escape.lastIndex = found.index;
+    if (!escape.test(text)) return found.index;
+    special.lastIndex = escape.lastIndex;
+  }
+  return text.length;
+}
+
+/** Items stand in a list, or in a list of an object; what stands elsewhere is of the first. */
+function placeInside(stack: readonly (number | string)[]): Pick<StrangePart, 'item' | 'path'> {
+  const depth = stack.slice(0, 2).findIndex((one) => typeof one === 'number');
+  return {
+    item: depth === -1 ? 0 : Number(stack[depth]),
+    path: () => stack.slice(depth + 1, depth + 1 + path_length_max).join('.'),
+  };
+}
+
+function placeOf(text: string, at: number): JsonPlace {
+  const before = text.slice(0, at);
+  const line_start = before.lastIndexOf('\n') + 1;
+  let line = 1;
+  for (let end = before.indexOf('\n'); end !== -1; end = before.indexOf('\n', end + 1)) line += 1;
+  return { offset: at, line, column: at - line_start + 1 };
+}
