@@ -6,6 +6,7 @@ export const reason_words: Record<IngestionWarningRow['reason'], string> = {
   distinct_id_cut: 'The distinct id was too long and was cut.',
   distinct_id_made: 'It named nobody and got a distinct id of its own.',
   distinct_id_missing: 'It names nobody.',
+  distinct_id_not_text: 'The distinct id was an object or a list and names nobody.',
   duplicate: 'It was stored before: it was sent again.',
   erased_person_left_out: 'Its person was erased: it was stored without them.',
   erased_person_refused: 'Its person was erased.',

@@ -9,6 +9,7 @@ import { jitsu_cases } from './jitsu/cases.ts';
 import { openMessage } from './read/message.ts';
 import { opentelemetry_cases } from './opentelemetry/cases.ts';
 import { posthog_cases } from './posthog/cases.ts';
+import { posthog_mended_cases } from './posthog/mended_cases.ts';
 import { posthog_time_cases } from './posthog/time_cases.ts';
 import { case_key, case_now } from './protocol_case.ts';
 import type { ProtocolCase, WantedEvent } from './protocol_case.ts';
@@ -20,7 +21,7 @@ import { snowplow_cases } from './snowplow/cases.ts';
 import { dataOf } from './read/unpack.ts';
 
 const tables = {
-  posthog: [...posthog_cases, ...posthog_time_cases],
+  posthog: [...posthog_cases, ...posthog_mended_cases, ...posthog_time_cases],
   segment: segment_cases,
   rudderstack: rudderstack_cases,
   jitsu: jitsu_cases,

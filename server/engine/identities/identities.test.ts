@@ -22,8 +22,24 @@ test('ids that name nobody', () => {
     '$posthog_cookieless',
     '[object Object]',
     '"[object Object]"',
+    ...words('{} [] {"id":7} ["ada"] [1,2] [null]'),
+    `{"a":"${'x'.repeat(195)}`,
+    `[${'1,'.repeat(100)}`,
   ];
-  const legal = ['ada', 'nan', 'NULL', '00', '1', 'anonymous1', 'ids', '""', '[object object]'];
+  const legal = [
+    'ada',
+    'nan',
+    'NULL',
+    '00',
+    '1',
+    'anonymous1',
+    'ids',
+    '""',
+    '[object object]',
+    '{3F2504E0-4F89}',
+    '[7] Ada',
+    '{a}',
+  ];
   assert.deepEqual(
     illegal.filter((id) => !isIllegalId(id)),
     [],

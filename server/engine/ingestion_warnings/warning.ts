@@ -22,6 +22,7 @@ export const warning_reasons = {
   distinct_id_cut: 'changed',
   distinct_id_made: 'changed',
   distinct_id_missing: 'refused',
+  distinct_id_not_text: 'changed',
   duplicate: 'repeated',
   erased_person_left_out: 'changed',
   erased_person_refused: 'refused',

@@ -85,6 +85,8 @@ export function readDraft(
     distinct_id = id;
     warn('distinct_id_made');
   }
+  if (Array.isArray(draft.distinct_id) || isJsonObject(draft.distinct_id))
+    warn('distinct_id_not_text', distinct_id);
   const timestamp = timestampOf(draft, clocks, warn);
   const properties = marked(propertiesOf(draft, warn), judged);
   if (isTooDeep(properties)) return refuse('event_refused');
