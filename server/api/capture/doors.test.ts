@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
@@ -15,6 +16,7 @@ import { refusal_readers } from './sdk_refusal.ts';
 let now = Date.parse('2026-11-22T12:00:00Z');
 let harness: Harness;
 let home: TestOrganization;
+let port: number;
 before(async () => {
   harness = await openHarness({
     config: {
@@ -25,6 +27,8 @@ before(async () => {
     deps: { clock: { now: () => now } },
   });
   home = await harness.newOrganization();
+  const address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+  port = Number(new URL(address).port);
 });
 after(() => harness.close());
 
@@ -56,10 +60,47 @@ test('a method that a door does not have is told with those that it has', async 
   for (const { match, settings } of protocols)
     for (const { paths } of [...match, ...settings])
       for (const path of paths.flatMap(spellings).map((one) => one.replace(/:\w+/, 'x'))) {
-        const { status, headers, body } = await harness.request('PUT', path, { body: {} });
+        const asked = { headers: { origin }, body: {} };
+        const { status, headers, body } = await harness.request('PUT', path, asked);
         assert.deepEqual([status, body.code], [405, 'method_not_allowed'], path);
+        assert.equal(headers['access-control-allow-origin'], origin, path);
         assert.match(headers['allow'] as string, /^(GET, HEAD(, POST)?|POST), OPTIONS$/, path);
       }
+});
+
+test('a page learns of a wrong address, and of headers that are too long', async () => {
+  for (const path of ['/batch/x', '/e/e/', `/array/${'x'.repeat(101)}/config`, '/%zz/']) {
+    for (const method of ['GET', 'POST']) {
+      const { status, headers } = await harness.request(method, path, { headers: { origin } });
+      assert.deepEqual([status, headers['access-control-allow-origin']], [404, origin], path);
+    }
+  }
+  const socket = connect(port, '127.0.0.1');
+  socket.write(`POST /e/ HTTP/1.1\r\nhost: x\r\norigin: ${origin}\r\n`);
+  socket.end(`cookie: ${'x'.repeat(40_000)}\r\n\r\n`);
+  const answer = await text(socket);
+  assert.match(answer, /^HTTP\/1\.1 431 .*\r\n/);
+  assert.ok(answer.includes(`\r\naccess-control-allow-origin: ${origin}\r\n`), answer);
+  assert.match(answer, /larger than the 32768 bytes/);
+  const { values } = await harness.deps.metrics.request_seconds.get();
+  assert.ok(values.some(({ labels }) => labels.status === '431'));
+});
+
+test('a path may begin with several slashes and may be written in another way', async () => {
+  nextMinutes();
+  const { project } = await harness.newOrganization();
+  const { api_token: api_key, id } = project;
+  // Whoever looks for the entries of changes does not know these spellings.
+  const headers = { 'x-request-id': 'spelled' };
+  const paths = ['//batch/', '///batch', '/%65/', '/%65', '/i/v0/%65/'];
+  for (const path of paths) {
+    const body = { api_key, batch: [{ event: path, distinct_id: 'ada' }] };
+    assert.equal((await harness.request('POST', path, { body, headers })).status, 200);
+  }
+  const body = { writeKey: api_key, type: 'track', event: '/v1/%74', userId: 'ada' };
+  assert.equal((await harness.request('POST', '/v1/%74', { body, headers })).status, 200);
+  const stored = (await storedEvents(harness.deps, id)).map(({ event }) => event);
+  assert.deepEqual(stored.sort(), [...paths, '/v1/%74'].sort());
 });
 
 test('what clients of PostHog ask for besides is answered as switched off', async () => {
@@ -160,18 +201,17 @@ test('a refusal has every field that its clients read, at every status', async (
 });
 
 test('a body that comes too slowly is put off, and its connection ends', async () => {
-  const { port } = new URL(await harness.app.listen({ host: '127.0.0.1', port: 0 }));
-  const socket = connect(Number(port), '127.0.0.1');
-  let text = '';
-  socket.on('data', (chunk) => (text += String(chunk)));
+  const socket = connect(port, '127.0.0.1');
+  let heard = '';
+  socket.on('data', (chunk) => (heard += String(chunk)));
   const ended = once(socket, 'close');
   socket.write('POST /e/ HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\n{"half":');
   await eventually('The slow body is not refused.', () => {
     nextMinutes();
-    return text.includes('\r\n\r\n');
+    return heard.includes('\r\n\r\n');
   });
   await ended;
-  assert.match(text, /^HTTP\/1.1 503 [^]*retry-after: 1\r\n/);
+  assert.match(heard, /^HTTP\/1.1 503 [^]*retry-after: 1\r\n/);
 });
 
 test('too many requests of a project or an address are 503 with the seconds to wait', async () => {

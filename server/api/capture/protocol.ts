@@ -5,7 +5,7 @@ import type { Draft } from './draft.ts';
 /** A request with events, as plain data: what is long is read in another thread. */
 export type Sent = {
   method: string;
-  /** The path as it was sent, without its query. */
+  /** The path as a route declares it, with or without the slash at its end. */
   path: string;
   query: Record<string, string>;
   headers: {

@@ -8,12 +8,12 @@ import type {
 import type { Deps } from '../../deps.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { basePath } from '../../platform/http/base_path.ts';
+import { allowPages, answerPreflight } from '../../platform/http/cross_origin.ts';
 import { apiErrorOf } from '../../platform/http/error_handler.ts';
 import { hiddenRoute } from '../../platform/http/hidden_route.ts';
 import { etagOf, isKnown } from '../../platform/http/etag.ts';
 import { addressOf } from '../../platform/http/limits/address.ts';
 import { busyCapture } from './busy.ts';
-import { allowPages, answerPreflight } from './cross_origin.ts';
 import { doorSchema, problemAnswer, settingsSchema } from './door_schema.ts';
 import { oneKey, shownKeys } from './keys.ts';
 import { openCaptureLimits } from './limits.ts';

@@ -9,7 +9,8 @@ export function sentOf(request: FastifyRequest, received_ms: number): Sent {
   };
   return {
     method: request.method,
-    path: request.url.split('?', 1)[0]!,
+    // As it is declared: `/%65/` is a way to write `/e/`.
+    path: request.routeOptions.url ?? '',
     query: plainQuery(request.query),
     headers: {
       authorization: text('authorization'),

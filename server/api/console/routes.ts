@@ -37,7 +37,7 @@ export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
   });
 
   app.get('/*', page_route, async (request, reply) => {
-    if (!isPage(request)) throw notFound();
+    if (!isPage(request)) return reply.callNotFound();
     return sendConsole(reply, basePath({ config }));
   });
 }

@@ -13,11 +13,20 @@ export function basePath({ config }: Context): string {
 /**
  * The path and query of a request without the base path, so that the routes are the same whether
  * the proxy in front takes it off or not, and whichever host a client names in front of the path
- * (RFC 9112, 3.2.2).
+ * (RFC 9112, 3.2.2). It begins with one slash: a host that ends with a slash is a common setting of
+ * SDKs, and two at the beginning are a host to browsers.
  */
 export function withoutBasePath(context: Context, url: string): string {
+  const path = withOneSlash(url.replace(/^https?:\/\/[^/?#]*\/?/i, '/'));
+  return withOneSlash(withoutBase(context, path));
+}
+
+function withOneSlash(path: string): string {
+  return path.startsWith('//') ? path.replace(/^\/+/, '/') : path;
+}
+
+function withoutBase(context: Context, path: string): string {
   const base = basePath(context);
-  const path = url.replace(/^https?:\/\/[^/?#]*\/?/i, '/');
   if (base === '' || !path.startsWith(base)) return path;
   const rest = path.slice(base.length);
   if (rest.startsWith('/')) return rest;

@@ -1,2 +1,7 @@
-/** What a path answers that no route of it does: `url` is the path as a route would declare it. */
-export type Completed = { url: string; allowed: string[] } | { url: string; location: string };
+/**
+ * What a path answers that no route of it does: `url` is the path as a route would declare it. Pages
+ * of all sites may read it where `is_open`.
+ */
+export type Completed =
+  | { url: string; allowed: string[]; is_open: boolean }
+  | { url: string; location: string };

@@ -5,6 +5,7 @@ import { isDatabaseError } from '../postgres/database.ts';
 import { StoreAwayError } from '../store_away.ts';
 import { body_size_bytes_max } from './bodies/body.ts';
 import type { HttpContext } from './context.ts';
+import { allowPages } from './cross_origin.ts';
 import {
   ApiError,
   busy,
@@ -57,7 +58,16 @@ export function handleErrors(app: FastifyInstance, context: HttpContext): void {
     noteError(request, answer);
     return sendError(request, reply, answer);
   });
-  app.setNotFoundHandler((request, reply) => sendError(request, reply, notFound()));
+  app.setNotFoundHandler((request, reply) => sendNotFound(request, reply));
+}
+
+/**
+ * Answers a path that does not exist. A page of any site may read that: an SDK may have been told a
+ * wrong address, and its page has to learn of it.
+ */
+export function sendNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  allowPages(request, reply);
+  return sendError(request, reply, notFound());
 }
 
 /** Notes in the security log what was refused: what the error says, and every 403. */

@@ -229,6 +229,16 @@ export function tooLarge(size_bytes_max: number): ApiError {
   );
 }
 
+/** 431 with the limit in bytes. */
+export function headersTooLarge(size_bytes_max: number): ApiError {
+  return request(
+    431,
+    'request_too_large',
+    `The headers are larger than the ${size_bytes_max} bytes that are taken. In a browser they are ` +
+      'mostly cookies of this site: delete some.',
+  );
+}
+
 /** 415 for a body of another kind than JSON. */
 export function unsupportedMediaType(detail: string): ApiError {
   return request(415, 'unsupported_media_type', detail);

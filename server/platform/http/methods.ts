@@ -3,6 +3,7 @@ import findMyWay from 'find-my-way';
 import type { HTTPMethod } from 'find-my-way';
 import { basePath } from './base_path.ts';
 import type { Completed } from './completed.ts';
+import { allowPages } from './cross_origin.ts';
 import { methodNotAllowed } from './errors.ts';
 
 /** What a path that ends with a slash can have, in the order of `Allow`. */
@@ -16,7 +17,7 @@ export const all_methods: readonly HTTPMethod[] = [
   'OPTIONS',
 ];
 
-type Path = { url: string; methods: Set<string> };
+type Path = { url: string; methods: Set<string>; is_open: boolean };
 
 /**
  * True for routes whose paths answer every method, and lead from where the slash is missing: those
@@ -31,8 +32,12 @@ export function isCompleted({ url, config }: Pick<RouteOptions, 'url' | 'config'
  * which everybody may send, with and without a slash as they are.
  */
 export function tellsMethods(route: Pick<RouteOptions, 'url' | 'config'>): boolean {
-  const { config } = route;
-  return isCompleted(route) || (config?.foreign === true && config.scope === 'public');
+  return isCompleted(route) || isOpen(route);
+}
+
+/** True for routes of other protocols to which everybody may send, pages of all sites too. */
+function isOpen({ config }: Pick<RouteOptions, 'config'>): boolean {
+  return config?.foreign === true && config.scope === 'public';
 }
 
 /** The methods of `Allow` for a path that has these. */
@@ -52,7 +57,7 @@ export function findLacking(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     if (!tellsMethods(route)) return;
     const { url, method } = route;
-    const path = known.get(url) ?? { url, methods: new Set() };
+    const path = known.get(url) ?? { url, methods: new Set(), is_open: isOpen(route) };
     if (!known.has(url)) paths.on('GET', url, () => undefined, path);
     known.set(url, path);
     for (const one of [method].flat()) path.methods.add(one);
@@ -73,7 +78,7 @@ function completedOf(
   if (path !== undefined)
     return path.methods.has(request.method)
       ? undefined
-      : { url: path.url, allowed: allowedMethods(path.methods) };
+      : { url: path.url, allowed: allowedMethods(path.methods), is_open: path.is_open };
   // What has no place of its own is nobody's, or the console's page.
   const isNone = request.is404 || request.routeOptions.url?.endsWith('*');
   const slashed = isNone ? pathAt(withSlash(request.url)) : undefined;
@@ -95,6 +100,7 @@ export function answerLacking(app: FastifyInstance): void {
     const { completed, method } = request;
     if (completed === undefined) return done();
     if ('location' in completed) return void reply.redirect(completed.location, 308);
+    if (completed.is_open) allowPages(request, reply);
     if (method !== 'OPTIONS') return done(methodNotAllowed(method, completed.allowed));
     void reply.code(204).header('allow', completed.allowed.join(', ')).send();
   });

@@ -7,9 +7,9 @@ import { openAccessFinder } from './caller/access_finder.ts';
 import type { AccessFinder } from './caller/access.ts';
 import { body_size_bytes_max, public_body_size_bytes_max } from './bodies/body.ts';
 import type { HttpContext } from './context.ts';
-import { apiErrorOf, handleErrors, sendError } from './error_handler.ts';
+import { apiErrorOf, handleErrors, sendError, sendNotFound } from './error_handler.ts';
 import { tagAnswer } from './etag.ts';
-import { errorBody, unparsable } from './errors.ts';
+import { unparsable } from './errors.ts';
 import { authenticate, showsCredential } from './caller/auth.ts';
 import { guard, limitedSubjects } from './caller/guard.ts';
 import { serveHealth } from './health.ts';
@@ -32,11 +32,11 @@ import {
   warnOfIgnored,
 } from './unknown/unknown_in_request.ts';
 import type { UnknownPolicy } from './unknown/unknown_in_request.ts';
+import { header_size_bytes_max, unreadAnswer } from './unread_answer.ts';
 
 // Long enough for a file of events over a slow line; what must come quickly are the headers, and
 // Node waits a minute for those.
 const request_timeout_ms = 3_600_000;
-const header_size_bytes_max = 32 * 1024;
 
 /** The facts about a request on its way through the server; see `context.ts`. */
 const request_parts = [
@@ -121,11 +121,13 @@ function serverOptions(context: HttpContext): FastifyHttpOptions<Server> {
     // A request without a Host header is refused below, in the words of this API.
     http: { maxHeaderSize: header_size_bytes_max, requireHostHeader: false },
     frameworkErrors: (error, request, reply) => {
+      const answer = apiErrorOf(error);
       void reply.headers(commonHeaders(context));
-      void sendError(request, reply, apiErrorOf(error));
+      if (answer.status === 404) void sendNotFound(request, reply);
+      else void sendError(request, reply, answer);
     },
-    clientErrorHandler: (_error, socket) => {
-      if (socket.writable) socket.end(rawBadRequest(context));
+    clientErrorHandler: (error, socket) => {
+      if (socket.writable) socket.end(unreadAnswer(context, error));
     },
   };
 }
@@ -210,19 +212,4 @@ function observe(app: FastifyInstance, context: HttpContext): void {
     );
     done();
   });
-}
-
-/** The answer to bytes that are not HTTP; there is no request to answer to. */
-function rawBadRequest(context: HttpContext): string {
-  const text = JSON.stringify(
-    errorBody(unparsable('The request is not valid HTTP.'), requestIdOf({ headers: {} })),
-  );
-  const headers = {
-    ...commonHeaders(context),
-    'content-type': 'application/problem+json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-    connection: 'close',
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${text}`;
 }

@@ -8,14 +8,20 @@ const preflight_seconds = 86_400;
  * that a page can do no more with its visitor's than without; SDKs ask for them all the same.
  */
 export function allowPages(request: FastifyRequest, reply: FastifyReply): void {
-  const { origin } = request.headers;
-  void reply.header('cross-origin-resource-policy', 'cross-origin').header('vary', 'Origin');
+  void reply.headers(pageHeaders(request.headers.origin));
+}
+
+/** The headers by which a page of this origin may read an answer. */
+export function pageHeaders(origin: string | undefined): Record<string, string> {
+  const headers = { 'cross-origin-resource-policy': 'cross-origin', vary: 'Origin' };
   // A program of a server asks for nothing of this.
-  if (origin === undefined) return;
-  void reply
-    .header('access-control-allow-origin', origin)
-    .header('access-control-expose-headers', 'retry-after, posthog-request-id')
-    .header('access-control-allow-credentials', 'true');
+  if (origin === undefined) return headers;
+  return {
+    ...headers,
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': 'retry-after, posthog-request-id',
+    'access-control-allow-credentials': 'true',
+  };
 }
 
 /** The answer to a preflight: every header that the page wants to send is allowed. */
