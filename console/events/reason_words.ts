@@ -32,6 +32,7 @@ export const reason_words: Record<IngestionWarningRow['reason'], string> = {
   set_ignored: 'What was to be set of the person is no object.',
   timestamp_clamped: 'The time lies in the future; it became now.',
   timestamp_ignored: 'The time could not be read; it became now.',
+  timestamp_of_1970: 'The time lies in 1970, as of a clock that was never set.',
   uuid_replaced: 'The uuid is none and was replaced.',
 };
 
@@ -39,6 +40,7 @@ export const reason_words: Record<IngestionWarningRow['reason'], string> = {
 export const outcome_words: Record<IngestionWarningRow['outcome'], [word: string, look: string]> = {
   refused: ['Refused', 'bad'],
   changed: ['Changed', 'warn'],
+  kept: ['Kept', 'warn'],
   not_merged: ['Not merged', 'warn'],
   repeated: ['Sent again', 'muted'],
   put_off: ['Put off', 'warn'],

@@ -40,6 +40,29 @@ test('200 means stored; the same uuid is stored once, whichever way it comes', a
   assert.deepEqual(await storedNames('once'), ['once a', 'once b']);
 });
 
+test('what has no id and comes again is stored once, and what people do twice is stored twice', async () => {
+  const at = (time: string) => ({ event: 'no id', distinct_id: 'ada', timestamp: time });
+  const fine = at('2026-11-22T12:00:00.123Z');
+  const whole = at('2026-11-22T12:00:00Z');
+  const person = { ...whole, event: '$identify', properties: { $anon_distinct_id: 'no id' } };
+  const untimed = { event: 'no id', distinct_id: 'ada' };
+  const later = at('2026-11-22T12:00:00.124Z');
+  const cases: [object[], number][] = [
+    [[fine, later], 2],
+    [[fine, fine], 2],
+    [[person], 1],
+    [[whole], 2],
+    [[untimed], 2],
+  ];
+  for (const [batch, wanted] of cases) {
+    const { project } = await harness.newOrganization();
+    const body = { api_key: project.api_token, batch };
+    for (let sent = 0; sent < 2; sent += 1) assert.equal((await post('/batch/', body)).status, 200);
+    const stored = await storedEvents(harness.deps, project.id);
+    assert.equal(stored.length, wanted, JSON.stringify(batch));
+  }
+});
+
 test('bodies are told by their bytes, whatever the head says', async () => {
   const text = (name: string) => Buffer.from(JSON.stringify(batchOf(`packed ${name}`)));
   const form = (bytes: Buffer) =>

@@ -1,10 +1,12 @@
 /**
- * What became of an event: it is not stored; it is stored, but not as it came; what it said of
- * persons was not done; it was stored before; or its sender was told to come again.
+ * What became of an event: it is not stored; it is stored, but not as it came; it is stored as it
+ * came, and is probably wrong; what it said of persons was not done; it was stored before; or its
+ * sender was told to come again.
  */
 export const warning_outcomes = [
   'refused',
   'changed',
+  'kept',
   'not_merged',
   'repeated',
   'put_off',
@@ -48,6 +50,7 @@ export const warning_reasons = {
   set_ignored: 'changed',
   timestamp_clamped: 'changed',
   timestamp_ignored: 'changed',
+  timestamp_of_1970: 'kept',
   uuid_replaced: 'changed',
 } as const satisfies Record<string, WarningOutcome>;
 

@@ -80,6 +80,7 @@ export const posthog_time_cases: readonly ProtocolCase[] = [
         { event: 'c', distinct_id: 'x', timestamp: '2026-11-23T10:59:59Z' },
         { event: 'd', distinct_id: 'x', timestamp: '2026-11-22T10:00:00' },
         { event: 'e', distinct_id: 'x', timestamp: '1066-10-14T09:00:00Z' },
+        { event: 'f', distinct_id: 'x', timestamp: 0 },
       ],
     },
     wanted: [
@@ -98,6 +99,12 @@ export const posthog_time_cases: readonly ProtocolCase[] = [
       { event: 'c', distinct_id: 'x', timestamp: '2026-11-23 10:59:59.000000', warnings: [] },
       { event: 'd', distinct_id: 'x', timestamp: '2026-11-22 10:00:00.000000', warnings: [] },
       { event: 'e', distinct_id: 'x', warnings: ['timestamp_ignored'] },
+      {
+        event: 'f',
+        distinct_id: 'x',
+        timestamp: '1970-01-01 00:00:00.000000',
+        warnings: ['timestamp_of_1970'],
+      },
     ],
   },
 ];

@@ -11,6 +11,7 @@ import { oneKey, shownKeys } from '../keys.ts';
 import type { Draft } from '../draft.ts';
 import type { Protocol, Sent } from '../protocol.ts';
 import { protocols } from '../protocols.ts';
+import { openDerivedUuids } from './derived_uuid.ts';
 import { readDraft } from './read_draft.ts';
 import type { Read } from './read_draft.ts';
 import { skewOf } from './times.ts';
@@ -58,16 +59,20 @@ function readMessage(bytes: Buffer, sent: Sent): Message {
     throw unparsable('The body is not what the SDKs of this path send: docs/sdks.md has them.');
   const { length, events, keys, sent_at } = decoded;
   const clocks = { received_ms: sent.received_ms, skew_ms: skewOf(sent.received_ms, sent_at) };
+  const key = oneKey([...shownKeys(sent), ...keys]);
   return {
     protocol: protocol.name,
-    key: oneKey([...shownKeys(sent), ...keys]),
+    key,
     length,
     read: (traffic) => {
-      const judge = openTraffic(traffic);
-      const named = traffic === undefined ? undefined : openVisitors(traffic);
+      const before = {
+        judge: openTraffic(traffic),
+        named: traffic === undefined ? undefined : openVisitors(traffic),
+        derived: openDerivedUuids(key),
+      };
       const thin = openThinning();
       const drafts = mended === undefined ? events : withMended(events, mended, length);
-      return Iterator.from(drafts).map((draft) => thin(readDraft(draft, clocks, { judge, named })));
+      return Iterator.from(drafts).map((draft) => thin(readDraft(draft, clocks, before)));
     },
   };
 }

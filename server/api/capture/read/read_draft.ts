@@ -37,10 +37,12 @@ type Told = {
 /** What all events of a request share: when it came, and what its sender's clock lacks. */
 export type Clocks = { received_ms: number; skew_ms: number };
 
-/** What a project does with events before they are read: it judges them, and names its visitors. */
+/** What happens to events before they are read: judged, their visitors and they themselves named. */
 export type Before = {
   judge?: TrafficJudge | undefined;
   named?: ((draft: Draft) => Draft) | undefined;
+  /** Gives a uuid to an event that has none of its own. */
+  derived?: ((draft: Draft) => string | undefined) | undefined;
 };
 
 /**
@@ -50,7 +52,7 @@ export type Before = {
 export function readDraft(
   as_sent: Draft,
   clocks: Clocks,
-  { judge, named }: Before = {},
+  { judge, named, derived }: Before = {},
 ): Read<PlainEvent> {
   const judged = judge?.(as_sent.properties);
   const draft = named?.(as_sent) ?? as_sent;
@@ -61,7 +63,7 @@ export function readDraft(
     if (value !== undefined) sent[reason] ??= asSent(value);
   };
   for (const mended of draft.mended ?? []) warn(mended.reason, mended.sent);
-  const uuid = uuidOf(draft, warn);
+  const uuid = uuidOf(draft, warn) ?? derived?.(as_sent);
   const name = shortText(draft.name, 'event_name_cut', warn)?.trim();
   const sent_uuid = typeof draft.uuid === 'string' ? draft.uuid : undefined;
   const refuse = (reason: WarningReason): Read<PlainEvent> => ({
@@ -161,10 +163,18 @@ function shortText(value: unknown, cut: WarningReason, warn: Warn): string | und
     text = text.replaceAll('\0', '\uFFFD');
     warn('null_characters_replaced', text);
   }
-  if (text.length <= name_length_max) return text;
+  const end = text.length <= name_length_max ? text.length : endOf(text, name_length_max);
+  if (end === text.length) return text;
   warn(cut, text);
-  // The cut may go through a surrogate pair, and half of one is no text.
-  return text.slice(0, name_length_max).toWellFormed();
+  return text.slice(0, end);
+}
+
+/** Where so many characters end, an emoji counted as one, as the protocols' own servers count. */
+function endOf(text: string, characters: number): number {
+  let end = 0;
+  for (let left = characters; left > 0 && end < text.length; left -= 1)
+    end += text.codePointAt(end)! > 0xffff ? 2 : 1;
+  return end;
 }
 
 /** When it happened, as the store reads it. */
@@ -189,6 +199,8 @@ function timestampOf(draft: Draft, { received_ms, skew_ms }: Clocks, warn: Warn)
   const as_sent = shift_ms === 0 && typeof at === 'string' ? exactInstant(at) : undefined;
   const instant = as_sent ?? instantOf(read_ms + shift_ms);
   if (instant === undefined) warn('timestamp_ignored', given);
+  // Clocks that were never set say so, and programs that send nothing for a time.
+  else if (instant < '1971') warn('timestamp_of_1970', given);
   return instant ?? now;
 }
 

@@ -8,9 +8,11 @@ const skew_ms_min = 30_000;
  */
 export const future_ms_max = 23 * 3_600_000;
 
-// Numbers of epoch time from here on are milliseconds: as seconds they would lie beyond the year
-// 5000.
-const milliseconds_min = 100_000_000_000;
+/**
+ * Numbers of epoch time from here on are milliseconds: as seconds they would lie beyond the year
+ * 5000.
+ */
+export const milliseconds_min = 100_000_000_000;
 /** No time is spelled longer; what follows looks for its zone in time by the square of that. */
 const text_length_max = 200;
 const iso_day = /^(\d{4})-(\d\d)-(\d\d)(?!\d)/;

@@ -1,0 +1,42 @@
+import { namespaceOf, nameUuid } from '../../../engine/ingest/parse/create_uuid.ts';
+import type { Draft } from '../draft.ts';
+import { milliseconds_min, readNumber, readTime } from './times.ts';
+
+// Fixed for ever: the same event gets the same uuid on every server.
+const event_namespace = namespaceOf('c4b7e8a2-3f6d-5b1e-8a40-6d2f91e7035b');
+
+/** Of these a repeat says nothing new, also where its time has no fraction of a second. */
+const of_persons = new Set([
+  '$identify',
+  '$create_alias',
+  '$merge_dangerously',
+  '$groupidentify',
+  '$set',
+]);
+
+/**
+ * Opens the naming of events without an id in a request under the key. Guarantee: the same request
+ * again gives the same uuids, so that it is stored once; two events of a request have two, however
+ * equal they are. Undefined for an event whose time cannot tell it from a later one that is equal:
+ * people do the same twice.
+ */
+export function openDerivedUuids(key: string): (draft: Draft) => string | undefined {
+  const seen = new Map<string, number>();
+  return ({ mended: _mended, ...draft }) => {
+    const { name, at } = draft;
+    const is_of_person = typeof name === 'string' && of_persons.has(name);
+    if (readTime(at) === undefined || !(is_of_person || isFine(at))) return undefined;
+    const text = `${key}\n${JSON.stringify(draft)}`;
+    const uuid = nameUuid(text, event_namespace);
+    const before = seen.get(uuid) ?? 0;
+    seen.set(uuid, before + 1);
+    return before === 0 ? uuid : nameUuid(`${text}\n${before}`, event_namespace);
+  };
+}
+
+/** Does the time say more than the second? */
+function isFine(at: unknown): boolean {
+  const number = readNumber(typeof at === 'string' && /^\d+$/.test(at) ? Number(at) : at);
+  if (number !== undefined) return number >= milliseconds_min || !Number.isInteger(number);
+  return typeof at === 'string' && /\d[.,]\d/.test(at);
+}
