@@ -85,6 +85,7 @@ const count_names: Record<string, string> = {
   events: 'Events',
   person_versions: 'Versions of persons',
   warning_examples: 'Examples of warnings',
+  refused_events: 'Refused events',
   log_lines: 'Lines of logs',
   plugin_jobs: 'Jobs of plugins',
   plugin_values: 'Values that plugins keep',

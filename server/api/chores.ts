@@ -5,6 +5,7 @@ import { sweepNotes } from '../engine/erasures/certify.ts';
 import { workErasures } from '../engine/erasures/work.ts';
 import { judgeFreshness } from '../engine/health/freshness.ts';
 import { sendDueNotices } from '../engine/notices/send.ts';
+import { sweepRefusedEvents } from '../engine/ingestion_warnings/refused_event_store.ts';
 import { sweepWarnings } from '../engine/ingestion_warnings/store.ts';
 import { sweepNotices } from '../engine/notices/sweep.ts';
 import { retainRows } from '../engine/retention/look.ts';
@@ -146,6 +147,11 @@ function erasuresOf(deps: Deps): Chore[] {
   ];
 }
 
+async function sweepWarned({ db, clock, config }: Deps): Promise<void> {
+  await sweepWarnings(db, clock.now());
+  await sweepRefusedEvents(db, config.refused_events_days, clock.now());
+}
+
 /** What goes when its time is over. */
 function removalsOf(deps: Deps): Chore[] {
   return [
@@ -185,9 +191,9 @@ function removalsOf(deps: Deps): Chore[] {
       work: (signal) => sweepHistory(deps, signal),
     },
     {
-      name: 'removal of old ingestion warnings',
+      name: 'removal of old ingestion warnings and refused events',
       interval_ms: 3_600_000,
-      work: () => sweepWarnings(deps.db, deps.clock.now()),
+      work: () => sweepWarned(deps),
     },
     {
       name: 'removal of the salts of days that are over',

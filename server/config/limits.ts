@@ -119,6 +119,13 @@ export const limit_settings = {
     whole(0, 100_000_000),
     'The same per address that they come from.',
   ),
+  refused_events_days: setting(
+    'SLUICE_REFUSED_EVENTS_DAYS',
+    '7',
+    whole(0, 90),
+    'Days for which refused events of SDKs are kept with their bytes, so that they can be sent ' +
+      'again; 0 keeps none.',
+  ),
   disk_free_mb_min: setting(
     'SLUICE_DISK_FREE_MB_MIN',
     '',

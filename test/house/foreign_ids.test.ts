@@ -4,6 +4,7 @@ import sql from 'sql-template-tag';
 import { targetParameter } from '../../server/platform/http/caller/guard.ts';
 import { insertRunRow, newExport } from '../factories/batch_exports/batch_exports.ts';
 import { webhook_secret } from '../factories/notices.ts';
+import { newRefusedEvent } from '../factories/events/refused_events.ts';
 import { insertPasskey } from '../factories/people/passkeys.ts';
 import { collection_names, collectionUrl, writtenPlugin } from '../factories/plugins/plugins.ts';
 import { newConnection } from '../factories/batch_exports/connections.ts';
@@ -76,6 +77,7 @@ async function idsOf(home: TestOrganization): Promise<Ids> {
     invites: (await post(`${organization}invites/`, { target_email: `who@${domain}` })).id,
     members: home.user.uuid,
     erasures: (await post(`${project}erasures/`, { distinct_ids: ['somebody'] })).id,
+    refused_events: await newRefusedEvent(harness.deps.db, home.project.id),
     write_keys: (await post(`${project}write_keys/`, { name: 'One' })).id,
     plugin_configs: String((await post(`${project}plugin_configs/`, { plugin: written.id })).id),
     personal_api_keys: (await post('/api/personal_api_keys/', { label: 'One', scopes: ['*'] })).id,

@@ -23,6 +23,8 @@ export const not_recorded: Record<string, string> = {
   ...Object.fromEntries(posted),
   'POST /api/projects/:project_id/events/':
     'Events are the data of a project, many in one request; the store of events has them.',
+  'POST /api/projects/:project_id/refused_events/resend/': 'Events are the data of a project.',
+  'POST /api/projects/:project_id/refused_events/:id/resend/': 'Events are the data of a project.',
   'POST /api/projects/:project_id/batch_exports/test/': tries,
   'POST /api/projects/:project_id/batch_exports/:id/test/': tries,
   'POST /api/projects/:project_id/batch_exports/preview/': reads,

@@ -40,7 +40,7 @@ test('200 means stored; the same uuid is stored once, whichever way it comes', a
   assert.deepEqual(await storedNames('once'), ['once a', 'once b']);
 });
 
-test('what has no id and comes again is stored once, and what people do twice is stored twice', async () => {
+test('what has no id and comes again is stored once, what people do twice twice', async () => {
   const at = (time: string) => ({ event: 'no id', distinct_id: 'ada', timestamp: time });
   const fine = at('2026-11-22T12:00:00.123Z');
   const whole = at('2026-11-22T12:00:00Z');

@@ -31,6 +31,8 @@ export type Draft = {
   set?: unknown;
   set_once?: unknown;
   unset?: unknown;
+  /** The event as the message has it. */
+  source?: unknown;
   /** What of it was no JSON, and was read as something else. */
   mended?: readonly Mended[];
 };

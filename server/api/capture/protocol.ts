@@ -22,6 +22,11 @@ export type Sent = {
   /** Who sent it: a browser or a program, and from where. */
   sender: { user_agent: string | undefined; address: string };
   received_ms: number;
+  /**
+   * A refused event that is sent again by a person: its project is known whatever its key says, and
+   * what has no id of its own is named after the refused event.
+   */
+  again?: string;
 };
 
 /**
@@ -105,6 +110,11 @@ export type Protocol = {
    * more than a message may hold, and nothing else.
    */
   decode(body: unknown, sent: Sent): Decoded | undefined;
+  /**
+   * The body by which one event of a message would come alone: what is kept of it when it is
+   * refused. Without it nothing is kept.
+   */
+  alone?(source: unknown, sent_at: unknown, sent: Sent): unknown;
   answer(sent: Sent, outcome: Outcome): Answer;
   /** How an error is told, where the protocol has a form of its own. */
   refuse?(error: ApiError, sent: Sent): Answer | undefined;

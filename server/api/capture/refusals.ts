@@ -1,4 +1,6 @@
 import type { Deps } from '../../deps.ts';
+import { sharedRefusedEvents } from '../../engine/ingestion_warnings/refused_events.ts';
+import type { RefusedEvent } from '../../engine/ingestion_warnings/refused_event.ts';
 import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { shownKeys } from './keys.ts';
@@ -24,6 +26,7 @@ export type Refusals = {
  */
 export function openRefusals(deps: Deps, findAccess: WriteAccessFinder): Refusals {
   const warnings = sharedWarnings(deps);
+  const kept = sharedRefusedEvents(deps);
   const noted = new WeakSet<object>();
   const add = (team_id: number, sent: Sent, { status, message }: ApiError) =>
     warnings.note({
@@ -46,8 +49,12 @@ export function openRefusals(deps: Deps, findAccess: WriteAccessFinder): Refusal
       if (team_id !== undefined) return add(team_id, sent, error);
       // Whoever sends too much or has no key must not cost a look-up besides.
       if (error.status === 401 || error.status === 503) return;
-      const inside = error instanceof UnreadError ? error.key : undefined;
-      ofShownKey(sent, (team) => add(team, sent, error), inside);
+      const { key, bytes } = error instanceof UnreadError ? error.body : {};
+      const noteOf = (team: number) => {
+        add(team, sent, error);
+        if (bytes !== undefined) kept.keep(unreadRequest(team, sent, error, bytes));
+      };
+      ofShownKey(sent, noteOf, key);
     },
     counted: (error) => {
       noted.add(error);
@@ -57,5 +64,23 @@ export function openRefusals(deps: Deps, findAccess: WriteAccessFinder): Refusal
       ofShownKey(sent, (team_id) =>
         warnings.note({ team_id, reason: 'feature_off', example: { sent: sent.path } }),
       ),
+  };
+}
+
+function unreadRequest(
+  team_id: number,
+  { path }: Sent,
+  { message }: ApiError,
+  bytes: Uint8Array,
+): Omit<RefusedEvent, 'id' | 'received_at'> {
+  return {
+    team_id,
+    reason: 'request_refused',
+    detail: message,
+    protocol: protocolsOf(path)[0]!.name,
+    path,
+    content: Buffer.from(bytes),
+    event: null,
+    distinct_id: null,
   };
 }

@@ -20,6 +20,7 @@ import { openCaptureLimits } from './limits.ts';
 import { protocolsOf } from './read/message.ts';
 import { protocols } from './protocols.ts';
 import type { Answer, Door, Sent, SettingsDoor } from './protocol.ts';
+import { refusedEventRoutes } from './refused_events/routes.ts';
 import { openRefusals } from './refusals.ts';
 import type { Refusals } from './refusals.ts';
 import { sdkRefusal } from './sdk_refusal.ts';
@@ -36,10 +37,11 @@ const foreign_route = {
 } as const;
 
 /**
- * The paths of the SDKs that people already have: events in under a write key, and the settings
- * that those SDKs ask for.
+ * The paths of the SDKs that people already have: events in under a write key, the settings that
+ * those SDKs ask for, and what of the events was refused.
  */
 export function captureRoutes(app: FastifyInstance, deps: Deps): void {
+  refusedEventRoutes(app, deps);
   const limits = openCaptureLimits(app, deps);
   const findAccess = openWriteAccess(deps);
   const refusals = openRefusals(deps, findAccess);

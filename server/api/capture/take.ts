@@ -3,6 +3,8 @@ import type { ReadEvent } from '../../engine/ingest/parse/event.ts';
 import { sharedIngestion } from '../../engine/ingest/one_ingestion.ts';
 import { takeReads } from '../../engine/ingest/stream.ts';
 import type { Taken } from '../../engine/ingest/stream.ts';
+import { sharedRefusedEvents } from '../../engine/ingestion_warnings/refused_events.ts';
+import type { RefusedEvent } from '../../engine/ingestion_warnings/refused_event.ts';
 import { examples_max } from '../../engine/ingestion_warnings/store.ts';
 import type { WarningExample, WarningReason } from '../../engine/ingestion_warnings/warning.ts';
 import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
@@ -39,10 +41,14 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
   const { metrics } = deps;
   const { limits, refusals } = gate;
   const saltOf = openVisitorSalts(deps.db);
+  const kept = sharedRefusedEvents(deps);
   const takeMessage = async (message: OpenedMessage, sent: Sent): Promise<Answer> => {
     const traffic = await admitted(message, sent, { ...gate, saltOf });
     const { team_id } = traffic;
-    const judged = judge(message, traffic);
+    const { protocol: from } = message;
+    const judged = judge(message, traffic, (one, reason) =>
+      kept.keep(refusedEvent(one, { team_id, reason, protocol: from, path: sent.path })),
+    );
     const taken = await takeReads(ingestion, team_id, judged.reads);
     for (const outcome of ['taken', 'duplicates', 'rejected'] as const)
       if (taken[outcome] > 0) metrics.events_taken.inc({ outcome }, taken[outcome]);
@@ -52,7 +58,6 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
       const isFull = taken.failure === 'disk_full';
       throw noted(refusals, sent, isFull ? diskFull(taken.taken) : busyCapture(2), team_id);
     }
-    const { protocol: from } = message;
     for (const [reason, { events, examples }] of judged.warnings) {
       metrics.ingestion_warnings.inc({ protocol: from, reason }, events);
       // What is not done of what an event says of persons is noted where it is not done.
@@ -108,7 +113,11 @@ type JudgedMessage = {
   warnings: Map<WarningReason, { events: number; examples: WarningExample[] }>;
 };
 
-function judge(message: OpenedMessage, traffic: Traffic): JudgedMessage {
+function judge(
+  message: OpenedMessage,
+  traffic: Traffic,
+  keep: (refused: Read, reason: WarningReason) => void,
+): JudgedMessage {
   const verdicts: Verdict[] = [];
   const warnings: JudgedMessage['warnings'] = new Map();
   const count = (one: Read, reason: WarningReason) => {
@@ -126,6 +135,7 @@ function judge(message: OpenedMessage, traffic: Traffic): JudgedMessage {
       const told = is_dropped === true ? [] : reasons;
       const is_refused = is_dropped !== true && read.event === undefined;
       verdicts.push({ uuid, is_refused, warnings: told });
+      if (is_refused && one.content !== undefined) keep(one, reasons.at(-1)!);
       if (is_dropped !== true) wanted.push(read);
     }
     return wanted;
@@ -138,6 +148,24 @@ async function* judgedParts(
   judged: (some: Read[]) => ReadEvent[],
 ): AsyncGenerator<ReadEvent[]> {
   for await (const some of parts) yield judged(some);
+}
+
+function refusedEvent(
+  { read, content, told }: Read,
+  about: Pick<RefusedEvent, 'team_id' | 'reason' | 'protocol' | 'path'>,
+): Omit<RefusedEvent, 'id' | 'received_at'> {
+  return {
+    ...about,
+    detail: read.problems![0]!.detail,
+    content: Buffer.from(content!),
+    event: storable(told?.event),
+    distinct_id: storable(told?.distinct_id),
+  };
+}
+
+/** As PostgreSQL can keep it. */
+function storable(text: string | undefined): string | null {
+  return text?.replaceAll('\0', '\uFFFD').toWellFormed() ?? null;
 }
 
 function exampleOf({ read, told, uuid }: Read, reason: WarningReason): WarningExample {

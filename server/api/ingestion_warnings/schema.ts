@@ -29,9 +29,9 @@ export const IngestionWarning = Type.Object(
     reason: Type.Enum(reasons, { description: 'Why; docs/ingestion_warnings.md explains each.' }),
     outcome: Type.Enum([...warning_outcomes], {
       description:
-        '`refused`: not stored. `changed`: stored, but not as it came. `kept`: stored as it came, ' +
-        'and probably wrong. `not_merged`: stored, but what it said of persons was not done. ' +
-        '`repeated`: it was stored before. `put_off`: the sender was told to come again.',
+        '`refused`: not stored. `changed`: stored, but not as it came. `kept`: stored as it ' +
+        'came, and probably wrong. `not_merged`: stored, but what it said of persons was not ' +
+        'done. `repeated`: it was stored before. `put_off`: the sender was told to come again.',
     }),
     events: Type.Integer({
       description: 'How many events; requests for `request_refused`, `request_put_off`.',

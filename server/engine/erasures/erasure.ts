@@ -30,6 +30,7 @@ export type ErasureCounts = Partial<
     | 'person_versions'
     | 'events'
     | 'warning_examples'
+    | 'refused_events'
     | 'log_lines'
     | 'plugin_jobs'
     | 'plugin_values',

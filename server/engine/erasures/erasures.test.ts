@@ -12,6 +12,7 @@ import { erasing } from '../../../test/factories/events/erasures.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { verifyExports } from '../../cli/verify/verify.ts';
 import { isSigned } from '../../platform/secrets/secrets.ts';
+import { sharedRefusedEvents } from '../ingestion_warnings/refused_events.ts';
 import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
 import { retainRows } from '../retention/look.ts';
 import { sweepNotes } from './certify.ts';
@@ -47,7 +48,10 @@ test('a person leaves the store and what was delivered, and does not come back',
     { event: 'stays', distinct_id: 'bob@x.org', $set: { name: 'Bob' } },
     { event: 'again', distinct_id: 'visitor-1', uuid },
   ]);
+  const headers = { 'x-write-key': home.project.api_token };
+  await harness.request('POST', '/e/', { headers, body: { event: 'of ada@x.org' } });
   await sharedWarnings(harness.deps).store();
+  await sharedRefusedEvents(harness.deps).store();
   const [id, persons] = await Promise.all([
     exported(home, 'ada'),
     exported(home, 'ada-persons', { model: 'persons' }),
@@ -64,6 +68,7 @@ test('a person leaves the store and what was delivered, and does not come back',
     person_versions: 2,
     events: 3,
     warning_examples: 1,
+    refused_events: 1,
     log_lines: 0,
     plugin_jobs: 0,
     plugin_values: 0,

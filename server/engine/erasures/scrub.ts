@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import { vacuum } from '../removals/vacuum.ts';
@@ -14,9 +15,9 @@ const texts_per_page = 200;
 
 /**
  * Takes the persons out of what the control store says of the project's events: examples of
- * warnings, lines of logs, errors, what plugins wait for or remember. What plugins store for good
- * is counted only. Dead rows are cleared, so that the files of the store do not have them either.
- * May be repeated.
+ * warnings, refused events, lines of logs, errors, what plugins wait for or remember. What plugins
+ * store for good is counted only. Dead rows are cleared, so that the files of the store do not have
+ * them either. May be repeated.
  */
 export async function scrub(
   engine: Engine,
@@ -26,6 +27,7 @@ export async function scrub(
   const { db } = engine;
   const counts: ErasureCounts = {
     warning_examples: await scrubWarnings(engine, erasure, signal),
+    refused_events: await removeRefusedEvents(db, erasure),
     log_lines: 0,
     plugin_jobs: 0,
     plugin_values: 0,
@@ -87,4 +89,12 @@ async function nextIds(
     abort_signal,
   });
   return rows.map(({ distinct_id }) => distinct_id);
+}
+
+/** Of all persons: nobody can tell whose a body is that could not be read. */
+async function removeRefusedEvents(db: Database, { team_id }: Erasure): Promise<number> {
+  const rows = await db.rows(
+    sql`DELETE FROM refused_events WHERE team_id = ${team_id} RETURNING id`,
+  );
+  return rows.length;
 }

@@ -15,7 +15,7 @@ export type ScrubPlace = {
   scrub?: (named: PlaceText[]) => Sql;
 };
 
-/** The tables that `scrubPlaces` changes, and that of the warnings. */
+/** The tables that `scrubPlaces` changes, and those of warnings and refused events. */
 export const scrubbed_tables = [
   'batch_export_logs',
   'batch_export_runs',
@@ -27,6 +27,7 @@ export const scrubbed_tables = [
   'plugin_configs',
   'plugin_jobs',
   'plugin_logs',
+  'refused_events',
 ];
 
 const gone = 'This named a person who was erased.';

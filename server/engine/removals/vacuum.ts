@@ -16,6 +16,7 @@ export const project_tables = [
   'plugin_logs',
   'plugin_storage',
   'projects',
+  'refused_events',
 ] as const;
 
 /**

@@ -234,8 +234,8 @@ export function headersTooLarge(size_bytes_max: number): ApiError {
   return request(
     431,
     'request_too_large',
-    `The headers are larger than the ${size_bytes_max} bytes that are taken. In a browser they are ` +
-      'mostly cookies of this site: delete some.',
+    `The headers are larger than the ${size_bytes_max} bytes that are taken. In a browser they ` +
+      'are mostly cookies of this site: delete some.',
   );
 }
 

@@ -1,6 +1,6 @@
 import { jsonAnswer, pixelAnswer } from '../answers.ts';
 import type { Protocol } from '../protocol.ts';
-import { decodeMessages } from '../segment/segment.ts';
+import { decodeMessages, messageAlone } from '../segment/segment.ts';
 
 const types = ['track', 'page', 'screen', 'identify', 'group', 'alias', 'event'];
 const paths = (base: string) => types.map((type) => `${base}${type}/`);
@@ -23,6 +23,7 @@ export const jitsu: Protocol = {
     },
   ],
   decode: decodeMessages,
+  alone: messageAlone,
   answer: ({ method }) => (method === 'GET' ? pixelAnswer() : jsonAnswer({ ok: true })),
   settings: [],
 };

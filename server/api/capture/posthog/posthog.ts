@@ -30,6 +30,8 @@ export const posthog: Protocol = {
   // A library of Segment's form may be told to use the same path.
   recognises: (body) => !isJsonObject(body) || body['writeKey'] === undefined,
   decode: (body, sent) => (isWithResults(sent) ? decodeResults(body, sent) : decode(body, sent)),
+  alone: (source, sent_at, sent) =>
+    isWithResults(sent) ? { batch: [source], created_at: sent_at } : { batch: [source], sent_at },
   answer: (sent, outcome) => {
     if (isWithResults(sent)) return resultsAnswer(outcome, sent);
     return sent.method === 'GET' && sent.query['img'] !== undefined
@@ -100,6 +102,7 @@ function draftOf(value: unknown, sent: Sent): Draft {
     set: event['$set'],
     set_once: event['$set_once'],
     unset: event['$unset'],
+    source: value,
   };
 }
 

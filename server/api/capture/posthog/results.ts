@@ -34,6 +34,7 @@ function draftOf(value: unknown, sent: Sent): Draft {
     is_at_right: options['disable_skew_correction'] === true,
     size_bytes_max: sizeMaxOf(sent),
     properties: withLifted(event, options, sent),
+    source: value,
   };
 }
 

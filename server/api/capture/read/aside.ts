@@ -16,6 +16,7 @@ import type { Sent } from '../protocol.ts';
 import type { Read } from './read_draft.ts';
 import type { Traffic } from './traffic.ts';
 import { UnreadError } from './unread.ts';
+import type { UnreadBody } from './unread.ts';
 
 /** What the thread is asked: to read a message, to go on with one, or to forget it. */
 export type AsideQuestion =
@@ -27,7 +28,7 @@ export type AsideQuestion =
  * another thread had it and ended.
  */
 export type AsideReply =
-  | { kind: 'refused'; status: number; type: ErrorType; violations: Violation[]; key?: string }
+  | { kind: 'refused'; status: number; type: ErrorType; violations: Violation[]; body: UnreadBody }
   | { kind: 'opened'; protocol: string; key: string; length: number }
   | ({ kind: 'more' } & Piece<CarriedPart>)
   | { kind: 'gone' };
@@ -89,8 +90,8 @@ export async function readMessage(bytes: Buffer, sent: Sent): Promise<OpenedMess
 }
 
 function refusalOf(reply: AsideReply & { kind: 'refused' }): ApiError {
-  const { status, type, violations, key } = reply;
+  const { status, type, violations, body } = reply;
   return status === 400
-    ? new UnreadError(type, violations, key)
+    ? new UnreadError(type, violations, body)
     : new ApiError(status, type, violations);
 }

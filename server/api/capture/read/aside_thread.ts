@@ -23,9 +23,8 @@ function open(message: number, bytes: Uint8Array, sent: Sent): AsideReply {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { status, type, violations } = error;
-    const key = error instanceof UnreadError ? error.key : undefined;
-    const told = key === undefined ? {} : { key };
-    return { kind: 'refused', status, type, violations, ...told };
+    const body = error instanceof UnreadError ? error.body : {};
+    return { kind: 'refused', status, type, violations, body };
   }
 }
 

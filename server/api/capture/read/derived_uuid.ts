@@ -22,7 +22,7 @@ const of_persons = new Set([
  */
 export function openDerivedUuids(key: string): (draft: Draft) => string | undefined {
   const seen = new Map<string, number>();
-  return ({ mended: _mended, ...draft }) => {
+  return ({ mended: _mended, source: _source, ...draft }) => {
     const { name, at } = draft;
     const is_of_person = typeof name === 'string' && of_persons.has(name);
     if (readTime(at) === undefined || !(is_of_person || isFine(at))) return undefined;
@@ -31,6 +31,16 @@ export function openDerivedUuids(key: string): (draft: Draft) => string | undefi
     const before = seen.get(uuid) ?? 0;
     seen.set(uuid, before + 1);
     return before === 0 ? uuid : nameUuid(`${text}\n${before}`, event_namespace);
+  };
+}
+
+/** The naming of the events of a refused one that is sent again: the same each time. */
+export function openUuidsAgain(id: string): () => string {
+  const namespace = namespaceOf(id);
+  let at = 0;
+  return () => {
+    at += 1;
+    return nameUuid(String(at), namespace);
   };
 }
 

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import { isJsonObject, isTooDeep } from '../../../engine/ingest/parse/exact_json.ts';
 import type { PlainEvent } from '../../../engine/ingest/parse/event.ts';
 import { holdsTooMuch } from '../../../engine/ingest/parse/event_list.ts';
 import { readTolerantJson } from '../../../engine/ingest/parse/tolerant_json.ts';
 import type { MendedEvents } from '../../../engine/ingest/parse/tolerant_json.ts';
+import { refused_content_bytes_max } from '../../../engine/ingestion_warnings/refused_events.ts';
 import { examples_max } from '../../../engine/ingestion_warnings/store.ts';
 import type { WarningReason } from '../../../engine/ingestion_warnings/warning.ts';
 import { ApiError, notJson, unparsable } from '../../../platform/http/errors.ts';
@@ -11,13 +12,13 @@ import { oneKey, shownKeys } from '../keys.ts';
 import type { Draft } from '../draft.ts';
 import type { Protocol, Sent } from '../protocol.ts';
 import { protocols } from '../protocols.ts';
-import { openDerivedUuids } from './derived_uuid.ts';
+import { openDerivedUuids, openUuidsAgain } from './derived_uuid.ts';
 import { readDraft } from './read_draft.ts';
 import type { Read } from './read_draft.ts';
 import { skewOf } from './times.ts';
 import { openTraffic } from './traffic.ts';
 import { lz64, packedWithLz64, tooManyValues } from './unpack.ts';
-import { keyInside, UnreadError } from './unread.ts';
+import { UnreadError, unreadBody } from './unread.ts';
 import { openVisitors } from './visitors.ts';
 import { withWholeCharacters } from './whole_characters.ts';
 import type { Traffic } from './traffic.ts';
@@ -45,7 +46,7 @@ export function openMessage(bytes: Buffer, sent: Sent): Message {
     return readMessage(bytes, sent);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;
-    throw new UnreadError(error.type, error.violations, keyInside(bytes));
+    throw new UnreadError(error.type, error.violations, unreadBody(bytes));
   }
 }
 
@@ -59,7 +60,8 @@ function readMessage(bytes: Buffer, sent: Sent): Message {
     throw unparsable('The body is not what the SDKs of this path send: docs/sdks.md has them.');
   const { length, events, keys, sent_at } = decoded;
   const clocks = { received_ms: sent.received_ms, skew_ms: skewOf(sent.received_ms, sent_at) };
-  const key = oneKey([...shownKeys(sent), ...keys]);
+  const { again } = sent;
+  const key = again === undefined ? oneKey([...shownKeys(sent), ...keys]) : '';
   return {
     protocol: protocol.name,
     key,
@@ -68,12 +70,24 @@ function readMessage(bytes: Buffer, sent: Sent): Message {
       const before = {
         judge: openTraffic(traffic),
         named: traffic === undefined ? undefined : openVisitors(traffic),
-        derived: openDerivedUuids(key),
+        derived: again === undefined ? openDerivedUuids(key) : openUuidsAgain(again),
+        alone: again === undefined ? openAlone(protocol, sent_at, sent) : undefined,
       };
       const thin = openThinning();
       const drafts = mended === undefined ? events : withMended(events, mended, length);
       return Iterator.from(drafts).map((draft) => thin(readDraft(draft, clocks, before)));
     },
+  };
+}
+
+/** What is kept of a refused event, where it is not too long for that. */
+function openAlone({ alone }: Protocol, sent_at: unknown, sent: Sent) {
+  if (alone === undefined) return undefined;
+  return ({ source }: Draft) => {
+    // No reader takes it, here or at a destination.
+    if (isTooDeep(source)) return undefined;
+    const text = JSON.stringify(alone(source, sent_at, sent));
+    return text.length > refused_content_bytes_max ? undefined : text;
   };
 }
 
@@ -96,7 +110,7 @@ function* withMended(
 function openThinning(): (read: Read<PlainEvent>) => Read<PlainEvent> {
   const told = new Map<WarningReason, number>();
   return (read) => {
-    if (read.told === undefined) return read;
+    if (read.told === undefined || read.content !== undefined) return read;
     let is_wanted = false;
     for (const reason of read.warnings) {
       const before = told.get(reason) ?? 0;

@@ -25,6 +25,8 @@ export type Read<Event extends IncomingEvent = IncomingEvent> = {
   uuid: string | undefined;
   /** For examples of warnings: its name, whose it was, and each value as it came. */
   told?: Told;
+  /** Of a refused one the body by which it would come alone. */
+  content?: string | undefined;
   /** The project does not want it: that is no fault of who sent it. */
   is_dropped?: boolean;
 };
@@ -37,12 +39,14 @@ type Told = {
 /** What all events of a request share: when it came, and what its sender's clock lacks. */
 export type Clocks = { received_ms: number; skew_ms: number };
 
-/** What happens to events before they are read: judged, their visitors and they themselves named. */
+/** What happens to events before they are read: they are judged, and get names and ids. */
 export type Before = {
   judge?: TrafficJudge | undefined;
   named?: ((draft: Draft) => Draft) | undefined;
   /** Gives a uuid to an event that has none of its own. */
   derived?: ((draft: Draft) => string | undefined) | undefined;
+  /** Gives the body by which a refused event would come alone. */
+  alone?: ((draft: Draft) => string | undefined) | undefined;
 };
 
 /**
@@ -52,7 +56,7 @@ export type Before = {
 export function readDraft(
   as_sent: Draft,
   clocks: Clocks,
-  { judge, named, derived }: Before = {},
+  { judge, named, derived, alone }: Before = {},
 ): Read<PlainEvent> {
   const judged = judge?.(as_sent.properties);
   const draft = named?.(as_sent) ?? as_sent;
@@ -67,10 +71,10 @@ export function readDraft(
   const name = shortText(draft.name, 'event_name_cut', warn)?.trim();
   const sent_uuid = typeof draft.uuid === 'string' ? draft.uuid : undefined;
   const refuse = (reason: WarningReason): Read<PlainEvent> => ({
-    read: { problems: [{ attr: null, code: 'invalid_input', detail: details[reason] ?? reason }] },
+    ...refusalOf(draft, reason, sent),
     warnings: [...warnings, reason],
     uuid: sent_uuid,
-    told: { event: excerpt(draft.name), distinct_id: excerpt(draft.distinct_id), sent },
+    content: judged?.fate === 'drop' ? undefined : alone?.(as_sent),
   });
   if (judged?.fate === 'drop') {
     const reason = `${judged.kind}_dropped` as const;
@@ -105,6 +109,15 @@ export function readDraft(
   }
   if (warnings.length === 0) return { read, warnings, uuid: sent_uuid };
   return { read, warnings, uuid: sent_uuid, told: { event: name, distinct_id, sent } };
+}
+
+/** What is told of an event that is refused. */
+function refusalOf({ name, distinct_id }: Draft, reason: WarningReason, sent: Told['sent']) {
+  const detail = details[reason] ?? reason;
+  return {
+    read: { problems: [{ attr: null, code: 'invalid_input' as const, detail }] },
+    told: { event: excerpt(name), distinct_id: excerpt(distinct_id), sent },
+  };
 }
 
 /** Why an event was refused, for people. */

@@ -1,3 +1,4 @@
+import { refused_content_bytes_max } from '../../../engine/ingestion_warnings/refused_events.ts';
 import { write_key_characters } from '../../../platform/http/caller/write_key.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
@@ -5,19 +6,26 @@ import type { ErrorType } from '../../../platform/http/error_codes.ts';
 
 const inside = new RegExp(`(?<![0-9A-Za-z_])slp_${write_key_characters}(?![0-9A-Za-z])`);
 
-/** 400 for a body that could not be read, with the write key that stands in its bytes. */
+/** Of a body that could not be read the write key that stands in it, and it itself. */
+export type UnreadBody = { key?: string | undefined; bytes?: Uint8Array | undefined };
+
+/** 400 for a body that could not be read. */
 export class UnreadError extends ApiError {
-  readonly key: string | undefined;
-  constructor(type: ErrorType, violations: Violation[], key: string | undefined) {
+  readonly body: UnreadBody;
+  constructor(type: ErrorType, violations: Violation[], body: UnreadBody) {
     super(400, type, violations);
-    this.key = key;
+    this.body = body;
   }
 }
 
 /**
- * The first write key in the bytes, told by its form: whose a body is that is no JSON, so that its
- * project learns of it.
+ * What is known of a body that could not be read: the first write key in it, told by its form, so
+ * that its project learns of it; and its bytes, where they are not too many to be kept.
  */
-export function keyInside(bytes: Buffer): string | undefined {
-  return inside.exec(bytes.toString('latin1'))?.[0];
+export function unreadBody(bytes: Buffer): UnreadBody {
+  const is_kept = bytes.length <= refused_content_bytes_max;
+  return {
+    key: inside.exec(bytes.toString('latin1'))?.[0],
+    bytes: is_kept ? bytes : undefined,
+  };
 }

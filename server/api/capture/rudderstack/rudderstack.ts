@@ -1,6 +1,6 @@
 import { jsonAnswer } from '../answers.ts';
 import type { Asked, Protocol } from '../protocol.ts';
-import { decodeMessages } from '../segment/segment.ts';
+import { decodeMessages, messageAlone } from '../segment/segment.ts';
 
 /** What RudderStack's libraries have beside Segment's paths: a beacon, and their settings. */
 export const rudderstack: Protocol = {
@@ -13,6 +13,7 @@ export const rudderstack: Protocol = {
     },
   ],
   decode: decodeMessages,
+  alone: messageAlone,
   answer: () => ({ type: 'text/plain; charset=utf-8', body: 'OK' }),
   settings: [
     {

@@ -27,6 +27,7 @@ export const segment: Protocol = {
     },
   ],
   decode: decodeMessages,
+  alone: messageAlone,
   answer: ({ method }) => (method === 'GET' ? pixelAnswer() : jsonAnswer({ success: true })),
   settings: [
     {
@@ -55,10 +56,17 @@ export function decodeMessages(body: unknown, sent: Sent): Decoded | undefined {
   const type = types[letters.indexOf(last)] ?? (types.includes(last) ? last : undefined);
   return {
     length: list.length,
-    events: list.values().map((message: unknown) => messageDraft(message, type)),
+    events: list
+      .values()
+      .map((message: unknown) => ({ ...messageDraft(message, type), source: message })),
     keys: [body['writeKey'], ...list.map(writeKeyOf)],
     sent_at: body['sentAt'] ?? sentAtOf(list) ?? sent.headers.sent_at,
   };
+}
+
+/** The body with one call of a message. */
+export function messageAlone(source: unknown, sentAt: unknown): unknown {
+  return { batch: [source], sentAt };
 }
 
 function writeKeyOf(message: unknown): unknown {

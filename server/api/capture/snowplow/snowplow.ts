@@ -29,6 +29,7 @@ export const snowplow: Protocol = {
     const list = sent.method === 'GET' ? [sent.query] : isJsonObject(body) ? body['data'] : body;
     return Array.isArray(list) ? decoded(list, sent) : undefined;
   },
+  alone: (source) => ({ data: [source] }),
   answer: ({ method }) =>
     method === 'GET' ? pixelAnswer() : { type: 'text/plain; charset=utf-8', body: 'ok' },
   settings: [],
@@ -75,6 +76,7 @@ function draftOf(payload: JsonObject): Draft {
       ...properties,
     },
     mended,
+    source: payload,
   };
 }
 

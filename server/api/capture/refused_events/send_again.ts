@@ -1,0 +1,58 @@
+import type { Deps } from '../../../deps.ts';
+import type { ReadEvent } from '../../../engine/ingest/parse/event.ts';
+import { sharedIngestion } from '../../../engine/ingest/one_ingestion.ts';
+import { takeReads } from '../../../engine/ingest/stream.ts';
+import { diskFull } from '../../../platform/http/disk_full.ts';
+import { ApiError, notFound, unavailable } from '../../../platform/http/errors.ts';
+import type { Sent } from '../protocol.ts';
+import { readMessage } from '../read/aside.ts';
+import type { OpenedMessage } from '../read/aside.ts';
+import { deleteRefusedEvent } from './store.ts';
+import type { KeptEvent } from './store.ts';
+
+/** What became of one that was sent again; `detail` says why it is refused. */
+export type SentAgain = { id: string; outcome: 'stored' | 'refused'; detail: string | null };
+
+/**
+ * Sends one again as if it came once more when it came. Guarantee: once it is stored it is not
+ * among the refused ones, and however often it is sent, also after a kill in between, it is stored
+ * once. Throws what passes: 503 while the store takes nothing.
+ */
+export async function sendAgain(deps: Deps, kept: KeptEvent): Promise<SentAgain> {
+  const { id, team_id, content } = kept;
+  const refused = (detail: string): SentAgain => ({ id, outcome: 'refused', detail });
+  let message: OpenedMessage;
+  try {
+    message = await readMessage(Buffer.from(content), sentOf(kept));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 400) return refused(error.message);
+    throw error;
+  }
+  const taken = await takeReads(sharedIngestion(deps), team_id, readsOf(message));
+  if (taken.failure === 'project_gone') throw notFound();
+  if (taken.failure === 'disk_full') throw diskFull(taken.taken);
+  if (taken.failure !== undefined) throw unavailable();
+  const [problem] = taken.problems;
+  if (problem !== undefined) return refused(problem.detail);
+  if (message.length === 0) return refused('There is no event in it.');
+  await deleteRefusedEvent(deps.db, id);
+  return taken.refused > 0
+    ? refused('It is of a person who was erased, and is kept no longer.')
+    : { id, outcome: 'stored', detail: null };
+}
+
+function sentOf({ id, path, received_at }: KeptEvent): Sent {
+  return {
+    method: 'POST',
+    path,
+    query: {},
+    headers: { content_type: 'application/json' },
+    sender: { user_agent: undefined, address: '' },
+    received_ms: Date.parse(received_at),
+    again: id,
+  };
+}
+
+async function* readsOf(message: OpenedMessage): AsyncGenerator<ReadEvent[]> {
+  for await (const some of message.read()) yield some.map(({ read }) => read);
+}

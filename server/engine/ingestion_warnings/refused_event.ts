@@ -1,0 +1,15 @@
+import type { WarningReason } from './warning.ts';
+
+/** An event, or a whole request, that was refused: a row of the table. */
+export type RefusedEvent = {
+  id: string;
+  team_id: number;
+  received_at: string;
+  reason: WarningReason;
+  detail: string;
+  protocol: string;
+  path: string;
+  content: Buffer;
+  event: string | null;
+  distinct_id: string | null;
+};
