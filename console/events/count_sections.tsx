@@ -14,6 +14,7 @@ import { byReason, endOf, lineOf, rangeOf, ranges, spanOf } from './count_lines.
 import type { Counts, Range, Span } from './count_lines.ts';
 import { eventCounts, ingestionWarnings } from './counts.ts';
 import { outcome_words, reason_words } from './reason_words.ts';
+import { RefusedSection } from './refused_section.tsx';
 import '../batch_exports/one_export.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/events');
@@ -61,6 +62,7 @@ export function CountSections({ project_id, is_lively }: Given) {
           }
         </Shown>
       </Section>
+      <RefusedSection project_id={project_id} />
     </>
   );
 }

@@ -41,14 +41,17 @@ export function Section({
 export function Seldom({
   summary,
   is_open = false,
+  toggled,
   children,
 }: {
   summary: string;
   is_open?: boolean;
+  /** Called when a person opens or closes it. */
+  toggled?: () => void;
   children: ReactNode;
 }) {
   return (
-    <details className="seldom" open={is_open}>
+    <details className="seldom" open={is_open} onToggle={toggled}>
       <summary>{summary}</summary>
       {children}
     </details>

@@ -1,0 +1,118 @@
+import { Table } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Form } from '../form/form.tsx';
+import { LongField } from '../form/long_field.tsx';
+import { Rows } from '../page/rows.tsx';
+import { Section, Seldom, useDone } from '../page/section.tsx';
+import { Shown } from '../page/shown.tsx';
+import { Instant } from '../time/instant.tsx';
+import { reason_words } from './reason_words.ts';
+import { refusedEvent, refusedEvents, refusedEventsPath } from './refused_events.ts';
+import type { Refused } from './refused_events.ts';
+
+type Given = { project_id: string };
+
+/** What was refused and is kept for some days, to be sent again; nothing while there is none. */
+export function RefusedSection({ project_id }: Given) {
+  const query = useQuery(refusedEvents(project_id));
+  const { count = 0, results = [] } = query.data ?? {};
+  if (count === 0) return null;
+  return (
+    <Section title="Refused events" is_wide>
+      <p>
+        Sluice keeps refused events of SDKs for some days. Correct one and send it again.
+        {count > results.length && ` The newest ${results.length} of ${count} are shown.`}
+      </p>
+      <SendAll project_id={project_id} />
+      <Rows columns={['Event', 'Reason', 'Distinct id', 'Received', 'Content']}>
+        {results.map((refused) => (
+          <Row key={refused.id} project_id={project_id} refused={refused} />
+        ))}
+      </Rows>
+    </Section>
+  );
+}
+
+type Outcomes = { stored: number; refused: number; next_after: string | null };
+
+function SendAll({ project_id }: Given) {
+  const done = useDone();
+  return (
+    <Form<Outcomes>
+      path={`${refusedEventsPath(project_id)}resend/`}
+      body={() => ({})}
+      done={({ stored, refused, next_after }) =>
+        done(
+          `Stored: ${stored}. Refused again: ${refused}.` +
+            (next_after === null ? '' : ' There are more: use the API for those.'),
+          refusedEvents(project_id),
+        )
+      }
+      button="Send all again"
+    />
+  );
+}
+
+type OneRefused = Given & { refused: Refused };
+
+function Row({ project_id, refused }: OneRefused) {
+  const { event, reason, detail, distinct_id, received_at } = refused;
+  return (
+    <Table.Tr>
+      <Table.Th scope="row">
+        <bdi>{event ?? (reason === 'request_refused' ? 'A whole request' : 'No name')}</bdi>
+      </Table.Th>
+      <Table.Td data-label="Reason">
+        {reason_words[reason]} <span className="muted">{detail}</span>
+      </Table.Td>
+      <Table.Td data-label="Distinct id" className="long">
+        <bdi>{distinct_id ?? ''}</bdi>
+      </Table.Td>
+      <Table.Td data-label="Received" className="short">
+        <Instant at={received_at} />
+      </Table.Td>
+      <Table.Td data-label="Content">
+        <Content project_id={project_id} refused={refused} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+/** Asked for when it is opened: a content can be some megabytes. */
+function Content(given: OneRefused) {
+  const [is_wanted, setWanted] = useState(false);
+  const name = given.refused.event ?? given.refused.id;
+  return (
+    <Seldom summary={`Show and correct ${name}`} toggled={() => setWanted(true)}>
+      {is_wanted && <Correct {...given} />}
+    </Seldom>
+  );
+}
+
+type Outcome = { outcome: 'stored' | 'refused'; detail: string | null };
+
+function Correct({ project_id, refused: { id, event } }: OneRefused) {
+  const query = useQuery(refusedEvent(project_id, id));
+  const done = useDone();
+  return (
+    <Shown query={query}>
+      {({ content }) => (
+        <Form<Outcome>
+          path={`${refusedEventsPath(project_id)}${id}/resend/`}
+          done={({ outcome, detail }) =>
+            done(
+              outcome === 'stored' ? 'The event is stored.' : `Refused again: ${detail}`,
+              refusedEvents(project_id),
+            )
+          }
+          button="Send again"
+          about={event ?? id}
+          part={null}
+        >
+          <LongField name="content" label="Content" rows={8} defaultValue={content} />
+        </Form>
+      )}
+    </Shown>
+  );
+}
