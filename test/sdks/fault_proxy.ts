@@ -25,6 +25,9 @@ export type FaultProxy = {
   address: string;
   /** What happened to each request with events, in their order. */
   happened: Fault[];
+  /** The status of each answer to one that was passed on, and what its client had sent. */
+  answered: number[];
+  sent: string[];
   /** Waits for what is on its way to the server, and ends. */
   close(): Promise<void>;
 };
@@ -36,9 +39,16 @@ const without_events = /^\/(flags|decide|s|v1\/m)\b/;
 /**
  * Opens a proxy on the server. `next` says what happens to the next request with events, which is
  * nearly every POST; nothing happens to others, and what nobody waits for (a beacon) is delayed.
+ * `instead` is passed on in the place of every body with events.
  */
-export async function openFaultProxy(address: string, next: () => Fault): Promise<FaultProxy> {
+export async function openFaultProxy(
+  address: string,
+  next: () => Fault,
+  instead?: Buffer,
+): Promise<FaultProxy> {
   const happened: Fault[] = [];
+  const answered: number[] = [];
+  const sent: string[] = [];
   const under_way = new Set<Promise<void>>();
   const server = http.createServer((request, response) => {
     const handled = handle(request, response).catch(() => void request.socket.destroy());
@@ -50,12 +60,18 @@ export async function openFaultProxy(address: string, next: () => Fault): Promis
     const has_events = request.method === 'POST' && !without_events.test(request.url!);
     const fault = !has_events ? 'none' : isBeacon(request) ? 'delay' : next();
     if (has_events) happened.push(fault);
-    await answer(address, { request, response, body }, fault);
+    const passed = has_events ? (instead ?? body) : body;
+    await answer(address, { request, response, body: passed }, fault);
+    if (!has_events) return;
+    sent.push(body.toString('latin1'));
+    answered.push(response.statusCode);
   }
   const { port, close } = await listenLocally(server);
   return {
     address: `http://127.0.0.1:${port}`,
     happened,
+    answered,
+    sent,
     close: async () => {
       while (under_way.size > 0) await Promise.all(under_way);
       await close();
