@@ -3,6 +3,7 @@ import { isoInstant } from '../../platform/clock.ts';
 
 const zonePattern = /(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$/;
 const datePattern = /^\d{4}-\d{2}-\d{2}$/;
+const isoPattern = /^\d{4}-?\d{2}-?\d{2}[Tt]\d{2}/;
 const epochPattern = /^-?\d+(\.\d+)?$/;
 const offsetPattern = /[+-](?!00(?::?00)?$)\d{2}(?::?\d{2})?$/;
 const finerPattern = /[.,]\d{7,}/;
@@ -17,6 +18,8 @@ export function readForeignInstant(given: string, timezone: string): string | un
   if (text === '') return undefined;
   if (epochPattern.test(text)) return epochInstant(text);
   const whole = wholeOf(text);
+  // Which of day and month `01/02/2026` begins with nobody can tell.
+  if (!isoPattern.test(whole)) return undefined;
   if (hasZone(text)) return whole.replace(/ (?=[+-]\d{2})/, '');
   if (timezone === 'UTC') return `${whole}Z`;
   try {

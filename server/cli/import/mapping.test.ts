@@ -38,6 +38,8 @@ test('what the server would not take is converted also where no option is given'
       { timezone: 'Europe/Berlin' },
       { timestamp: '2023-09-30T05:00:04+02:00' },
     ],
+    // Day or month first? The server says that this is no instant.
+    [{ timestamp: '01/02/2026' }, {}, { timestamp: '01/02/2026' }],
     [{ uuid: 'order-1' }, {}, { uuid: uuidOf('order-1'), properties: { uuid: 'order-1' } }],
     [
       { uuid: 17, properties: { a: 1, uuid: 'mine' } },
