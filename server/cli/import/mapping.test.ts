@@ -61,6 +61,27 @@ test('what the server would not take is converted also where no option is given'
     assert.deepEqual(mapped({ ...own, ...line }, mapping), { ...own, ...wanted, renamed: [] });
 });
 
+test('of several fields for the distinct id the first that is there counts', () => {
+  const mapping = { event_field: 'event_type', distinct_id_field: 'user_id,device_id' };
+  const line = { event_type: 'opened', device_id: 'd1' };
+  const event = { event: 'opened', renamed: [] };
+  assert.deepEqual(mapped({ ...line, user_id: 'ada' }, mapping), {
+    ...event,
+    distinct_id: 'ada',
+    properties: { device_id: 'd1' },
+  });
+  for (const user_id of [undefined, null, ''])
+    assert.deepEqual(mapped({ ...line, ...(user_id === undefined ? {} : { user_id }) }, mapping), {
+      ...event,
+      distinct_id: 'd1',
+      properties: user_id === undefined ? {} : { user_id },
+    });
+  assert.equal(
+    mapped({ event_type: 'opened' }, mapping),
+    'The field "user_id" is missing or empty.',
+  );
+});
+
 test('a field that becomes uuid or time stays a property when it says more', () => {
   const mapping = { uuid_field: 'id', timestamp_field: 'at', timezone: 'Europe/Berlin' };
   const uuid = '0190163d-8694-739b-aea5-966c26f8ad91';

@@ -15,7 +15,7 @@ export type ImportMapping = {
   event_name?: string | undefined;
   /** Default `event`. */
   event_field?: string | undefined;
-  /** Default `distinct_id`. */
+  /** Default `distinct_id`. Of several, with commas between, the first that is not empty. */
   distinct_id_field?: string | undefined;
   /**
    * The distinct id of lines in which that field is missing, null or empty; without it such lines
@@ -154,7 +154,8 @@ function mapForeign(
 ): JsonObject {
   const fields = fieldsOf(mapping);
   const event = mapping.event_name ?? nameAt(line, fields.event);
-  const distinct_id = defaultDistinctId(line, mapping) ?? nameAt(line, fields.distinct_id);
+  const id_field = idFieldOf(line, fields.distinct_id);
+  const distinct_id = defaultDistinctId(line, mapping) ?? nameAt(line, id_field);
   const given = valueAt(line, fields.timestamp);
   const instant = scalarText(given);
   const timestamp = instant && readForeignInstant(instant, mapping.timezone);
@@ -164,7 +165,7 @@ function mapForeign(
   if (!id && fields.uuid !== own_fields.uuid)
     throw new Unmappable(`The field "${fields.uuid}" holds no id.`);
   // Of which the event keeps everything: what says more than the event then does stays a property.
-  const used = new Set([fields.distinct_id]);
+  const used = new Set([id_field]);
   if (mapping.event_name === undefined) used.add(fields.event);
   if (instant && isExactInstant(instant)) used.add(fields.timestamp);
   if (id && isUuid(id)) used.add(fields.uuid);
@@ -232,8 +233,19 @@ function mapOwn(line: JsonObject, mapping: ImportMapping): JsonObject {
  * refused.
  */
 function defaultDistinctId(line: JsonObject, mapping: ImportMapping): string | undefined {
-  const given = valueAt(line, fieldsOf(mapping).distinct_id) ?? '';
+  const given = valueAt(line, idFieldOf(line, fieldsOf(mapping).distinct_id)) ?? '';
   return typeof given === 'string' && given.trim() === '' ? mapping.distinct_id_default : undefined;
+}
+
+/**
+ * The field that names whose the line is: Amplitude has a `device_id` where it knows no `user_id`.
+ * A field whose own name has a comma goes before.
+ */
+function idFieldOf(line: JsonObject, named: string): string {
+  if (!named.includes(',') || Object.hasOwn(line, named)) return named;
+  const fields = named.split(',').map((field) => field.trim());
+  const isGiven = (field: string) => (scalarText(valueAt(line, field)) ?? '').trim() !== '';
+  return fields.find(isGiven) ?? fields[0]!;
 }
 
 function uuidOf(id: string): string {
