@@ -4,12 +4,17 @@
 // npm run sdks -- kills [--kills 100 --seed 7 --minutes 20] 2>/dev/null (clients are talkative)
 // Ctrl-C ends it early, and so do the minutes: what was sent by then is compared.
 // npm run sdks -- faults [--client 'posthog|next']
+// npm run sdks -- languages lets clients of Python send under a revoked key: each must end, with what
+// the server said. Those of PHP, Ruby and Go are not here: their registries have to be reached.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDeliveringHarness } from '../../test/factories/batch_exports/delivering_harness.ts';
 import { startChromium } from '../../test/processes/chromium.ts';
 import { faults as every_fault } from '../../test/sdks/fault_proxy.ts';
+import { sendByPython } from '../../test/sdks/languages.ts';
+import { createWriteKey } from '../../server/platform/http/caller/write_key.ts';
+import { root } from '../child.ts';
 import { runKills } from '../../test/sdks/kill_campaign.ts';
 import { node_clients } from '../../test/sdks/node_clients.ts';
 import { faultClients, openShop } from '../../test/sdks/shop.ts';
@@ -20,14 +25,14 @@ import { anySeed, readOptions, refuse } from '../options.ts';
 const [what = '', ...args] = process.argv.slice(2);
 const options = readOptions({ kills: 100, client: '', minutes: 60, seed: anySeed() }, args);
 const { seed } = options;
-const campaigns: Record<string, () => Promise<boolean>> = { kills, faults };
+const campaigns: Record<string, () => Promise<boolean>> = { kills, faults, languages };
 const campaign = campaigns[what];
-if (campaign === undefined) refuse('Say what: kills or faults.');
+if (campaign === undefined) refuse('Say what: kills, faults or languages.');
 const folder = mkdtempSync(join(tmpdir(), 'sluice-sdks-'));
 console.log(`seed ${seed}, in ${folder}`);
 const say = (line: string) => console.log(line);
 const is_right = await campaign();
-say(is_right ? `seed ${seed}: each event is there once` : `seed ${seed}: WRONG, see above`);
+say(is_right ? `seed ${seed}: right` : `seed ${seed}: WRONG, see above`);
 // What differs is left for who looks into it.
 if (is_right) rmSync(folder, { recursive: true, force: true });
 process.exit(is_right ? 0 : 1);
@@ -80,4 +85,17 @@ async function faults(): Promise<boolean> {
   await browser.close();
   await harness.close();
   return all;
+}
+
+/** Clients of other languages under a key that opens nothing: each is told so and ends. */
+async function languages(): Promise<boolean> {
+  const { harness } = await openDeliveringHarness();
+  const address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+  const programs = await sendByPython(join(root, 'peers/sdks_python'), address, createWriteKey());
+  for (const { client, told } of programs) say(`${client}: ${told.join(', ')}`);
+  await harness.close();
+  return (
+    programs.length > 0 &&
+    programs.every(({ told }) => told.length === 1 && /expired or revoked.*\(401\)/.test(told[0]!))
+  );
 }
