@@ -4,8 +4,8 @@
 // npm run sdks -- kills [--kills 100 --seed 7 --minutes 20] 2>/dev/null (clients are talkative)
 // Ctrl-C ends it early, and so do the minutes: what was sent by then is compared.
 // npm run sdks -- faults [--client 'posthog|next']
-// npm run sdks -- languages lets clients of Python send under a revoked key: each must end, with what
-// the server said. Those of PHP, Ruby and Go are not here: their registries have to be reached.
+// npm run sdks -- languages lets clients of Python send under a revoked key: each must end, with
+// what the server said. Those of PHP and Ruby are not here: their registries have to be reached.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -12,8 +12,8 @@ const run = promisify(execFile);
 const wait_ms_max = 60_000;
 
 /**
- * Installs the clients of Python (PyPI) into the folder, once, and lets each send an event under the
- * key to the server. Rejects when one of them does not end.
+ * Installs the clients of Python (PyPI) into the folder, once, and lets each send an event under
+ * the key to the server. Rejects when one of them does not end.
  */
 export async function sendByPython(
   folder: string,
