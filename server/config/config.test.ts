@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createApiKey } from '../platform/http/caller/api_key.ts';
-import { ConfigError, readConfig } from './config.ts';
+import { ConfigError, readConfig, settings } from './config.ts';
 
 const problemsOf = (environment: Record<string, string>): string[] => {
   try {
@@ -56,6 +56,10 @@ const cases: [Record<string, string>, string[]][] = [
     { SLUICE_OPENID_ISSUER: 'https://id.example/realms/acme' },
     ['SLUICE_OPENID_CLIENT_ID', 'SLUICE_OPENID_CLIENT_SECRET'],
   ],
+  [{ HTTPS_PROXY: 'socks5://proxy:1080' }, ['HTTPS_PROXY']],
+  [{ SLUICE_HTTP_PROXY: 'http://proxy:3128/path' }, ['SLUICE_HTTP_PROXY']],
+  [{ no_proxy: 'localhost,10.0.0.0/33' }, ['no_proxy']],
+  [{ SLUICE_PROXY_CONNECT: 'host' }, ['SLUICE_PROXY_CONNECT']],
 ];
 
 test('every wrong setting is named, and a part of a group names the rest', () => {
@@ -77,6 +81,55 @@ test('the name of a setting and what is wrong with it are one sentence', () => {
       (error: ConfigError) => error.problems.every(({ detail }) => /^must [^.]+\.$/.test(detail)),
       SLUICE_SMTP_URL,
     );
+});
+
+test('a bare % is refused in every setting that is a URL, and a written one is taken', () => {
+  const schemes = ['http', 'https', 'postgres', 'smtp'];
+  const spelt = (password: string) =>
+    schemes.map((scheme) => `${scheme}://u:${password}@127.0.0.1:1`);
+  const wrongIn = (variable: string, value: string) => {
+    try {
+      readConfig({ [variable]: value });
+      return undefined;
+    } catch (error) {
+      return (error as ConfigError).problems.find((problem) => problem.variable === variable)
+        ?.detail;
+    }
+  };
+  const isUrl = ({ read }: { read: (text: string) => unknown }) => {
+    try {
+      read('://');
+      return false;
+    } catch (error) {
+      return (error as Error).message.startsWith('must be a URL');
+    }
+  };
+  const urls = Object.values(settings).filter(isUrl);
+  const names = urls.map(({ variable }) => variable);
+  for (const name of ['SLUICE_CLICKHOUSE_URL', 'SLUICE_DATABASE_URL', 'SLUICE_HTTPS_PROXY'])
+    assert.ok(names.includes(name), name);
+  assert.ok(urls.length >= 12, names.join());
+  for (const { variable } of urls) {
+    // Each takes one of the schemes.
+    const taken = spelt('50%25off').findIndex((value) => wrongIn(variable, value) === undefined);
+    assert.notEqual(taken, -1, variable);
+    const said = wrongIn(variable, spelt('50%off')[taken]!);
+    assert.equal(said, 'must be percent-encoded: a % in a user or password is written %25.');
+  }
+});
+
+test('the usual variables of proxies are looked at where ours are not set', () => {
+  const config = readConfig({
+    HTTPS_PROXY: 'proxy.example:3128',
+    https_proxy: 'http://other:1',
+    SLUICE_HTTP_PROXY: 'http://ours:3128',
+    HTTP_PROXY: 'http://theirs:3128',
+    no_proxy: 'a.example, 10.0.0.0/8',
+  });
+  assert.deepEqual(
+    [config.https_proxy, config.http_proxy, config.no_proxy],
+    ['http://proxy.example:3128', 'http://ours:3128', ['a.example', '10.0.0.0/8']],
+  );
 });
 
 test('what is wrong with a secret is said without it', () => {

@@ -1,6 +1,7 @@
 import { client_settings } from './client.ts';
 import { processEnvironment } from './environment.ts';
 import { limit_settings } from './limits.ts';
+import { outbound_settings } from './outbound.ts';
 import { plugin_settings } from './plugins.ts';
 import { ownUrl } from './public_url.ts';
 import { secret_settings } from './secrets.ts';
@@ -16,6 +17,7 @@ import {
   email,
   flag,
   folder,
+  hosts,
   longEnough,
   mailbox,
   postgresUrl,
@@ -136,13 +138,7 @@ export const settings = {
       'connection is its own client. Set it behind a proxy, else all users share one address ' +
       'for limits and the log.',
   ),
-  outbound_allow: setting(
-    'SLUICE_OUTBOUND_ALLOW',
-    '',
-    ranges,
-    'Addresses and CIDR ranges, separated by commas, that exports, plugins and metadata may ' +
-      'reach although they are private or loopback (`127.0.0.0/8,10.1.0.0/16`).',
-  ),
+  ...outbound_settings,
   s3_environment_credentials: setting(
     'SLUICE_S3_ENVIRONMENT_CREDENTIALS',
     'false',
@@ -226,13 +222,14 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
   const values: Record<string, unknown> = {};
   for (const [name, entry] of Object.entries(settings)) {
-    const given = environment[entry.variable]?.trim();
-    const source = given === undefined || given === '' ? entry.default_text : given;
+    const names = [entry.variable, ...entry.else_variables];
+    const variable = names.find((one) => (environment[one]?.trim() ?? '') !== '');
+    const source = variable === undefined ? entry.default_text : environment[variable]!.trim();
     try {
       values[name] = source === '' && !isList(entry.read) ? undefined : entry.read(source);
     } catch (error) {
       if (!(error instanceof WrongValue)) throw error;
-      problems.push({ variable: entry.variable, detail: error.message });
+      problems.push({ variable: variable ?? entry.variable, detail: error.message });
     }
   }
   problems.push(...groups.flatMap((group) => missingOf(group, values)));
@@ -267,5 +264,5 @@ function missingOf(
 }
 
 function isList(read: Read<unknown>): boolean {
-  return read === ranges || read === addresses || read === secrets;
+  return [ranges, addresses, secrets, hosts].includes(read as Read<string[]>);
 }

@@ -55,8 +55,8 @@ export const number =
     return read;
   };
 /**
- * A URL of one of the protocols (`https:`), as it was written. What Node cannot parse, as the
- * socket URLs of PostgreSQL, is judged by its beginning.
+ * A URL of one of the protocols (`https:`), as it was written, which can be decoded. What Node
+ * cannot parse, as the socket URLs of PostgreSQL, is judged by its beginning.
  */
 export const exactUrl =
   (...protocols: string[]): Read<string> =>
@@ -66,6 +66,11 @@ export const exactUrl =
       : /^([a-z]+:)\/\//.exec(value)?.[1];
     if (protocol === undefined || !protocols.includes(protocol))
       wrong(`must be a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}.`);
+    try {
+      decodeURIComponent(value);
+    } catch {
+      wrong('must be percent-encoded: a % in a user or password is written %25.');
+    }
     return value;
   };
 /** A URL as `exactUrl` reads it, without a slash at the end. */
@@ -80,6 +85,21 @@ export const urls =
     listed(value)
       .map(url(...protocols))
       .join(',');
+/** A proxy, as `http://user:password@host:3128`; `http://` may be left out. */
+export const proxy: Read<string> = (value) => {
+  const read = url('http:', 'https:')(value.includes('://') ? value : `http://${value}`);
+  const { hostname, pathname, search, hash } = URL.parse(read) ?? { hostname: '' };
+  if (hostname === '' || pathname !== '/' || search !== '' || hash !== '')
+    wrong('must end after the port: http://user:password@host:3128.');
+  return read;
+};
+/** Hosts, addresses and CIDR ranges with an optional port, or `*`, separated by commas. */
+export const hosts: Read<string[]> = (value) =>
+  listed(value).map((item) => {
+    if (item.includes('/') && !ipaddr.isValidCIDR(item))
+      wrong(`must be hosts, addresses or CIDR ranges separated by commas; "${item}" is none.`);
+    return item;
+  });
 /** A URL of PostgreSQL, which may name several servers. */
 export const postgresUrl: Read<string> = (value) => {
   try {
@@ -184,13 +204,14 @@ export function listed(value: string): string[] {
 
 /**
  * One entry of the settings: its variable, the text that stands for an unset one, how it is read,
- * and the line of documentation.
+ * the line of documentation, and the variables that are looked at where it is not set.
  */
 export function setting<Result, const Default extends string>(
   variable: string,
   default_text: Default,
   read: Read<Result>,
   documentation: string,
+  else_variables: readonly string[] = [],
 ) {
-  return { variable, default_text, read, documentation };
+  return { variable, default_text, read, documentation, else_variables };
 }

@@ -1,6 +1,6 @@
 import { hidden_part } from '../../engine/notices/webhook_url.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { OutboundRefused } from '../../platform/outbound/outbound.ts';
+import { OutboundRefused } from '../../platform/outbound/outbound_faults.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { isPlainAddress } from '../../platform/outbound/plain_address.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';

@@ -15,6 +15,7 @@ import { rows_per_file } from './analytics_copy.ts';
 import { listBackups, nameOf, openBackupKeys, readManifest } from './manifest.ts';
 import type { Manifest, Stretch } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
+import { proxiesOf } from '../../config/outbound.ts';
 import { openPlace } from './places/open_place.ts';
 import type { BackupPlace } from './places/place.ts';
 import { prune } from './prune.ts';
@@ -39,7 +40,7 @@ export async function backup(
 ): Promise<number> {
   const passphrase = readPassphrase(context.config, flags.passphraseFile);
   const keep = wholeOf(flags.keep, '--keep');
-  const place = openPlace(address);
+  const place = openPlace(address, proxiesOf(context.config));
   const began = performance.now();
   await createBackup(context, place, {
     passphrase,

@@ -14,6 +14,7 @@ import { openDrillFolder } from './drill_folder.ts';
 import { listBackups, readManifest } from './manifest.ts';
 import type { KnownBackup, Manifest } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
+import { proxiesOf } from '../../config/outbound.ts';
 import { openPlace } from './places/open_place.ts';
 import { restoreBackup } from './restore.ts';
 import { tellReconciled } from './tell_reconciled.ts';
@@ -31,7 +32,7 @@ export async function drill(context: CommandContext, flags: DrillFlags): Promise
   const passphrase = readPassphrase(context.config, flags.passphraseFile);
   const folder = openDrillFolder();
   try {
-    const place = openPlace(flags.from ?? join(folder, 'backup'));
+    const place = openPlace(flags.from ?? join(folder, 'backup'), proxiesOf(context.config));
     const seconds = openWatch();
     if (flags.from === undefined) {
       await createBackup(context, place, { passphrase, rows_per_file });

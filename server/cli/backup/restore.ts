@@ -36,6 +36,7 @@ import type { LostStore } from './lost_store.ts';
 import { filesOf, listBackups, nameOf, openBackupKeys, readManifest } from './manifest.ts';
 import type { KnownBackup, Manifest } from './manifest.ts';
 import { readPassphrase } from './passphrase.ts';
+import { proxiesOf } from '../../config/outbound.ts';
 import { openPlace } from './places/open_place.ts';
 import { presentFiles } from './places/place.ts';
 import { requireEmptyAnalytics, requireEmptyControl } from './require_empty.ts';
@@ -62,7 +63,7 @@ export async function restore(
   address: string,
   flags: RestoreFlags,
 ): Promise<number> {
-  const place = openPlace(address);
+  const place = openPlace(address, proxiesOf(context.config));
   const lost = lostStoreOf(flags.lost);
   const backup = await chooseBackup(place, flags.to);
   const passphrase = readPassphrase(context.config, flags.passphraseFile);

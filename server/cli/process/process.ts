@@ -21,6 +21,7 @@ import type { Logger } from '../../platform/log.ts';
 import { keptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
 import { openMail } from '../../platform/mail/mail.ts';
 import { openMetrics } from '../../platform/metrics.ts';
+import { outboundOptions, proxiesOf } from '../../config/outbound.ts';
 import { openOutbound } from '../../platform/outbound/outbound.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
@@ -104,8 +105,13 @@ export async function openProcess(
     await db.close();
     throw error;
   }
-  const outbound = openOutbound({ allow: config.outbound_allow });
-  const tracer = openTracer(tracingOptions(config), { clock: systemClock, log, metrics });
+  const outbound = openOutbound(outboundOptions(config));
+  const tracer = openTracer(tracingOptions(config), {
+    clock: systemClock,
+    log,
+    metrics,
+    proxies: proxiesOf(config),
+  });
   const deps = withEngine({
     config,
     clock: systemClock,

@@ -21,7 +21,8 @@ const searched = new Set([
 /** The secrets of the settings and of the data folder. */
 export function secretsOfSettings(config: Config): string[] {
   const keys = secretKeysOf(config);
-  const urls = [...addressesOf(config.clickhouse_url ?? ''), config.smtp_url];
+  const { clickhouse_url = '', smtp_url, https_proxy, http_proxy } = config;
+  const urls = [...addressesOf(clickhouse_url), smtp_url, https_proxy, http_proxy];
   const passwords = urls.flatMap((url) =>
     url === undefined || !URL.canParse(url) ? [] : [decodeURIComponent(new URL(url).password)],
   );

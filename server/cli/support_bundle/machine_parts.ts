@@ -20,6 +20,8 @@ const shown = new Set<keyof Config>([
   'export_dir',
   'trusted_proxies',
   'outbound_allow',
+  'no_proxy',
+  'proxy_connect',
   'log_level',
   'dns_servers',
   'plugin_dir',

@@ -29,6 +29,16 @@ export function passing(code: string, message: string): Fault {
   return { retryable: true, code, message };
 }
 
+/**
+ * What the outbound guard and the operator's proxy say, which is a sentence already, by its code:
+ * clients copy both into errors of their own.
+ */
+const barriers: Record<string, Fault> = {
+  outbound_refused: lasting('outbound_refused', '%.'),
+  proxy_refused: lasting('proxy_refused', '%.'),
+  proxy_failed: passing('proxy_failed', '%.'),
+};
+
 /** The error of a fault; what was said stands in it on one line, clipped, without its full stop. */
 export function faultError(
   { retryable, code, message, is_of_row }: Fault,
@@ -54,9 +64,8 @@ export function explain(
 ): unknown {
   if (!(error instanceof Error)) return error;
   if (error instanceof KnownError) return error;
-  const refusal = causesOf(error).find((cause) => codeOf(cause) === 'outbound_refused');
-  if (refusal !== undefined)
-    return new NonRetryableError('outbound_refused', refusal.message, { cause: error });
+  const barred = causesOf(error).find((cause) => Object.hasOwn(barriers, codeOf(cause) ?? ''));
+  if (barred !== undefined) return faultError(barriers[codeOf(barred)!]!, barred.message, error);
   const found = find(error);
   if (found === undefined) return error;
   return 'fault' in found

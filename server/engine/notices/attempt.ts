@@ -1,6 +1,6 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Mail, MailMessage } from '../../platform/mail/mail.ts';
-import { OutboundRefused } from '../../platform/outbound/outbound.ts';
+import { isSayable } from '../../platform/outbound/outbound_faults.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { webhookHeaders } from '../../platform/outbound/standard_webhooks.ts';
 import { inSpan } from '../../platform/tracing/span.ts';
@@ -65,7 +65,7 @@ export async function postWebhook(
       };
     return {
       outcome: 'failed',
-      detail: error instanceof OutboundRefused ? error.message : sentenceOf(error),
+      detail: isSayable(error) ? error.message : sentenceOf(error),
     };
   }
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { openOutbound } from '../outbound/outbound.ts';
+import type { ProxySettings } from '../outbound/proxy.ts';
 import { version } from '../version.ts';
 import { otlpText } from './otlp.ts';
 import { openSampler } from './sampler.ts';
@@ -40,7 +41,12 @@ export type Tracer = {
   close(): Promise<void>;
 };
 
-type TracerDeps = { clock: Clock; log: Logger; metrics: Pick<Metrics, 'spans'> };
+type TracerDeps = {
+  clock: Clock;
+  log: Logger;
+  metrics: Pick<Metrics, 'spans'>;
+  proxies?: ProxySettings;
+};
 
 const farewell_ms = 3_000;
 
@@ -51,7 +57,7 @@ const farewell_ms = 3_000;
 export function openTracer(options: TracingOptions, deps: TracerDeps): Tracer | undefined {
   const { collector, file } = options;
   if (collector === undefined && file === undefined) return undefined;
-  const { clock, log, metrics } = deps;
+  const { clock, log, metrics, proxies } = deps;
   const resource = {
     ...options.resource,
     'service.version': version,
@@ -62,7 +68,10 @@ export function openTracer(options: TracingOptions, deps: TracerDeps): Tracer | 
     'telemetry.sdk.version': version,
   };
   // The operator names the collector, so every address may be reached.
-  const outbound = openOutbound({ allow: ['0.0.0.0/0', '::/0'] });
+  const outbound = openOutbound({
+    allow: ['0.0.0.0/0', '::/0'],
+    ...(proxies === undefined ? {} : { proxies }),
+  });
   const places = [
     ...(collector === undefined ? [] : [collectorPlace(collector, outbound, log)]),
     ...(file === undefined ? [] : [filePlace(file, log)]),

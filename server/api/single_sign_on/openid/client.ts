@@ -14,7 +14,7 @@ import {
 import type { CustomFetch } from 'openid-client';
 import type { Deps } from '../../../deps.ts';
 import type { OpenidProvider } from '../../../platform/openid_providers.ts';
-import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
+import { isSayable } from '../../../platform/outbound/outbound_faults.ts';
 import { readGithubPerson, readOpenidPerson } from './person.ts';
 import type { OpenidPerson } from './person.ts';
 import { SignInRefused } from '../refusal.ts';
@@ -191,10 +191,9 @@ function refusalOf(error: Error): SignInRefused {
       'provider_answer',
       `The provider's answer was not taken: ${error.message} (${code}).`,
     );
-  const detail =
-    cause instanceof OutboundRefused
-      ? cause.message
-      : `The provider does not answer: ${error.message}.`;
+  const detail = isSayable(cause)
+    ? cause.message
+    : `The provider does not answer: ${error.message}.`;
   return new SignInRefused('provider_unavailable', detail, 503);
 }
 

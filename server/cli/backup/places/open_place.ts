@@ -1,13 +1,15 @@
+import { no_proxies } from '../../../platform/outbound/proxy.ts';
 import { openFolderPlace } from './folder_place.ts';
 import type { BackupPlace } from './place.ts';
 import { openS3Place } from './s3_place.ts';
 import { WrongUsageError } from '../../user_error.ts';
 
 /**
- * Opens a folder, or a bucket that is named as `s3://bucket/prefix`. Throws a `UserError` for an
+ * Opens a folder, or a bucket that is named as `s3://bucket/prefix`, which is reached through the
+ * operator's proxies. Throws a `UserError` for an
  * empty address, and for one of anything else.
  */
-export function openPlace(address: string): BackupPlace {
+export function openPlace(address: string, proxies = no_proxies): BackupPlace {
   // An empty one would be the folder in which the command runs.
   if (address.trim() === '')
     throw new WrongUsageError('The place is empty: name a folder, or s3://bucket/prefix.');
@@ -18,5 +20,5 @@ export function openPlace(address: string): BackupPlace {
       `"${address}" is no place for backups: write s3://bucket/prefix, or the path of a folder ` +
         `(./${address} where its name begins so).`,
     );
-  return address.startsWith('s3://') ? openS3Place(address) : openFolderPlace(address);
+  return address.startsWith('s3://') ? openS3Place(address, proxies) : openFolderPlace(address);
 }

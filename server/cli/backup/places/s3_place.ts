@@ -5,6 +5,7 @@ import { withStoreFaults } from '../../../engine/object_store/faults.ts';
 import { openBucket } from '../../../engine/object_store/s3_bucket.ts';
 import { uploadWhole } from '../../../engine/object_store/upload.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
+import type { ProxySettings } from '../../../platform/outbound/proxy.ts';
 import { UserError, WrongUsageError } from '../../user_error.ts';
 import type { BackupPlace } from './place.ts';
 import { isWrittenName } from './written_names.ts';
@@ -16,11 +17,11 @@ const end_milliseconds = 10_000;
  * command has the credentials in the environment, as the AWS tools take them, and says where to
  * connect to: no address is refused.
  */
-export function openS3Place(address: string): BackupPlace {
+export function openS3Place(address: string, proxies: ProxySettings): BackupPlace {
   const { bucket_name, prefix, region, endpoint_url } = readAddress(address);
   const store = openBucket(
     { bucket_name, region, endpoint_url },
-    openOutbound({ allow: ['0.0.0.0/0', '::/0'] }),
+    openOutbound({ allow: ['0.0.0.0/0', '::/0'], proxies }),
     new AbortController().signal,
   );
   const keyOf = (name: string) => `${prefix}${name}`;

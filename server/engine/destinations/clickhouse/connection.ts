@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import http from 'node:http';
-import https from 'node:https';
+import type http from 'node:http';
 import type { Readable } from 'node:stream';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
@@ -104,8 +103,6 @@ export async function connect(
   };
   try {
     const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
-    // Agents do not ask `lookup` about literal addresses.
-    await outbound.resolveHost(url.hostname);
     const [row] = await rows<{ version?: string }>(client, starting, 'SELECT version() AS version');
     if (row?.version === undefined) throw new SyntaxError('no version');
   } catch (error) {
@@ -117,13 +114,13 @@ export async function connect(
   return { config, target: targetOf(config), ...calls };
 }
 
-function openAgent(
-  config: ClickHouseConfig,
-  { lookup }: DestinationDeps['outbound'],
-): http.Agent | https.Agent {
-  const options = { keepAlive: true, maxSockets: 4, lookup };
-  if (!config.url.toLowerCase().startsWith('https:')) return new http.Agent(options);
-  return new https.Agent({ ...options, rejectUnauthorized: config.has_self_signed_cert !== true });
+function openAgent(config: ClickHouseConfig, outbound: DestinationDeps['outbound']): http.Agent {
+  const isEncrypted = config.url.toLowerCase().startsWith('https:');
+  return outbound.openAgent(isEncrypted ? 'https:' : 'http:', {
+    keepAlive: true,
+    maxSockets: 4,
+    rejectUnauthorized: config.has_self_signed_cert !== true,
+  });
 }
 
 function connectionOf(

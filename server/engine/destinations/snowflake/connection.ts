@@ -63,10 +63,7 @@ export async function connect(
   throwIfStopped(signal);
   const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
   const { host, port } = addressOf(config);
-  await unlessStopped(
-    shakeHands(await unlessStopped(outbound.resolveHost(host), starting), host, port),
-    starting,
-  );
+  await unlessStopped(shakeHands(outbound, host, port), starting);
   const client = await openClient({ outbound, signal });
   try {
     await unlessStopped(begin(client, config), starting);
@@ -79,13 +76,13 @@ export async function connect(
 
 /** The client's errors do not say what was wrong with the way to the account: these do. */
 async function shakeHands(
-  { address }: { address: string },
+  outbound: DestinationDeps['outbound'],
   host: string,
   port: number,
 ): Promise<void> {
   const socket = tls.connect({
-    host: address,
-    port,
+    socket: await outbound.connect(host, port),
+    host,
     ...(isIP(host) === 0 ? { servername: host } : {}),
   });
   try {

@@ -1,8 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
-import net from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 
@@ -81,11 +80,7 @@ function refuse(client: Duplex, status: string): void {
   client.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n`);
 }
 
-async function connect(target: string, outbound: Outbound): Promise<net.Socket> {
+function connect(target: string, outbound: Outbound): Promise<Socket> {
   const { hostname, port } = new URL(`https://${target}`);
-  const { address } = await outbound.resolveHost(hostname);
-  const socket = net.connect({ host: address, port: port === '' ? 443 : Number(port) });
-  socket.setNoDelay(true).setKeepAlive(true, 10_000);
-  await once(socket, 'connect');
-  return socket;
+  return outbound.connect(hostname, port === '' ? 443 : Number(port));
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
+import { OutboundRefused, ProxyFault } from '../../../platform/outbound/outbound_faults.ts';
 import { shapeOf } from '../../../platform/shape.ts';
 import { PluginCallError } from '../sandbox/fault.ts';
 import { HostNotAllowed, HostNotFound, fetchForPlugin } from '../sandbox/plugin_fetch.ts';
@@ -75,6 +75,7 @@ export async function sendWebhook(
       throw fault(`${error.message} Only what the plugin was given names it.`, false);
     // undici throws a TypeError with a cause for the network, and without one for a request that it
     // does not take.
+    if (error instanceof ProxyFault) throw fault(error.message, error.code === 'proxy_failed');
     const isRefused =
       error instanceof OutboundRefused ||
       error instanceof RangeError ||

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
-import { OutboundRefused } from '../../../platform/outbound/outbound.ts';
+import { OutboundRefused, ProxyFault } from '../../../platform/outbound/outbound_faults.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { shapeOf } from '../../../platform/shape.ts';
 import type { Shape } from '../../../platform/shape.ts';
@@ -175,6 +175,7 @@ export async function serveRequest(
       return refusal('Error', error.message);
     if (error instanceof HostNotFound && !host_api.host.isNeeded(error.hostname))
       return refusal('Error', `${error.message} Only what the plugin was given names it.`);
+    if (error instanceof ProxyFault) return refusal('FetchError', error.message);
     if (name === 'fetch') return failedFetch(error as Error);
     return refusal('RetryError', `The platform could not do ${name} now.`);
   }

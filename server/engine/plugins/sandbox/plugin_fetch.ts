@@ -1,10 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import {
-  OutboundRefused,
-  isRedirect,
-  redirectTarget,
-} from '../../../platform/outbound/outbound.ts';
+import { isRedirect, redirectTarget } from '../../../platform/outbound/guarded_fetch.ts';
+import { OutboundRefused } from '../../../platform/outbound/outbound_faults.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { readBounded } from '../../../platform/read_bounded.ts';
 

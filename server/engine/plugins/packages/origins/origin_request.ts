@@ -5,7 +5,7 @@ import {
   download,
 } from '../../../../platform/outbound/download.ts';
 import type { Logger } from '../../../../platform/log.ts';
-import { OutboundRefused } from '../../../../platform/outbound/outbound.ts';
+import { OutboundRefused, ProxyFault } from '../../../../platform/outbound/outbound_faults.ts';
 import type { Outbound } from '../../../../platform/outbound/outbound.ts';
 import { PluginError } from '../../plugin.ts';
 import { package_limits, showBytes } from '../limits.ts';
@@ -139,6 +139,8 @@ function networkFault({ origin, url, thing }: OriginRequest, error: unknown): Pl
     );
   if (error instanceof OutboundRefused)
     return new PluginError('refused', error.message, { cause: error });
+  if (error instanceof ProxyFault)
+    return new PluginError('unreachable', error.message, { cause: error });
   return new PluginError(
     'unreachable',
     `${origin} cannot be reached at ${url.host}. Check the address and try again later.`,
