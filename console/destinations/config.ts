@@ -131,11 +131,11 @@ export function isShown(
   stored: Config | undefined,
 ): boolean {
   const schemas = Object.fromEntries(keysOf(type));
-  return type.only_with.every(
-    ({ keys, key: other, values }) =>
-      !keys.includes(key) ||
-      values.includes(String(fieldValue(other, schemas[other] ?? {}, typed, stored))),
-  );
+  return type.only_with.every(({ keys, key: other, values }) => {
+    if (!keys.includes(key)) return true;
+    const chosen = String(fieldValue(other, schemas[other] ?? {}, typed, stored));
+    return values.length === 0 ? chosen !== '' : values.includes(chosen);
+  });
 }
 
 /** What may stand beside the key's name in a list of choices: those of the chosen format. */

@@ -45,7 +45,7 @@ export type DestinationUnderTest = {
   /** More right configs to the same place, for the secrets that the first has not. */
   alternatives?(config: Config): Promise<Config[]>;
   /** Secret keys that another test file of the destination plants. */
-  planted_elsewhere?: string[];
+  planted_elsewhere?: readonly string[];
   /** All rows that a reader sees at the place, in order, in the form of `expectedRow`. */
   readBack(config: Config): Promise<Record<string, unknown>[]>;
   /**

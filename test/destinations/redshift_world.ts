@@ -9,6 +9,7 @@ import {
   uuid_only,
 } from '../factories/batch_exports/deliveries.ts';
 import type { Delivery } from '../../server/engine/destination/destination.ts';
+import { ssh_secrets } from '../../server/engine/sql_tables/ssh/ssh_config.ts';
 import type { RedshiftConfig } from '../../server/engine/destinations/redshift/config.ts';
 import { redshift } from '../../server/engine/destinations/redshift/redshift.ts';
 import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
@@ -181,9 +182,11 @@ export class RedshiftWorld {
       start: async () => this.deps,
       stop: async () => undefined,
       configure: () => this.freshConfig(),
-      ...(this.mode === 'INSERT'
-        ? { planted_elsewhere: ['aws_access_key_id', 'aws_secret_access_key'] }
-        : {}),
+      // Tunnels are those of Postgres.
+      planted_elsewhere: [
+        ...ssh_secrets,
+        ...(this.mode === 'INSERT' ? ['aws_access_key_id', 'aws_secret_access_key'] : []),
+      ],
       readBack: (config) => this.readBack(config),
       leftovers: async (config) => [
         ...(await this.tables(config)).filter(

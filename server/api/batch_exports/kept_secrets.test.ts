@@ -98,6 +98,9 @@ test('a safer way, an empty secret, one taken away and another type ask for noth
   assert.equal((await patch(created.id, { config: safer })).status, 200);
   assert.deepEqual(attrsOf(await patch(created.id, { config: { require_tls: false } })), [
     'destination__config__password required',
+    'destination__config__ssh_password required',
+    'destination__config__ssh_private_key required',
+    'destination__config__ssh_private_key_passphrase required',
   ]);
   const url = 'https://api.example.com/';
   const http = { type: 'HTTP', config: { url, token: 'pl4nted-word' } };
@@ -140,11 +143,11 @@ test('a listener at the new address hears nothing before the secret was sent aga
     S3: { endpoint_url: url },
     AzureBlob: { endpoint_url: url },
     GCS: { endpoint_url: url },
-    Postgres: { host: '127.0.0.1', port: listener.port, require_tls: false },
-    Redshift: { host: '127.0.0.1', port: listener.port, require_tls: false },
+    Postgres: { ssh_host: null, host: '127.0.0.1', port: listener.port, require_tls: false },
+    Redshift: { ssh_host: null, host: '127.0.0.1', port: listener.port, require_tls: false },
     Snowflake: { host: `127.0.0.1:${listener.port}` },
     ClickHouse: { url },
-    MySQL: { host: '127.0.0.1', port: listener.port },
+    MySQL: { ssh_host: '127.0.0.1', ssh_port: listener.port },
     HTTP: { url },
   };
   // What is stored leads to a port that nobody listens at.

@@ -25,6 +25,7 @@ const spelled: Record<string, string> = {
   kms: 'KMS',
   mb: 'MB',
   sas: 'SAS',
+  ssh: 'SSH',
   tls: 'TLS',
   uri: 'URI',
   url: 'URL',

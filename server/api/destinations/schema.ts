@@ -51,7 +51,9 @@ export const DestinationType = Type.Object(
       Type.Object({
         keys: keys('Keys that mean something only while ...'),
         key: Type.String({ description: '... this one ...' }),
-        values: Type.Array(Type.String(), { description: '... has one of these values.' }),
+        values: Type.Array(Type.String(), {
+          description: '... has one of these values; where there are none: any value.',
+        }),
       }),
       { description: 'What a form leaves out.' },
     ),

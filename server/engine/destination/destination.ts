@@ -207,7 +207,7 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   connection_steps?: number;
   /** Of keys in `where`: the less safe value; a change to another one asks for nothing. */
   less_safe?: Partial<Static<Schema>>;
-  /** Keys that mean something only while another has a value: forms leave them out otherwise. */
+  /** Keys that mean something only while another has one of `values`, or any if there are none. */
   only_with?: readonly {
     keys: readonly (keyof Static<Schema> & string)[];
     key: keyof Static<Schema> & string;

@@ -16,16 +16,16 @@ export const self_signed_key = defaultFlag(
 );
 
 /**
- * Violations of the `host` of a database, which is a host name or an address alone: its port has a
- * key of its own.
+ * Violations of the host of a database, or of the way to it, which is a host name or an address
+ * alone: its port has a key of its own.
  */
-export function hostViolations(host: string): ConfigViolation[] {
+export function hostViolations(host: string, key = 'host', port_key = 'port'): ConfigViolation[] {
   if (/^[0-9A-Za-z._-]+$/.test(host) || isIPv6(host)) return [];
   const hasPort = /^[^:/]+:\d+$/.test(host);
   const detail = hasPort
-    ? 'The host must stand alone: put what is behind the colon into port.'
+    ? `The host must stand alone: put what is behind the colon into ${port_key}.`
     : 'The host must be a host name or an address, without a protocol, a port or a path.';
-  return [violation('host', detail)];
+  return [violation(key, detail)];
 }
 
 /** Violations of a table that has the name of that of the receipts. */

@@ -1,4 +1,5 @@
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import type { Way } from './way.ts';
 
 /** What is known of a connection that came to nothing. */
 export type FirstWords = { is_connected: boolean; heard: Buffer };
@@ -46,11 +47,11 @@ const question = Buffer.concat([
  * shows it to be of another kind. It is asked on a connection of its own: a MySQL that looks up
  * names before it speaks would take the question for the answer to its greeting.
  */
-export function otherServerIn(socket: Socket, place: { address: string; port: number }) {
+export function otherServerIn(socket: Socket, { host, newSocket }: Way, port: number) {
   return new Promise<never>((_resolve, reject) => {
-    const asking = new Socket();
+    const asking = newSocket();
     let timer: NodeJS.Timeout | undefined;
-    const ask = () => asking.connect(place.port, place.address);
+    const ask = () => asking.connect(port, host);
     socket.once('connect', () => (timer = setTimeout(ask, silence_milliseconds)));
     const stop = () => {
       clearTimeout(timer);

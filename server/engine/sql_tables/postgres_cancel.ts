@@ -1,13 +1,14 @@
-import net from 'node:net';
+import type { Socket } from 'node:net';
 import tls from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
+import type { Way } from './way.ts';
 
 /**
- * The session whose statement is to end, as the server named it when it let us in, and where that
- * was: an address that has passed the outbound guard.
+ * The session whose statement is to end, as the server named it when it let us in, and the way to
+ * it.
  */
 export type CancelledSession = {
-  address: string;
+  way: Way;
   port: number;
   process_id: number;
   secret_key: number;
@@ -25,7 +26,7 @@ const cancel_request_code = 80_877_102;
  * and after 2 seconds in any case; never rejects.
  */
 export async function cancelStatement(session: CancelledSession): Promise<void> {
-  const socket = net.connect({ host: session.address, port: session.port });
+  const socket = session.way.newSocket().connect(session.port, session.way.host);
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(() => socket.destroy(), cancel_timeout_milliseconds);
   socket.on('error', () => undefined);
@@ -37,7 +38,7 @@ export async function cancelStatement(session: CancelledSession): Promise<void> 
   clearTimeout(timer);
 }
 
-function requestEncrypted(socket: net.Socket, options: ConnectionOptions, request: Buffer): void {
+function requestEncrypted(socket: Socket, options: ConnectionOptions, request: Buffer): void {
   socket.write(int32s(8, ssl_request_code));
   socket.once('data', (answer: Buffer) => {
     if (answer.toString('latin1') !== 'S') return socket.destroy();

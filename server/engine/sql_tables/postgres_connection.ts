@@ -1,4 +1,5 @@
-import { Socket, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
@@ -9,6 +10,9 @@ import type { DestinationDeps } from '../destination/destination.ts';
 import { hearFirst, otherServerError, unheardError } from './first_words.ts';
 import { cancelStatement } from './postgres_cancel.ts';
 import type { CancelledSession } from './postgres_cancel.ts';
+import type { SshAccess } from './ssh/ssh_config.ts';
+import { openWay } from './open_way.ts';
+import type { Way } from './way.ts';
 
 /** How a server that speaks PostgreSQL's protocol is reached. */
 export type ServerAccess = {
@@ -19,6 +23,8 @@ export type ServerAccess = {
   database: string;
   has_self_signed_cert?: boolean;
   require_tls?: boolean;
+  /** Undefined: no tunnel. */
+  ssh: SshAccess | undefined;
   /** Statements that every session begins with. */
   session: string;
 };
@@ -68,17 +74,21 @@ export async function connect(
   const { outbound, signal } = deps;
   throwIfStopped(signal);
   const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
-  const { address } = await unlessStopped(outbound.resolveHost(access.host), starting);
-  try {
-    return await open(access, address, true, { ...deps, starting });
-  } catch (error) {
-    const isPlainAllowed =
-      access.require_tls === false &&
-      error instanceof Error &&
-      /does not support SSL/.test(error.message);
-    if (!isPlainAllowed) throw error;
-    return open(access, address, false, { ...deps, starting });
-  }
+  const way = await openWay(access.host, access.ssh, outbound, starting);
+  const opening = { ...deps, starting };
+  const isPlainAllowed = (error: unknown) =>
+    access.require_tls === false &&
+    error instanceof Error &&
+    /does not support SSL/.test(error.message);
+  return open(access, way, true, opening)
+    .catch((error: unknown) => {
+      if (!isPlainAllowed(error)) throw error;
+      return open(access, way, false, opening);
+    })
+    .catch((error: unknown) => {
+      way.close();
+      throw error;
+    });
 }
 
 /**
@@ -88,7 +98,7 @@ export async function connect(
 type Session = {
   client: pg.Client;
   socket: Socket;
-  place: Pick<CancelledSession, 'address' | 'port' | 'tls'>;
+  place: Pick<CancelledSession, 'way' | 'port' | 'tls'>;
   statements: number;
   cancelled: Promise<void> | undefined;
 };
@@ -97,11 +107,11 @@ type Opening = Pick<DestinationDeps, 'signal' | 'noteProgress'> & { starting: Ab
 
 async function open(
   access: ServerAccess,
-  address: string,
+  way: Way,
   isEncrypted: boolean,
   { signal, starting, noteProgress }: Opening,
 ): Promise<Connection> {
-  const socket = new Socket();
+  const socket = way.newSocket();
   const words = hearFirst(socket);
   const tls = {
     rejectUnauthorized: access.has_self_signed_cert !== true,
@@ -111,7 +121,7 @@ async function open(
   const client = new pg.Client({
     user: access.user,
     password: access.password,
-    host: address,
+    host: way.host,
     port: access.port,
     database: access.database,
     ssl: isEncrypted ? tls : false,
@@ -124,7 +134,7 @@ async function open(
   const session: Session = {
     client,
     socket,
-    place: { address, port: access.port, tls: isEncrypted ? tls : undefined },
+    place: { way, port: access.port, tls: isEncrypted ? tls : undefined },
     statements: 0,
     cancelled: undefined,
   };
@@ -181,6 +191,7 @@ function breakOff(session: Session): void {
       secret_key: secretKey,
     });
   session.socket.destroy();
+  void Promise.resolve(session.cancelled).then(() => session.place.way.close());
 }
 
 /** What `pg` keeps from its users: the connection, encrypted where that is asked for. */
@@ -286,6 +297,7 @@ function connectionOf(
       clearTimeout(timer);
       socket.destroy();
       await session.cancelled;
+      session.place.way.close();
     },
   };
 }

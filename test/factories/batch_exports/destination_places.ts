@@ -1,3 +1,4 @@
+import ssh2 from 'ssh2';
 import { own_keys } from '../people/rsa_keys.ts';
 
 type Config = Record<string, unknown>;
@@ -22,6 +23,12 @@ const key_file = JSON.stringify({
   private_key,
 });
 
+const passphrase = 'pl4nted-phrase';
+const { private: ssh_key } = ssh2.utils.generateKeyPairSync('ed25519', {
+  passphrase,
+  cipher: 'aes256-ctr',
+  rounds: 16,
+});
 const server = { user: 'writer', password: 'pl4nted-word', host: 'db.example.com', database: 'd' };
 const less_safe = [{ has_self_signed_cert: true }, { require_tls: false }];
 const other_server = [{ host: 'listener.example.com' }, { port: 7 }, { user: 'other' }];
@@ -30,6 +37,19 @@ const file_changes = [
   { file_format: 'CSV' },
   { compression: 'gzip' },
   { max_file_size_mb: 7 },
+];
+const ssh = {
+  ssh_host: 'bastion.example.com',
+  ssh_user: 'tunnel',
+  ssh_private_key: ssh_key,
+  ssh_private_key_passphrase: passphrase,
+  ssh_password: 'pl4nted-word',
+};
+const other_tunnel = [
+  { ssh_host: 'listener.example.com' },
+  { ssh_port: 2222 },
+  { ssh_user: 'other' },
+  { ssh_host_key: `SHA256:${'A'.repeat(43)}` },
 ];
 const tables = [{ database: 'other' }, { schema: 'other' }, { table_name: 'other' }];
 const bucket = {
@@ -95,14 +115,15 @@ export const places_cases: PlacesCase[] = [
   },
   {
     type: 'Postgres',
-    config: server,
-    moves: [...other_server, ...less_safe],
+    config: { ...server, ...ssh },
+    moves: [...other_server, ...less_safe, ...other_tunnel],
     stays: tables,
   },
   {
     type: 'Redshift',
     config: {
       ...server,
+      ...ssh,
       mode: 'COPY',
       ...bucket,
       ...role,
@@ -110,6 +131,7 @@ export const places_cases: PlacesCase[] = [
     },
     moves: [
       ...other_server,
+      ...other_tunnel,
       ...less_safe,
       ...other_bucket,
       ...other_role,
@@ -161,8 +183,8 @@ export const places_cases: PlacesCase[] = [
   },
   {
     type: 'MySQL',
-    config: server,
-    moves: [...other_server, ...less_safe],
+    config: { ...server, ...ssh },
+    moves: [...other_server, ...less_safe, ...other_tunnel],
     stays: [{ database: 'other' }, { table_name: 'other' }],
   },
   {

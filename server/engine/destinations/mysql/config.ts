@@ -10,6 +10,7 @@ import {
   self_signed_key,
   tableKey,
 } from '../../sql_tables/config_rules.ts';
+import { sshViolations, ssh_keys } from '../../sql_tables/ssh/ssh_config.ts';
 import { rejectedName } from '../../sql_tables/target.ts';
 import type { RejectingTarget } from '../../sql_tables/target.ts';
 
@@ -28,6 +29,7 @@ export const mysql_config = Type.Object(
       'False: where the server offers no TLS, connect without it. Only for private ' +
         'networks: the data travel unprotected.',
     ),
+    ...ssh_keys,
   },
   { additionalProperties: false },
 );
@@ -61,6 +63,7 @@ export function quoted(name: string): string {
 export function mySqlViolations(config: MySqlConfig): ConfigViolation[] {
   const found = [
     ...hostViolations(config.host),
+    ...sshViolations(config),
     ...receiptsViolations(config.table_name?.toLowerCase()),
     ...nulViolations(config, ['user', 'password', 'database', 'table_name']),
   ];

@@ -1,4 +1,4 @@
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Connection as Client, QueryResult, RowDataPacket } from 'mysql2';
 import { stopOf, throwIfStopped, unlessStopped } from '../../destination/stop.ts';
@@ -10,6 +10,9 @@ import {
   otherServerIn,
   unheardError,
 } from '../../sql_tables/first_words.ts';
+import { sshAccessOf } from '../../sql_tables/ssh/ssh_config.ts';
+import { openWay } from '../../sql_tables/open_way.ts';
+import type { Way } from '../../sql_tables/way.ts';
 import { targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 
@@ -66,34 +69,37 @@ export async function connect(
   const { outbound, signal } = deps;
   throwIfStopped(signal);
   const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
-  const { address } = await unlessStopped(outbound.resolveHost(config.host), starting);
-  try {
-    return await open(config, address, true, { ...deps, starting });
-  } catch (error) {
-    if (
-      config.require_tls !== false ||
-      (error as { code?: string }).code !== 'HANDSHAKE_NO_SSL_SUPPORT'
-    )
+  const way = await openWay(config.host, sshAccessOf(config), outbound, starting);
+  const opening = { ...deps, starting };
+  const isPlainAllowed = (error: unknown) =>
+    config.require_tls === false &&
+    (error as { code?: string }).code === 'HANDSHAKE_NO_SSL_SUPPORT';
+  return open(config, way, true, opening)
+    .catch((error: unknown) => {
+      if (!isPlainAllowed(error)) throw error;
+      return open(config, way, false, opening);
+    })
+    .catch((error: unknown) => {
+      way.close();
       throw error;
-    return open(config, address, false, { ...deps, starting });
-  }
+    });
 }
 
 async function open(
   config: MySqlConfig,
-  address: string,
+  way: Way,
   isEncrypted: boolean,
   { signal, starting, noteProgress }: Opening,
 ): Promise<Connection> {
   const mysql = await import('mysql2');
-  const socket = new Socket();
+  const socket = way.newSocket();
   // The name that the certificate is checked for where the host is an address: without it Node
   // would check for `localhost`.
   Object.assign(socket, { _host: config.host });
   socket.setNoDelay(true).setKeepAlive(true, 10_000);
   const words = hearFirst(socket);
   const port = config.port ?? 3306;
-  socket.connect(port, address);
+  socket.connect(port, way.host);
   const isVerified = config.has_self_signed_cert !== true;
   const client = mysql.createConnection({
     host: config.host,
@@ -107,7 +113,7 @@ async function open(
     connectTimeout: connect_timeout_milliseconds,
     ...(isEncrypted ? { ssl: { rejectUnauthorized: isVerified, verifyIdentity: isVerified } } : {}),
   });
-  const other = otherServerIn(socket, { address, port });
+  const other = otherServerIn(socket, way, port);
   const lost = Promise.race([
     misfitOf(socket),
     other,
@@ -130,7 +136,7 @@ async function open(
       statement_bytes_max: row?.bytes ?? 0,
       escape: (value: string) => mysql.escape(value),
     };
-    return connectionOf(client, socket, answering(lost, noteProgress), known);
+    return connectionOf(client, { socket, way }, answering(lost, noteProgress), known);
   } catch (error) {
     socket.destroy();
     throw isMySqlGreeting(words.heard)
@@ -201,7 +207,7 @@ function answering(lost: Promise<never>, noteProgress: DestinationDeps['noteProg
 
 function connectionOf(
   client: Client,
-  socket: Socket,
+  { socket, way }: { socket: Socket; way: Way },
   { lost, during }: Answering,
   known: Pick<Connection, 'config' | 'target' | 'statement_bytes_max' | 'escape'>,
 ): Connection {
@@ -225,6 +231,7 @@ function connectionOf(
       );
       clearTimeout(timer);
       socket.destroy();
+      way.close();
     },
   };
 }

@@ -1,6 +1,7 @@
 import { parseExact } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
+import { ssh_secrets } from '../../sql_tables/ssh/ssh_config.ts';
 import { mysql } from './mysql.ts';
 import {
   onMariaDb,
@@ -42,6 +43,8 @@ onMariaDb(() => {
     start: async () => deps,
     stop: async () => undefined,
     configure: freshConfig,
+    // See postgres_tunnel.test.ts.
+    planted_elsewhere: ssh_secrets,
     readBack,
     leftovers: async (config) =>
       (await tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),

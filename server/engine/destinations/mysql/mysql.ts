@@ -1,4 +1,10 @@
 import type { DestinationDefinition } from '../../destination/destination.ts';
+import {
+  only_with_ssh,
+  ssh_secrets,
+  ssh_ways,
+  ssh_where,
+} from '../../sql_tables/ssh/ssh_config.ts';
 import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { rejectedNameFault } from '../../sql_tables/target.ts';
 import { checkMySql } from './check.ts';
@@ -13,8 +19,8 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   type: 'MySQL',
   label: 'MySQL',
   config: mysql_config,
-  secrets: ['password'],
-  where: ['host', 'port', 'user', 'has_self_signed_cert', 'require_tls'],
+  secrets: ['password', ...ssh_secrets],
+  where: ['host', 'port', 'user', 'has_self_signed_cert', 'require_tls', ...ssh_where],
   connection: [
     'host',
     'port',
@@ -23,9 +29,13 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
     'password',
     'has_self_signed_cert',
     'require_tls',
+    ...ssh_where,
+    ...ssh_secrets,
   ],
+  only_with: [only_with_ssh],
+  ways: ssh_ways,
   less_safe: { has_self_signed_cert: true, require_tls: false },
-  host: ({ host }) => host,
+  host: ({ host, ssh_host }) => ssh_host || host,
   column_set: 'tables',
   is_settled_by_abort: true,
   erases: 'by_key',

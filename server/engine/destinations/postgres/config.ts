@@ -9,6 +9,7 @@ import {
   defaultText,
   requiredText,
 } from '../../destination/config_keys.ts';
+import { sshAccessOf, ssh_keys } from '../../sql_tables/ssh/ssh_config.ts';
 import { self_signed_key, tableKey } from '../../sql_tables/config_rules.ts';
 
 /** The keys of a PostgreSQL destination. */
@@ -27,6 +28,7 @@ export const postgres_config = Type.Object(
       'False: where the server offers no TLS, connect without it. Only for private ' +
         'networks: the password and the data travel unprotected.',
     ),
+    ...ssh_keys,
   },
   { additionalProperties: false },
 );
@@ -44,6 +46,7 @@ export function accessOf(config: PostgresConfig): ServerAccess {
   return {
     ...config,
     port: config.port ?? 5432,
+    ssh: sshAccessOf(config),
     session: "SET TIME ZONE 'UTC'; SET client_encoding = 'UTF8'; SET DateStyle = 'ISO'",
   };
 }

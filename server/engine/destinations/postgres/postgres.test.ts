@@ -5,6 +5,7 @@ import {
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
+import { ssh_secrets } from '../../sql_tables/ssh/ssh_config.ts';
 import { postgres } from './postgres.ts';
 import {
   openAroundTests,
@@ -27,6 +28,8 @@ testDestination({
   start: () => opened().then(() => deps),
   stop: async () => undefined,
   configure: freshConfig,
+  // See postgres_tunnel.test.ts.
+  planted_elsewhere: ssh_secrets,
   readBack,
   leftovers: async (config) =>
     (await tables(config)).filter((name) => !['events', 'sluice_receipts'].includes(name)),

@@ -1,5 +1,12 @@
 import type { ConfigViolation, DestinationDefinition } from '../../destination/destination.ts';
 import type { Column } from '../../models/column.ts';
+import {
+  only_with_ssh,
+  sshViolations,
+  ssh_secrets,
+  ssh_ways,
+  ssh_where,
+} from '../../sql_tables/ssh/ssh_config.ts';
 import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { postgresError } from '../../sql_tables/postgres_faults.ts';
 import { checkPostgres } from './check.ts';
@@ -16,8 +23,8 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   type: 'Postgres',
   label: 'PostgreSQL',
   config: postgres_config,
-  secrets: ['password'],
-  where: ['host', 'port', 'user', 'has_self_signed_cert', 'require_tls'],
+  secrets: ['password', ...ssh_secrets],
+  where: ['host', 'port', 'user', 'has_self_signed_cert', 'require_tls', ...ssh_where],
   connection: [
     'host',
     'port',
@@ -26,9 +33,13 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
     'password',
     'has_self_signed_cert',
     'require_tls',
+    ...ssh_where,
+    ...ssh_secrets,
   ],
+  only_with: [only_with_ssh],
+  ways: ssh_ways,
   less_safe: { has_self_signed_cert: true, require_tls: false },
-  host: ({ host }) => host,
+  host: ({ host, ssh_host }) => ssh_host || host,
   column_set: 'tables',
   is_settled_by_abort: true,
   erases: 'by_key',
@@ -67,7 +78,11 @@ function columnFaults(columns: Column[]): string[] {
 }
 
 function violations(config: PostgresConfig): ConfigViolation[] {
-  const found = [...hostViolations(config.host), ...receiptsViolations(config.table_name)];
+  const found = [
+    ...hostViolations(config.host),
+    ...sshViolations(config),
+    ...receiptsViolations(config.table_name),
+  ];
   for (const attr of ['user', 'password', 'database', 'schema', 'table_name'] as const) {
     if (config[attr]?.includes('\0') === true) found.push(violation(attr, 'It must not hold NUL.'));
     if (attr !== 'user' && attr !== 'password' && Buffer.byteLength(config[attr] ?? '') > 63)

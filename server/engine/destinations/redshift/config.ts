@@ -21,6 +21,7 @@ import {
   requiredText,
 } from '../../destination/config_keys.ts';
 import { violation } from '../../destination/violation.ts';
+import { sshAccessOf, sshViolations, ssh_keys } from '../../sql_tables/ssh/ssh_config.ts';
 import { hostViolations, receiptsViolations, tableKey } from '../../sql_tables/config_rules.ts';
 
 /** The keys of a Redshift destination. */
@@ -71,6 +72,7 @@ export const redshift_config = Type.Object(
       'False: where no TLS is offered, connect without it. Only for private networks: the ' +
         'password and the data travel unprotected.',
     ),
+    ...ssh_keys,
   },
   { additionalProperties: false },
 );
@@ -94,6 +96,7 @@ export function accessOf(config: RedshiftConfig): ServerAccess {
   return {
     ...config,
     port: config.port ?? 5439,
+    ssh: sshAccessOf(config),
     session:
       "SET timezone TO 'UTC'; SET statement_timeout TO 0; SET json_parse_truncate_strings TO OFF",
   };
@@ -121,6 +124,7 @@ export function redshiftViolations(
 ): ConfigViolation[] {
   const found = [
     ...hostViolations(config.host),
+    ...sshViolations(config),
     ...receiptsViolations(config.table_name?.toLowerCase()),
   ];
   for (const attr of ['user', 'password', 'database', 'schema', 'table_name'] as const) {

@@ -1,4 +1,10 @@
 import type { DestinationDefinition } from '../../destination/destination.ts';
+import {
+  only_with_ssh,
+  ssh_secrets,
+  ssh_ways,
+  ssh_where,
+} from '../../sql_tables/ssh/ssh_config.ts';
 import { tableReaders } from '../../sql_tables/delivered_table.ts';
 import { checkRedshift } from './check.ts';
 import { redshift_config, redshiftViolations } from './config.ts';
@@ -12,13 +18,14 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
   type: 'Redshift',
   label: 'Amazon Redshift',
   config: redshift_config,
-  secrets: ['password', 'aws_access_key_id', 'aws_secret_access_key'],
+  secrets: ['password', ...ssh_secrets, 'aws_access_key_id', 'aws_secret_access_key'],
   where: [
     'host',
     'port',
     'user',
     'has_self_signed_cert',
     'require_tls',
+    ...ssh_where,
     'mode',
     'bucket_name',
     'region',
@@ -58,10 +65,11 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
       key: 'mode',
       values: ['COPY'],
     },
+    only_with_ssh,
   ],
   less_safe: { has_self_signed_cert: true, require_tls: false },
-  host: ({ host }) => host,
-  ways: ['mode', 'bucket_name', 'region', 'prefix', 'iam_role', 'endpoint_url'],
+  host: ({ host, ssh_host }) => ssh_host || host,
+  ways: [...ssh_ways, 'mode', 'bucket_name', 'region', 'prefix', 'iam_role', 'endpoint_url'],
   column_set: 'tables',
   validate: redshiftViolations,
   columnFaults: redshiftColumnFaults,
