@@ -2,7 +2,7 @@ import { ConfigError } from '../config/config.ts';
 import { isDiskFull } from '../platform/disk/full_disk.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
 import { StartFailure } from '../platform/embedded/supervise.ts';
-import { ControlStoreError } from '../platform/postgres/control_store.ts';
+import { ControlStoreError } from '../platform/postgres/control_store_error.ts';
 import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
 import { WrongSecretKeyError } from '../platform/secrets/server_keys.ts';
 import { NoStoreError, RestoreUnfinishedError } from './stores/stores.ts';

@@ -22,6 +22,7 @@ import { keptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
 import { openMail } from '../../platform/mail/mail.ts';
 import { openMetrics } from '../../platform/metrics.ts';
 import { outboundOptions, proxiesOf } from '../../config/outbound.ts';
+import { requireOwnSessions } from '../../platform/postgres/pooler.ts';
 import { openOutbound } from '../../platform/outbound/outbound.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
@@ -91,6 +92,7 @@ export async function openProcess(
   let secrets: Secrets;
   try {
     await waitForStores(db, clickhouse, log);
+    await requireOwnSessions(stores.database_url);
     await requireVersion(db);
     if (judgeStandbys(await readStandbys(db)) === 'missing')
       log.warn('PostgreSQL waits for a standby that is not connected, and so does every change');

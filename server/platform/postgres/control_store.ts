@@ -1,18 +1,11 @@
 import sql from 'sql-template-tag';
 import { commandLine } from '../command_line.ts';
+import { ControlStoreError } from './control_store_error.ts';
 import type { Database } from './database.ts';
 import { judgeEpoch } from './epoch.ts';
 import type { Epoch } from './epoch.ts';
 
 const version_min = 150_000;
-
-/** The database cannot be worked on; the message says why and what to do. */
-export class ControlStoreError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'ControlStoreError';
-  }
-}
 
 /** What was noted of the present primary. */
 export type NotedPrimary = Epoch & {

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { findPrimaryUrl } from './primary.ts';
+import { settle } from './session_settings.ts';
 
 /** A table with the columns that are stored (not those that are computed of others). */
 export type CopiedTable = { name: string; columns: string[] };
@@ -34,11 +35,11 @@ export async function openCopySession(
   const client = new pg.Client({
     connectionString: await findPrimaryUrl(url),
     application_name: `sluice-${kind}`,
-    options: '-c timezone=UTC -c idle_in_transaction_session_timeout=0 -c lock_timeout=60000',
   });
   // What breaks an idle session is told by the next statement.
   client.on('error', () => {});
   await client.connect();
+  await settle(client, { idle_in_transaction_session_timeout: '0', lock_timeout: '1min' });
   await client.query(
     kind === 'snapshot' ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN',
   );

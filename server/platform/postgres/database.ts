@@ -5,6 +5,7 @@ import type { Sql } from 'sql-template-tag';
 import type { Epoch } from './epoch.ts';
 import { idle_ms, openGrowth } from './growth.ts';
 import { openPrimary } from './primary.ts';
+import { openSession } from './session_settings.ts';
 import type { Primary, PrimaryOptions } from './primary.ts';
 import { inSavepoint } from './savepoint.ts';
 import { ask } from './session.ts';
@@ -127,7 +128,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   const primary = openPrimary(url, options);
   const pool = new pg.Pool({
     Client: primary.Client,
-    onConnect: (client) => primary.admit(client),
+    onConnect: (client) => openSession(client, primary),
     max: options.connections_max,
     application_name: options.application_name,
     connectionTimeoutMillis: 10_000,
@@ -135,7 +136,6 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     types: wireTypes,
     // A statement does not wait for the answer to the one before it on its connection.
     pipeline: true,
-    options: '-c timezone=UTC -c idle_in_transaction_session_timeout=120000',
   });
   // A session that it ends may hear first that its server does.
   pool.on('error', (error) => (pool.ending ? undefined : options.onError?.(error)));

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { ControlStoreError } from './control_store_error.ts';
+import { findPrimaryUrl } from './primary.ts';
+import { what_to_do } from './session_settings.ts';
+
+/** A pooler gives back the server's session that was used last, so the first round mostly tells. */
+const rounds = 10;
+const connect_ms_max = 10_000;
+
+/**
+ * Throws a `ControlStoreError` where a pooler gives each transaction another session of the server:
+ * to be asked before anything is changed there. A server that answers for itself is not asked
+ * further.
+ */
+export async function requireOwnSessions(url: string): Promise<void> {
+  const connectionString = await findPrimaryUrl(url);
+  const open = () => {
+    const client = new pg.Client({
+      connectionString,
+      application_name: 'sluice-look',
+      connectionTimeoutMillis: connect_ms_max,
+    });
+    client.on('error', () => {});
+    return client;
+  };
+  const one = open();
+  const other = open();
+  try {
+    await one.connect();
+    if (await isServerItself(one)) return;
+    await other.connect();
+    for (let round = 0; round < rounds; round += 1)
+      if (await areMixed(one, other))
+        throw new ControlStoreError(
+          'PostgreSQL is reached through a pooler that mixes sessions. Nothing was changed. ' +
+            what_to_do,
+        );
+  } finally {
+    await Promise.allSettled([one.end(), other.end()]);
+  }
+}
+
+/** A pooler names keys of its own for the cancelling of statements. */
+async function isServerItself(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return rows[0]!.pid === (client as unknown as { processID: number | null }).processID;
+}
+
+/** Is what one connection sets lost to it, or seen by the other one? */
+async function areMixed(one: pg.Client, other: pg.Client): Promise<boolean> {
+  const mark = randomUUID();
+  const markOf = async (client: pg.Client) => {
+    const asked = "SELECT current_setting('sluice.mark', true) AS mark";
+    return (await client.query<{ mark: string | null }>(asked)).rows[0]!.mark;
+  };
+  await one.query(`SET sluice.mark = '${mark}'`);
+  await other.query('BEGIN');
+  try {
+    return (await markOf(other)) === mark || (await markOf(one)) !== mark;
+  } finally {
+    await other.query('COMMIT');
+  }
+}

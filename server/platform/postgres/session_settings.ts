@@ -1,0 +1,54 @@
+import type pg from 'pg';
+import type { Primary } from './primary.ts';
+import { ControlStoreError } from './control_store_error.ts';
+
+/** Settings of a session, by their names in PostgreSQL. */
+type SessionSettings = Record<string, string>;
+
+/** On these the texts and the waits of every session depend, whatever role and database say. */
+const common: SessionSettings = {
+  TimeZone: 'UTC',
+  DateStyle: 'ISO, MDY',
+  IntervalStyle: 'postgres',
+  bytea_output: 'hex',
+  extra_float_digits: '1',
+  standard_conforming_strings: 'on',
+  default_transaction_isolation: 'read committed',
+  default_transaction_deferrable: 'off',
+};
+
+/**
+ * Sets what a session needs beside its own settings, and looks that the session has it: poolers
+ * drop what a connection asks for as it opens. Rejects with a `ControlStoreError` where it has not.
+ */
+export async function settle(client: pg.ClientBase, own: SessionSettings): Promise<void> {
+  const wanted = Object.entries({ ...common, ...own });
+  const set = client.query(wanted.map(([name, value]) => `SET ${name} = '${value}'`).join('; '));
+  const asked = client.query<{ name: string; setting: string; unit: string | null }>(
+    'SELECT name, current_setting(name) AS setting FROM pg_settings WHERE name = ANY($1)',
+    [wanted.map(([name]) => name)],
+  );
+  const [, { rows }] = await Promise.all([set, asked]);
+  const found = new Map(rows.map(({ name, setting }) => [name, setting]));
+  const wrong = wanted.find(([name, value]) => found.get(name) !== value);
+  if (wrong !== undefined) throw strangeSession(wrong[0], wrong[1], found.get(wrong[0]));
+}
+
+/** Lets a new session of the pool in, with its settings; a transaction may be idle for 2 minutes. */
+export async function openSession(client: pg.ClientBase, primary: Primary): Promise<void> {
+  const own = { idle_in_transaction_session_timeout: '2min' };
+  await Promise.all([primary.admit(client), settle(client, own)]);
+}
+
+function strangeSession(name: string, wanted: string, found = 'nothing'): ControlStoreError {
+  return new ControlStoreError(
+    `A session of PostgreSQL does not keep its settings: ${name} is ${found} after it was set to ` +
+      `${wanted}. ${what_to_do}`,
+  );
+}
+
+/** The way out of a pooler that takes sessions apart. */
+export const what_to_do =
+  'What stands between, as pgbouncer with pool_mode = transaction or statement, gives each ' +
+  'transaction another session. Sluice needs sessions of its own: set pool_mode = session for ' +
+  'its database, or let SLUICE_DATABASE_URL name PostgreSQL itself.';
