@@ -34,7 +34,7 @@ export async function settle(client: pg.ClientBase, own: SessionSettings): Promi
   if (wrong !== undefined) throw strangeSession(wrong[0], wrong[1], found.get(wrong[0]));
 }
 
-/** Lets a new session of the pool in, with its settings; a transaction may be idle for 2 minutes. */
+/** Lets a new session of the pool in, with its settings; its transactions may idle 2 minutes. */
 export async function openSession(client: pg.ClientBase, primary: Primary): Promise<void> {
   const own = { idle_in_transaction_session_timeout: '2min' };
   await Promise.all([primary.admit(client), settle(client, own)]);

@@ -48,6 +48,8 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
     'endpoint_url',
     'has_self_signed_cert',
     'require_tls',
+    ...ssh_where,
+    ...ssh_secrets,
   ],
   only_with: [
     {
