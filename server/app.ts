@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { isOfContract } from './api/contract_endpoints.ts';
 import { slices } from './api/index.ts';
+import { api_reference } from './api/reference/reference.ts';
 import type { Deps } from './deps.ts';
 import { buildServer } from './platform/http/server.ts';
 
@@ -12,5 +13,5 @@ export function buildApp(deps: Deps): FastifyInstance {
   const register = (app: FastifyInstance) => {
     for (const slice of slices) slice(app, deps);
   };
-  return buildServer(deps, register, isOfContract);
+  return buildServer(deps, register, isOfContract, api_reference);
 }

@@ -1,3 +1,4 @@
+import { api_reference } from '../../server/api/reference/reference.ts';
 import { buildApp } from '../../server/app.ts';
 import { readConfig } from '../../server/config/config.ts';
 import { withEngine } from '../../server/with_engine.ts';
@@ -9,9 +10,13 @@ import { openDns } from '../../server/platform/dns/dns.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openMail } from '../../server/platform/mail/mail.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
+import { publicDocument } from '../../server/platform/http/openapi/public_document.ts';
+import type { Json, JsonObject } from '../../server/platform/http/openapi/json.ts';
+import type { Part } from '../../server/platform/http/openapi/public_document.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import { openSecrets } from '../../server/platform/secrets/secrets.ts';
 import { withoutDisk } from '../../test/without_disk.ts';
+import { compactJson } from './compact_json.ts';
 
 // The document comes from the routes alone: nothing ever connects to these.
 const nowhere = {
@@ -20,10 +25,26 @@ const nowhere = {
 };
 
 /**
- * The OpenAPI document of the whole application, as the text of openapi.json. The same code gives
- * the same text; no store is needed.
+ * The OpenAPI document of the API as the text of openapi.json: sorted, with what is short on one
+ * line, so that a change of the API reads as a change. It leaves out what has files of its own (the
+ * examples, the introduction) and what changes with each release. The same code gives the same
+ * text; no store is needed.
  */
 export async function openApiText(): Promise<string> {
+  const { info, paths, components, ...rest } = await openApiDocument('api');
+  const version = { ...(info as JsonObject), description: 'See /docs/.', version: '1' };
+  const sorted = { ...rest, info: version, paths: byName(paths), components: byName(components) };
+  return `${compactJson(sorted)}\n`;
+}
+
+function byName(value: Json | undefined): JsonObject {
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  );
+}
+
+/** A document of the whole application, without examples. */
+async function openApiDocument(part: Part): Promise<JsonObject> {
   const outbound = openOutbound({ allow: [] });
   const deps = withEngine({
     config: readConfig({}),
@@ -56,7 +77,7 @@ export async function openApiText(): Promise<string> {
   const app = buildApp(deps);
   try {
     await app.ready();
-    return `${JSON.stringify(app.swagger(), null, 2)}\n`;
+    return publicDocument(app.swagger(), api_reference, part);
   } finally {
     await app.close();
     await Promise.all([

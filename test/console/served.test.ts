@@ -99,7 +99,7 @@ test('files are kept for ever, and come compressed as the browser takes them', a
 
 test('without a build there is a page that says what to do, and no file', async () => {
   const missing = openBuild('/nowhere');
-  assert.equal(await missing.readPage(), undefined);
+  assert.equal(await missing.readPage('index'), undefined);
   assert.equal(await readAsset(missing, 'main-12345678.js'), undefined);
   const { readPage } = built_console;
   Object.assign(built_console, { readPage: () => Promise.resolve(undefined) });

@@ -1,3 +1,4 @@
+import { resolved } from '../watchers/document.ts';
 import type { Document } from '../watchers/document.ts';
 
 /** A JSON schema as the document has it. */
@@ -50,7 +51,7 @@ export type FuzzedDocument = Document & {
     Record<
       string,
       {
-        parameters?: Parameter[];
+        parameters?: (Parameter | { $ref: string })[];
         tags?: string[];
         requestBody?: { content: Record<string, { schema: Schema }> };
         responses: object;
@@ -65,7 +66,7 @@ export function listOperations(document: FuzzedDocument): Operation[] {
     Object.entries(methods).map(([method, { parameters = [], requestBody, tags }]) => ({
       method: method.toUpperCase(),
       path,
-      parameters,
+      parameters: parameters.map((one) => resolved<Parameter>(document, one)),
       body: requestBody?.content['application/json']?.schema,
       is_door: tags?.includes('capture') ?? false,
     })),

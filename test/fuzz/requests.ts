@@ -128,7 +128,7 @@ function createDoorRequest(making: Creating, operation: Operation, era: Era): Fu
 }
 
 /** What stands behind a path that takes all. */
-const files = ['x', 'exports/1', 'index.html', 'swagger-ui.css', 'recorder.js', 'array.js', '%00'];
+const files = ['x', 'exports/1', 'index.html', 'recorder.js', 'array.js', '%00'];
 
 /** Names of fields that lead to an object of the era. */
 const fields: Record<string, string> = {

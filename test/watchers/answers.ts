@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Ajv } from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { FastifyInstance } from 'fastify';
+import { resolved } from './document.ts';
 import type { Document, Json } from './document.ts';
 import { withHiddenRoutes } from './hidden_routes.ts';
 
@@ -44,8 +46,9 @@ export function openAnswerCheck(document: Document): (answer: Answered) => strin
       return status === 404 || status === 413
         ? []
         : [`${name}: the document has no such operation`];
-    const response = operation.responses[String(status)];
-    if (response === undefined) return [`${name} is not documented`];
+    const found = operation.responses[String(status)];
+    if (found === undefined) return [`${name} is not documented`];
+    const response = resolved(document, found);
     if (text === '' || method === 'HEAD') return [];
     const type = content_type?.split(';')[0] ?? '';
     const declared = response.content?.[type];
@@ -103,6 +106,12 @@ function seenWhole(pieces: Readable, see: (text: string) => void): Readable {
   );
 }
 
+/** The text of a body in the encoding that its header names. */
+function unpacked(body: string | Buffer, encoding: unknown): string {
+  const unpack = { br: brotliDecompressSync, gzip: gunzipSync }[String(encoding)];
+  return (unpack?.(body as Buffer) ?? body).toString();
+}
+
 /**
  * Watches every answer of an app against the app's own OpenAPI document. `is_whole` says that it is
  * the whole application, whose hidden routes are watched too. Gives a function that returns the
@@ -144,7 +153,8 @@ export function watchAnswers(
       return done(null, seenWhole(payload, see));
     // Of what else comes piece by piece the type alone is looked at.
     const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
-    see(isText ? payload.toString() : payload === null || payload === undefined ? '' : ' ');
+    const text = () => unpacked(payload as string | Buffer, reply.getHeader('content-encoding'));
+    see(isText ? text() : payload === null || payload === undefined ? '' : ' ');
     done(null, payload);
   });
   return () => {

@@ -2,11 +2,23 @@
 export type Json = { [keyword: string]: unknown };
 
 type Response = { content?: Record<string, { schema?: Json }> };
+/** A response or parameter, or where it stands among the components. */
+type Referred<Part> = Part | { $ref: string };
 /** What the document says of one operation. */
-export type Operation = { responses: Record<string, Response> };
+export type Operation = { responses: Record<string, Referred<Response>> };
 
 /** What the check of answers needs of an OpenAPI document. */
 export type Document = {
   paths: Record<string, Record<string, Operation>>;
-  components?: { schemas?: Record<string, Json> };
+  components?: { schemas?: Record<string, Json>; [place: string]: object | undefined };
 };
+
+/** The part itself, where the document has it among its components. */
+export function resolved<Part extends object>(
+  { components = {} }: Pick<Document, 'components'>,
+  part: Referred<Part>,
+): Part {
+  if (!('$ref' in part)) return part;
+  const [place = '', name = ''] = part.$ref.split('/').slice(2);
+  return (components[place] as Record<string, Part>)[name]!;
+}

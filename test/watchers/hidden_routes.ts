@@ -12,23 +12,6 @@ type Paths = Document['paths'];
 type Declared = { type?: unknown; title?: unknown; content?: object };
 
 const problem = 'application/problem+json';
-/** The pages about the API are a package's, which declares nothing. */
-const of_packages: [RegExp, Record<string, readonly string[]>][] = [
-  [/^\/docs\/static\/index.html$/, { 302: [] }],
-  [/^\/docs\/?$/, { 200: ['text/html'] }],
-  [/^\/docs\/json$/, { 200: ['application/json'] }],
-  [/^\/docs\/yaml$/, { 200: ['application/x-yaml'] }],
-  [
-    /^\/docs\/static\//,
-    {
-      200: ['text/html', 'text/css', 'application/javascript', 'image/png', 'image/svg+xml'],
-      304: [],
-      400: [problem],
-      404: [problem],
-    },
-  ],
-];
-
 /**
  * Collects the routes of an app that is built but not ready yet which its OpenAPI document leaves
  * out, in the document's own form: other spellings of its paths, redirects, refused methods,
@@ -95,15 +78,7 @@ function responsesOf({ url, method, schema }: RouteOptions) {
         ]),
       ),
     };
-  const [, answers] = of_packages.find(([form]) => form.test(url)) ?? [];
-  if (answers === undefined)
-    throw new Error(`${String(method)} ${url} is hidden and declares no answer: see hiddenRoute.`);
-  return Object.fromEntries(
-    Object.entries(answers).map(([status, types]) => [
-      status,
-      { content: Object.fromEntries(types.map((type) => [type, {}])) },
-    ]),
-  );
+  throw new Error(`${String(method)} ${url} is hidden and declares no answer: see hiddenRoute.`);
 }
 
 function contentOf(answer: Declared): Record<string, object> {

@@ -98,7 +98,7 @@ function makingRoute(app: FastifyInstance, engine: Engine, { base, within }: Mou
       schema: {
         summary: 'Create a batch export',
         description,
-        body: withDestinations(NewBatchExport),
+        body: withDestinations(NewBatchExport, 'BatchExportCreate'),
         response: { 201: BatchExport },
       },
     },
@@ -174,7 +174,7 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
     `${base}:id/`,
     changing(
       'Change a batch export; what may be left out keeps its value',
-      withDestinations(BatchExportReplacement),
+      withDestinations(BatchExportReplacement, 'BatchExportPut'),
       'The config is replaced, but for secrets that are not sent; as with PATCH they have to ' +
         'be sent where the config leads elsewhere.',
     ),

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { destinations } from '../../engine/destinations/index.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
-import { publicSchema } from '../../platform/http/openapi.ts';
+import { publicSchema } from '../../platform/http/openapi/public_schema.ts';
 import { documentedConfig } from '../destinations/schema.ts';
 import { kinds } from './kinds/index.ts';
 import type { Kind } from './kinds/kind.ts';

@@ -7,7 +7,11 @@ import { takes } from '../../platform/http/accept.ts';
 export type Asset = { bytes: Buffer; type: string; encoding: 'br' | 'gzip' | undefined };
 
 /** What `npm run prepare` wrote. It is read anew each time, so a new build needs no restart. */
-export type BuiltConsole = { folder: string; readPage(): Promise<string | undefined> };
+export type BuiltConsole = {
+  folder: string;
+  /** The console, or the reference of the API. */
+  readPage(name: 'index' | 'reference'): Promise<string | undefined>;
+};
 
 const types: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -28,7 +32,7 @@ export const built_console = openBuild(
 export function openBuild(folder: string): BuiltConsole {
   return {
     folder,
-    readPage: async () => (await read(join(folder, 'index.html')))?.toString('utf8'),
+    readPage: async (name) => (await read(join(folder, `${name}.html`)))?.toString('utf8'),
   };
 }
 

@@ -6,6 +6,21 @@ export function createNonce(): string {
 }
 
 /**
+ * The headers of the page of the API reference, which asks the API in the name of whoever is signed
+ * in: no other site may frame it, and all that it loads comes from this server. Its script creates
+ * styles without a nonce.
+ */
+export const reference_headers = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
+    "img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'none'; " +
+    "frame-ancestors 'none'; base-uri 'none'",
+  'cache-control': 'no-cache',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+};
+
+/**
  * The headers of the console's page. Everything comes from this server and goes back to it, no
  * script stands in the page, and none is made of text. Style elements need the nonce; style
  * attributes in markup do not count, and what scripts set of an element's style needs no leave. The

@@ -4,12 +4,13 @@ import { basePath } from '../../platform/http/base_path.ts';
 import { notFound } from '../../platform/http/errors.ts';
 import { hiddenRoute, problem } from '../../platform/http/hidden_route.ts';
 import { built_console, readAsset } from './build.ts';
-import { consoleHeaders, createNonce } from './policy.ts';
+import { consoleHeaders, createNonce, reference_headers } from './policy.ts';
 
 const asset_route = hiddenRoute({
   200: ['text/javascript', 'text/css', 'image/svg+xml'],
   404: [problem],
 });
+const reference_route = hiddenRoute({ 200: ['text/html'], 503: ['text/html'] });
 const page_route = hiddenRoute({ 200: ['text/html'], 404: [problem], 503: ['text/html'] });
 
 /** What answers as an API does, also when a browser is led there. */
@@ -17,7 +18,7 @@ const no_page = /^\/(?:api|docs|assets|complete)(?:[/?]|$)/;
 
 /**
  * The console: one page for every address that nothing else answers and that a browser asks for,
- * and the files that the page loads. It changes nothing: it asks the API, which has all the rules.
+ * the page of the API reference, and the files that both load. It changes nothing: it asks the API, which has all the rules.
  */
 export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
   app.get<{ Params: { name: string } }>('/assets/:name', asset_route, async (request, reply) => {
@@ -36,6 +37,12 @@ export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
       .send(asset.bytes);
   });
 
+  app.get('/docs', hiddenRoute({ 308: [] }), (_request, reply) =>
+    reply.redirect(`${basePath({ config })}/docs/`, 308),
+  );
+
+  app.get('/docs/', reference_route, (_request, reply) => sendReference(reply));
+
   app.get('/*', page_route, async (request, reply) => {
     if (!isPage(request)) return reply.callNotFound();
     return sendConsole(reply, basePath({ config }));
@@ -47,7 +54,7 @@ function isPage({ headers, url }: FastifyRequest): boolean {
 }
 
 async function sendConsole(reply: FastifyReply, base_path: string): Promise<FastifyReply> {
-  const page = await built_console.readPage();
+  const page = await built_console.readPage('index');
   const nonce = createNonce();
   void reply.type('text/html; charset=utf-8').headers(consoleHeaders(nonce));
   if (page === undefined) return reply.code(503).send(not_built);
@@ -58,6 +65,13 @@ async function sendConsole(reply: FastifyReply, base_path: string): Promise<Fast
   );
 }
 
+/** The reference of the API. Its addresses are relative, so it works under any base path. */
+async function sendReference(reply: FastifyReply): Promise<FastifyReply> {
+  const page = await built_console.readPage('reference');
+  void reply.type('text/html; charset=utf-8').headers(reference_headers);
+  return page === undefined ? reply.code(503).send(not_built) : reply.send(page);
+}
+
 const not_built = `<!doctype html>
 <html lang="en">
   <head><meta charset="utf-8" /><title>Sluice</title></head>
@@ -65,7 +79,7 @@ const not_built = `<!doctype html>
     <h1>The console is not built</h1>
     <p>Run <code>npm run prepare</code> in the folder of the server, then load the page again.
       Its packages are installed by <code>npm ci</code> without <code>--omit=dev</code>.</p>
-    <p>The API answers all the same: its documentation is at <a href="docs/">docs/</a>.</p>
+    <p>The API answers all the same: <code>/api/schema/</code> is its OpenAPI document.</p>
   </body>
 </html>
 `;

@@ -81,10 +81,13 @@ export const DestinationType = Type.Object(
 export type DestinationType = Static<typeof DestinationType>;
 
 /** The answer of the list: all types, in one page. */
-export const DestinationTypes = Type.Object({
-  count: Type.Integer({ description: 'Number of all results.' }),
-  results: Type.Array(DestinationType),
-});
+export const DestinationTypes = Type.Object(
+  {
+    count: Type.Integer({ description: 'Number of all results.' }),
+    results: Type.Array(DestinationType),
+  },
+  { title: 'DestinationTypeList' },
+);
 
 /**
  * The schema of a destination's config as users may send it: its keys and those that every

@@ -83,7 +83,7 @@ function versionRoutes(app: FastifyInstance, deps: Deps, collection: Collection)
       schema: {
         summary: 'Install the newest version, or the one of a tag',
         description: `${upgrading} ${own}`,
-        body: Upgrade,
+        body: { ...Upgrade, title: 'PluginUpgradeRequest' },
         response: { 200: PluginWithDifferences },
       },
     },
@@ -129,7 +129,8 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
     '`source` with file, line and column, and the old code stays. A plugin.json among them ' +
     'decides the fields of the record. Other fields of the body are changed as PATCH of the ' +
     'record does.';
-  const schema = { body: SourceChange, response: { 200: PluginWithSource, 409: Problem } };
+  const body = { ...SourceChange, title: 'PluginSourceChange' };
+  const schema = { body, response: { 200: PluginWithSource, 409: Problem } };
   app.patch(
     `${one}update_source/`,
     {

@@ -77,7 +77,7 @@ function makingRoute(
       schema: {
         summary: `Install ${noun}`,
         description,
-        body: PluginCreate,
+        body: { ...PluginCreate, title: 'PluginCreate' },
         response: { 201: Plugin },
       },
     },
@@ -102,7 +102,8 @@ function changingRoutes(app: FastifyInstance, deps: Deps, collection: Collection
     'Nothing is fetched. What a package or its code says (`name`, `capabilities`, ...) may be ' +
     'overwritten, and is as the package says again after the next change of code. Needs the ' +
     'plugins access level 6, for another `is_global` 9.';
-  const schema = { description, body: PluginPatch, response: { 200: Plugin } };
+  const changed = { ...PluginPatch, title: 'PluginPatch' };
+  const schema = { description, body: changed, response: { 200: Plugin } };
   app.patch(
     `${base}:id/`,
     { config: changing, schema: { ...schema, summary: `Change what is sent of ${noun}` } },

@@ -157,7 +157,7 @@ export const EmailChange = confirmed({
 /** Body that asks for a link to choose a new password. */
 export const ResetRequest = Type.Object({ email: GivenAddress });
 /** An answer that names the address which a link went to or belongs to. */
-export const LinkedEmail = Type.Object({ email: Type.String() });
+export const LinkedEmail = Type.Object({ email: Type.String() }, { title: 'LinkedEmail' });
 
 const token = Type.String({
   minLength: 1,

@@ -4,6 +4,7 @@ import type { TObject, TSchema } from 'typebox';
 import { body_size_bytes_max } from './bodies/body.ts';
 import { error_codes, error_types } from './error_codes.ts';
 import { nullable } from '../nullable.ts';
+import { answerTitle, bodyTitle, namesOf, parametersOf } from './openapi/names.ts';
 
 const violation_fields = {
   attr: nullable(
@@ -60,14 +61,6 @@ const descriptions: Record<number, string> = {
   503: 'A store does not answer at the moment; Retry-After says when to come back.',
 };
 
-const path_parameters: Record<string, string> = {
-  organization_id: 'UUID of an organization, or `@current`.',
-  project_id: 'Integer id of a project, or `@current`.',
-  user__uuid: 'UUID of the person (`user.uuid`), or `@me`.',
-  group_id: 'Id of the group.',
-  id: 'Id of the record; `@current` where it is an organization or project.',
-};
-
 const changing = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const ValidateOnly = Type.Object({
   validate_only: Type.Optional(
@@ -118,8 +111,12 @@ function documented(route: RouteOptions): FastifySchema {
   const own = (schema.response ?? {}) as Record<string, TSchema>;
   const response: Record<string, unknown> = {};
   for (const [status, body] of Object.entries(own))
-    response[status] = { description: descriptionOf(Number(status), route), ...body };
-  const kept = own['201'] ?? own['202'];
+    response[status] = {
+      ...(hasFields(body) ? { title: answerTitle(route.url) } : {}),
+      description: descriptionOf(Number(status), route),
+      ...body,
+    };
+  const kept = (response['201'] ?? response['202']) as TSchema | undefined;
   if (kept !== undefined)
     response['200'] ??= {
       ...kept,
@@ -138,6 +135,7 @@ function documented(route: RouteOptions): FastifySchema {
       ? { security: [] }
       : { description: `${scopeSentence(route)}${levelSentence(route)}${more}` }),
     ...parametersOf(route.url),
+    ...bodyOf(schema, route.url, method),
     ...(changing.has(method) && route.config?.foreign !== true
       ? {
           querystring: Type.Object({
@@ -149,6 +147,21 @@ function documented(route: RouteOptions): FastifySchema {
     ...headersOf(route, method),
     response,
   };
+}
+
+/**
+ * The body under the name that the document has for it. None is documented where it has no field.
+ */
+function bodyOf({ body }: FastifySchema, url: string, method: string): FastifySchema {
+  if (body === undefined) return {};
+  const { properties } = body as Partial<TObject>;
+  return properties !== undefined && !hasFields(body as TSchema)
+    ? { body: undefined }
+    : { body: { title: bodyTitle(url, method), ...(body as object) } };
+}
+
+function hasFields(schema: TSchema): boolean {
+  return Object.keys((schema as Partial<TObject>).properties ?? {}).length > 0;
 }
 
 function statusesOf(route: RouteOptions, method: string): number[] {
@@ -207,53 +220,6 @@ function scopeSentence({ config }: RouteOptions): string {
 function levelSentence(route: RouteOptions): string {
   const { level = 1 } = route.config ?? {};
   return level === 1 ? '' : ` Level in the organization: ${level} or higher.`;
-}
-
-/**
- * `/api/projects/:project_id/batch_exports/:id/pause/` POST gives the operation
- * `projects_batch_exports_pause_create` and the tag `batch_exports`; what is done to a collection
- * as a whole, such as `batch_exports/test/`, gives `projects_batch_exports_collection_test_create`.
- */
-function namesOf(url: string, method: string, schema: FastifySchema) {
-  const segments = url.split('/').filter((segment) => segment !== '' && segment !== 'api');
-  const words = segments.filter((segment) => !segment.startsWith(':'));
-  const single = segments.at(-1)?.startsWith(':') === true;
-  const nested =
-    segments[1] === ':organization_id' || segments[1] === ':project_id' ? segments[2] : undefined;
-  if (
-    nested !== undefined &&
-    !single &&
-    segments.length > 3 &&
-    segments.at(-2)?.startsWith(':') === false
-  )
-    words.splice(-1, 0, 'collection');
-  const verbs: Record<string, string> = {
-    GET: single ? 'retrieve' : 'list',
-    POST: 'create',
-    PUT: 'update',
-    PATCH: 'partial_update',
-    DELETE: 'destroy',
-  };
-  return {
-    operationId: [...words, verbs[method] ?? method.toLowerCase()].join('_'),
-    tags: [nested ?? words[0] ?? 'server'],
-    ...schema,
-  };
-}
-
-function parametersOf(url: string): { params: TSchema } | undefined {
-  const names = [...url.matchAll(/:(\w+)/g)].map((match) => match[1]!);
-  if (names.length === 0) return undefined;
-  return {
-    params: Type.Object(
-      Object.fromEntries(
-        names.map((name) => [
-          name,
-          Type.String({ description: path_parameters[name] ?? `The ${name} of the record.` }),
-        ]),
-      ),
-    ),
-  };
 }
 
 function headersOf(route: RouteOptions, method: string): { headers?: TSchema } {

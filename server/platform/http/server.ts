@@ -18,7 +18,10 @@ import { startHousekeeping } from './housekeeping.ts';
 import { claimIdempotencyKey, settleIdempotencyKey } from './idempotency.ts';
 import { answerLacking, declaredPath, findLacking } from './methods.ts';
 import { endSilentConnections, isDraining } from './drain.ts';
-import { describeApi, serveDocument } from './openapi.ts';
+import { describeApi } from './openapi/describe.ts';
+import { empty_reference } from './openapi/reference.ts';
+import type { ApiReference } from './openapi/reference.ts';
+import { serveDocument } from './openapi/serve.ts';
 import { openLimiter } from './limits/rate_limit.ts';
 import { answerInPieces } from './lists/in_pieces.ts';
 import { requestIdOf } from './request_id.ts';
@@ -60,6 +63,7 @@ export function buildServer(
   context: HttpContext,
   register: (app: FastifyInstance) => void,
   isLenient: (method: string, path: string) => boolean = () => false,
+  reference: ApiReference = empty_reference,
 ): FastifyInstance {
   const app = fastify(serverOptions(context));
   endSilentConnections(app);
@@ -91,7 +95,7 @@ export function buildServer(
   answerLacking(app);
   app.register(cookie);
   startHousekeeping(app, context);
-  describeApi(app);
+  describeApi(app, context, reference);
   app.register(async (api) => {
     api.addHook('onRoute', (route) => {
       const unknown = unknownPolicy(route, isLenient);
@@ -100,7 +104,7 @@ export function buildServer(
       if (unknown !== undefined) watchNames(route, unknown);
     });
     serveHealth(api, context);
-    serveDocument(api);
+    serveDocument(api, context, reference);
     register(api);
   });
   return app;

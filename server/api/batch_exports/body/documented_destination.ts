@@ -8,19 +8,26 @@ import { documentedConfig } from '../../destinations/schema.ts';
  * The schema of a body with every type of destination and its keys written out, for the
  * documentation; the checks of a destination are its own.
  */
-export function withDestinations(body: TObject): TObject {
+export function withDestinations(body: TObject, title: string): TObject {
   const description =
     "One of the types, with that type's own keys. Keys marked as write-only are secret: they " +
     'are taken and never come back.';
-  return Type.Object({
-    ...body.properties,
-    destination: Type.Union(destinations.map(documentedDestination), { description }),
-  });
+  return Type.Object(
+    {
+      ...body.properties,
+      destination: Type.Union(destinations.map(documentedDestination), {
+        title: 'Destination',
+        description,
+      }),
+    },
+    { title },
+  );
 }
 
 function documentedDestination(definition: DestinationDefinition): TSchema {
+  const config = { ...documentedConfig(definition), title: `${definition.type}Config` };
   return Type.Object(
-    { type: Type.Literal(definition.type), config: documentedConfig(definition) },
+    { type: Type.Literal(definition.type), config },
     { title: `${definition.type}Destination`, description: definition.label },
   );
 }

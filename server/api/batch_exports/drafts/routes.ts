@@ -11,6 +11,7 @@ import { effectOfChange } from './effect.ts';
 import { preview } from './preview.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { BatchExportPatch, NewBatchExport } from '../schema.ts';
+import { withDestinations } from '../body/documented_destination.ts';
 
 /**
  * `test/` and `preview/`, for an export that is not created yet and for one that is, and `effect/`
@@ -19,6 +20,7 @@ import { BatchExportPatch, NewBatchExport } from '../schema.ts';
 export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const config = { scope: 'batch_export:write', within } as const;
   const changing = { ...config, if_match: true };
+  const draft = withDestinations(NewBatchExport, 'BatchExportCreate');
   const testing = (body: TObject) => ({
     summary: 'Test the connection to a destination',
     description:
@@ -35,7 +37,7 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
     response: { 200: ExportPreview },
   });
 
-  app.post(`${base}test/`, { config, schema: testing(NewBatchExport) }, async (request) =>
+  app.post(`${base}test/`, { config, schema: testing(draft) }, async (request) =>
     testDraft(engine, request, await newDraft(engine, request)),
   );
   app.post(
@@ -43,7 +45,7 @@ export function draftRoutes(app: FastifyInstance, engine: Engine, { base, within
     { config: changing, schema: testing(BatchExportPatch) },
     async (request) => testDraft(engine, request, await changedDraft(engine, request)),
   );
-  app.post(`${base}preview/`, { config, schema: previewing(NewBatchExport) }, async (request) =>
+  app.post(`${base}preview/`, { config, schema: previewing(draft) }, async (request) =>
     preview(engine, request.access.organization_id, await newDraft(engine, request)),
   );
   app.post(

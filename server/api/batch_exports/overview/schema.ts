@@ -144,13 +144,16 @@ export const ExportOverview = Type.Object(
 export type ExportOverview = Static<typeof ExportOverview>;
 
 /** The answer of `overview/`. */
-export const Overview = Type.Object({
-  ...pageOf(ExportOverview).properties,
-  counts: Type.Object(
-    Object.fromEntries(health_codes.map((code) => [code, Type.Integer()])) as Record<
-      HealthCode,
-      ReturnType<typeof Type.Integer>
-    >,
-    { description: 'How many exports of the place are so, whatever is asked for.' },
-  ),
-});
+export const Overview = Type.Object(
+  {
+    ...pageOf(ExportOverview).properties,
+    counts: Type.Object(
+      Object.fromEntries(health_codes.map((code) => [code, Type.Integer()])) as Record<
+        HealthCode,
+        ReturnType<typeof Type.Integer>
+      >,
+      { description: 'How many exports of the place are so, whatever is asked for.' },
+    ),
+  },
+  { title: 'ExportOverviewList' },
+);

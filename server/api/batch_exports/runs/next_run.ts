@@ -26,10 +26,10 @@ const RunsAhead = Type.Object({
 type RunsAhead = Static<typeof RunsAhead>;
 
 /** A page of runs, with what is to come beside them. */
-export const RunPage = Type.Object({
-  ...cursorPageOf(BatchExportRun).properties,
-  ...RunsAhead.properties,
-});
+export const RunPage = Type.Object(
+  { ...cursorPageOf(BatchExportRun).properties, ...RunsAhead.properties },
+  { title: 'BatchExportRunList' },
+);
 
 /**
  * Says when runs of the export are to come: that of its schedule, and those of a backfill that has

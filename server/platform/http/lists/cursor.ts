@@ -6,7 +6,7 @@ import type { TSchema } from 'typebox';
 import { isUuid } from '../../uuid.ts';
 import { invalid } from '../errors.ts';
 import { nullable } from '../../nullable.ts';
-import { Limit, limitOf, linkTo } from './pagination.ts';
+import { Limit, limitOf, linkTo, listTitle } from './pagination.ts';
 import { query } from './query.ts';
 import { isInstant } from '../../instant.ts';
 import { parseJson } from '../../parse_json.ts';
@@ -42,13 +42,18 @@ export function cursorQuery(columns: readonly string[]) {
 
 /** The schema of a cursor list of some resource. */
 export function cursorPageOf<Schema extends TSchema>(item: Schema) {
-  return Type.Object({
-    next: nullable(Type.String({ format: 'uri', description: 'The next page; null on the last.' })),
-    previous: nullable(
-      Type.String({ format: 'uri', description: 'The page before; null on the first.' }),
-    ),
-    results: Type.Array(item),
-  });
+  return Type.Object(
+    {
+      next: nullable(
+        Type.String({ format: 'uri', description: 'The next page; null on the last.' }),
+      ),
+      previous: nullable(
+        Type.String({ format: 'uri', description: 'The page before; null on the first.' }),
+      ),
+      results: Type.Array(item),
+    },
+    listTitle(item),
+  );
 }
 
 /**

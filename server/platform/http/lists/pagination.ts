@@ -47,14 +47,23 @@ export type List = { rows: (page: Page) => Sql; count: Sql };
 
 const link = (description: string) => nullable(Type.String({ format: 'uri', description }));
 
+/** The name that a list of the resource has in the OpenAPI document. */
+export function listTitle(item: TSchema): { title?: string } {
+  const { title } = item as { title?: string };
+  return title === undefined ? {} : { title: `${title}List` };
+}
+
 /** The schema of an offset list of some resource. */
 export function pageOf<Schema extends TSchema>(item: Schema) {
-  return Type.Object({
-    count: Type.Integer({ description: 'Number of all results.' }),
-    next: link('The next page; null on the last.'),
-    previous: link('The page before; null on the first.'),
-    results: Type.Array(item),
-  });
+  return Type.Object(
+    {
+      count: Type.Integer({ description: 'Number of all results.' }),
+      next: link('The next page; null on the last.'),
+      previous: link('The page before; null on the first.'),
+      results: Type.Array(item),
+    },
+    listTitle(item),
+  );
 }
 
 /**

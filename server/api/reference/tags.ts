@@ -1,0 +1,224 @@
+import type { ApiReference } from '../../platform/http/openapi/reference.ts';
+
+/**
+ * The tags of all operations, in the order in which somebody new meets them. A tag is the noun in
+ * the path: test/house/reference.test.ts asks for one that is missing here.
+ */
+export const groups: ApiReference['groups'] = [
+  {
+    name: 'Organizations and projects',
+    tags: [
+      {
+        name: 'organizations',
+        label: 'Organizations',
+        description: 'A customer: its people, projects, domains and plugins.',
+      },
+      {
+        name: 'projects',
+        label: 'Projects',
+        description:
+          'A product of an organization. Events belong to a project, and so do batch exports.',
+      },
+      {
+        name: 'members',
+        label: 'Members',
+        description:
+          'The people in an organization and their levels: 1 member, 8 administrator, 15 owner.',
+      },
+      {
+        name: 'invites',
+        label: 'Invites',
+        description:
+          'Invite people to an organization, and accept an invite. An invite expires after three days.',
+      },
+      {
+        name: 'activity',
+        label: 'Activity',
+        description:
+          'The log of what people and keys changed. Each entry is chained to the one before.',
+      },
+    ],
+  },
+  {
+    name: 'Exports',
+    tags: [
+      {
+        name: 'batch_exports',
+        label: 'Batch exports',
+        description:
+          'A standing order to deliver events, persons or their distinct ids to a destination. The same exports are served under their organization and under their project.',
+      },
+      {
+        name: 'runs',
+        label: 'Runs',
+        description: 'One delivery of one interval, with its log and its signed receipt.',
+      },
+      {
+        name: 'backfills',
+        label: 'Backfills',
+        description:
+          'Runs over a time range that you choose. Start one with the `backfill/` of an export.',
+      },
+      {
+        name: 'bulk_actions',
+        label: 'Bulk actions',
+        description: 'Retry or cancel many runs, or pause many exports, by a filter.',
+      },
+      {
+        name: 'overview',
+        label: 'Overview',
+        description: 'Every export at a glance: up to date, late or failing.',
+      },
+      {
+        name: 'destinations',
+        label: 'Destinations',
+        description: 'The types of destinations, each with the JSON Schema of its config.',
+      },
+      {
+        name: 'query',
+        label: 'Query language',
+        description: 'Check a query of an export, and list what the query language has.',
+      },
+    ],
+  },
+  {
+    name: 'Notices',
+    tags: [
+      {
+        name: 'notice_targets',
+        label: 'Notice targets',
+        description:
+          'Addresses and webhooks that Sluice tells when an export fails, pauses or recovers.',
+      },
+      {
+        name: 'notice_deliveries',
+        label: 'Notice deliveries',
+        description: 'What was sent to notice targets, and what came back.',
+      },
+    ],
+  },
+  {
+    name: 'Events and their data',
+    tags: [
+      {
+        name: 'events',
+        label: 'Events',
+        description: 'Send events with a personal API key, and look at the newest ones.',
+      },
+      {
+        name: 'write_keys',
+        label: 'Write keys',
+        description: 'Public keys that send events to a project and can do nothing else.',
+      },
+      {
+        name: 'ingestion_warnings',
+        label: 'Ingestion warnings',
+        description: 'Events that were refused or changed on the way in.',
+      },
+      {
+        name: 'retention',
+        label: 'Retention',
+        description: 'What the retention of a project keeps, and what it would remove.',
+      },
+      {
+        name: 'erasures',
+        label: 'Erasures',
+        description:
+          'Remove persons, or the events that a filter matches, with a signed certificate.',
+      },
+      {
+        name: 'capture',
+        label: 'Events from SDKs',
+        description: 'The paths to which SDKs of several makers send, in their own protocols.',
+      },
+    ],
+  },
+  {
+    name: 'Plugins',
+    tags: [
+      {
+        name: 'pipeline_destinations',
+        label: 'Pipeline destinations',
+        description: 'Plugins that receive each event of a project.',
+      },
+      {
+        name: 'pipeline_frontend_apps',
+        label: 'Pipeline frontend apps',
+        description: 'Plugins with a script for your own site.',
+      },
+      {
+        name: 'pipeline_import_apps',
+        label: 'Pipeline import apps',
+        description: 'Plugins that fetch events on a schedule.',
+      },
+      {
+        name: 'plugin_configs',
+        label: 'Plugin configs',
+        description: 'A plugin in a project: its settings, logs, metrics and jobs.',
+      },
+      {
+        name: 'site_apps',
+        label: 'Site apps',
+        description: 'The scripts of frontend apps that a site of yours loads.',
+      },
+    ],
+  },
+  {
+    name: 'Accounts and sign-in',
+    tags: [
+      {
+        name: 'personal_api_keys',
+        label: 'Personal API keys',
+        description:
+          'Keys that programs sign in with. The answer that creates a key shows it once.',
+      },
+      {
+        name: 'users',
+        label: 'Your account',
+        description: 'Your name, address, password, second factor and passkeys.',
+      },
+      {
+        name: 'sessions',
+        label: 'Sessions',
+        description: 'Sign in with a password or a passkey, and sign browsers out.',
+      },
+      {
+        name: 'single_sign_on',
+        label: 'Single sign-on',
+        description: 'Sign in through the provider of your organization.',
+      },
+      {
+        name: 'domains',
+        label: 'Domains',
+        description:
+          'Prove that a domain is yours. Single sign-on and directories (SCIM) need that.',
+      },
+      {
+        name: 'security',
+        label: 'Security of an organization',
+        description:
+          'Rules that an organization sets for how its members sign in, and its security events.',
+      },
+      {
+        name: 'security_events',
+        label: 'Security events',
+        description: 'Sign-ins, refusals and changes of keys.',
+      },
+    ],
+  },
+  {
+    name: 'Configuration and agents',
+    tags: [
+      {
+        name: 'configuration',
+        label: 'Configuration as code',
+        description: 'Plan and apply the configuration of an organization from files.',
+      },
+      {
+        name: 'mcp',
+        label: 'Agents (MCP)',
+        description: 'The Model Context Protocol, for programs that a model drives.',
+      },
+    ],
+  },
+];

@@ -1,0 +1,92 @@
+import { isObject } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
+import { isOwnKeyword } from './public_schema.ts';
+
+/**
+ * The value with every object schema that has a title moved to `schemas`, with choices between
+ * schemas that a constant `type` tells apart marked as such, and with a type for every list of
+ * constants. Throws where two different schemas have the same title.
+ */
+export function withComponents(value: Json, schemas: JsonObject): Json {
+  if (Array.isArray(value)) return value.map((entry) => withComponents(entry, schemas));
+  if (!isObject(value)) return value;
+  const inner: JsonObject = {};
+  for (const [name, entry] of Object.entries(value))
+    if (!isOwnKeyword(name, entry)) inner[name] = withComponents(entry, schemas);
+  const told = typed(asProblem(discriminated(inner, schemas)));
+  return isTitled(told) ? reference(told, schemas) : told;
+}
+
+function isTitled(value: JsonObject): value is JsonObject & { title: string } {
+  return typeof value['title'] === 'string' && (isObjectSchema(value) || isChoice(value));
+}
+
+function isObjectSchema(value: JsonObject): boolean {
+  return value['type'] === 'object' && isObject(value['properties']);
+}
+
+function isChoice(value: JsonObject): boolean {
+  return Array.isArray(value['oneOf'] ?? value['anyOf']);
+}
+
+function reference(schema: JsonObject & { title: string }, schemas: JsonObject): Json {
+  const { title, ...body } = schema;
+  const known = schemas[title];
+  // The sentence about one answer stands with the answer; the schema is the same for all.
+  const plain = { ...body };
+  delete plain['description'];
+  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(plain))
+    throw new Error(
+      `Two different schemas have the title ${title}: give one of them a \`title\` of its own.`,
+    );
+  schemas[title] = plain;
+  return { $ref: `#/components/schemas/${title}` };
+}
+
+/** A choice between named schemas, each with its own constant as `type`, says so to generators. */
+function discriminated(value: JsonObject, schemas: JsonObject): JsonObject {
+  const { anyOf, ...rest } = value;
+  if (!Array.isArray(anyOf)) return value;
+  const mapping: Record<string, string> = {};
+  for (const one of anyOf) {
+    const ref = isObject(one) && typeof one['$ref'] === 'string' ? one['$ref'] : undefined;
+    const named = ref === undefined ? undefined : schemas[ref.split('/').at(-1)!];
+    const properties = isObject(named) ? named['properties'] : undefined;
+    const type = isObject(properties) ? constantOf(properties['type']) : undefined;
+    if (ref === undefined || type === undefined) return value;
+    mapping[type] = ref;
+  }
+  return { ...rest, oneOf: anyOf, discriminator: { propertyName: 'type', mapping } };
+}
+
+/** The only text that a schema takes. */
+function constantOf(schema: Json | undefined): string | undefined {
+  if (!isObject(schema)) return undefined;
+  const [only, ...more] = Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']];
+  return typeof only === 'string' && more.length === 0 ? only : undefined;
+}
+
+/** Generators make a type of a list of constants when they are told which. */
+function typed(value: JsonObject): JsonObject {
+  const { enum: choices, type } = value;
+  if (!Array.isArray(choices) || type !== undefined) return value;
+  const types = [...new Set(choices.map(typeOf))];
+  return types.includes('object') || choices.length === 0
+    ? value
+    : { type: types.length === 1 ? types[0]! : types, ...value };
+}
+
+function typeOf(value: Json): string {
+  if (value === null) return 'null';
+  return typeof value === 'number' ? 'integer' : typeof value;
+}
+
+/** Error answers have their own media type. */
+function asProblem(value: JsonObject): JsonObject {
+  const content = value['content'];
+  const json = isObject(content) ? content['application/json'] : undefined;
+  const schema = isObject(json) ? json['schema'] : undefined;
+  return isObject(schema) && schema['$ref'] === '#/components/schemas/Problem'
+    ? { ...value, content: { 'application/problem+json': json! } }
+    : value;
+}
