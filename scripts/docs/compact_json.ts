@@ -24,5 +24,6 @@ function oneLine(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(oneLine).join(', ')}]`;
   const entries = Object.entries(value);
   if (entries.length === 0) return '{}';
-  return `{ ${entries.map(([name, one]) => `${JSON.stringify(name)}: ${oneLine(one)}`).join(', ')} }`;
+  const fields = entries.map(([name, one]) => `${JSON.stringify(name)}: ${oneLine(one)}`);
+  return `{ ${fields.join(', ')} }`;
 }

@@ -35,12 +35,15 @@ export type Parameter = {
  * An operation of the document: its method in capitals, its path with `{name}` for each parameter.
  */
 export type Operation = {
+  /** Its `operationId`. */
+  id: string;
   method: string;
   path: string;
   parameters: Parameter[];
   body: Schema | undefined;
   /** A path of an SDK, under a write key. */
   is_door: boolean;
+  tags: string[];
 };
 
 /** The document as a fuzzer reads it. */
@@ -51,6 +54,7 @@ export type FuzzedDocument = Document & {
     Record<
       string,
       {
+        operationId?: string;
         parameters?: (Parameter | { $ref: string })[];
         tags?: string[];
         requestBody?: { content: Record<string, { schema: Schema }> };
@@ -63,13 +67,17 @@ export type FuzzedDocument = Document & {
 /** Every operation of a document, in its order. */
 export function listOperations(document: FuzzedDocument): Operation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { parameters = [], requestBody, tags }]) => ({
-      method: method.toUpperCase(),
-      path,
-      parameters: parameters.map((one) => resolved<Parameter>(document, one)),
-      body: requestBody?.content['application/json']?.schema,
-      is_door: tags?.includes('capture') ?? false,
-    })),
+    Object.entries(methods).map(
+      ([method, { operationId = '', parameters = [], requestBody, tags }]) => ({
+        id: operationId,
+        method: method.toUpperCase(),
+        path,
+        parameters: parameters.map((one) => resolved<Parameter>(document, one)),
+        body: requestBody?.content['application/json']?.schema,
+        is_door: tags?.includes('capture') ?? false,
+        tags: tags ?? [],
+      }),
+    ),
   );
 }
 

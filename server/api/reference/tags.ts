@@ -29,7 +29,8 @@ export const groups: ApiReference['groups'] = [
         name: 'invites',
         label: 'Invites',
         description:
-          'Invite people to an organization, and accept an invite. An invite expires after three days.',
+          'Invite people to an organization, and accept an invite. An invite expires after ' +
+          'three days.',
       },
       {
         name: 'activity',
@@ -46,7 +47,8 @@ export const groups: ApiReference['groups'] = [
         name: 'batch_exports',
         label: 'Batch exports',
         description:
-          'A standing order to deliver events, persons or their distinct ids to a destination. The same exports are served under their organization and under their project.',
+          'A standing order to deliver events, persons or their distinct ids to a destination. ' +
+          'The same exports are served under their organization and under their project.',
       },
       {
         name: 'runs',
@@ -197,12 +199,8 @@ export const groups: ApiReference['groups'] = [
         name: 'security',
         label: 'Security of an organization',
         description:
-          'Rules that an organization sets for how its members sign in, and its security events.',
-      },
-      {
-        name: 'security_events',
-        label: 'Security events',
-        description: 'Sign-ins, refusals and changes of keys.',
+          'Rules that an organization sets for how its members sign in, and its security ' +
+          'events.',
       },
     ],
   },

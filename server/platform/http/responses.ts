@@ -134,6 +134,7 @@ function documented(route: RouteOptions): FastifySchema {
     ...(route.config?.scope === 'public'
       ? { security: [] }
       : { description: `${scopeSentence(route)}${levelSentence(route)}${more}` }),
+    ...(route.config?.session === true ? { security: [{ session: [] }] } : {}),
     ...parametersOf(route.url),
     ...bodyOf(schema, route.url, method),
     ...(changing.has(method) && route.config?.foreign !== true

@@ -6,9 +6,23 @@ export type SampledRequest = {
   method: string;
   path: string;
   example: Example;
-  /** Needs no key. */
-  is_open: boolean;
+  shows: 'key' | 'session' | 'nothing';
 };
+
+/** The header that shows who asks, for each language. */
+const credentials = {
+  key: {
+    curl: ['-H "Authorization: Bearer $KEY"'],
+    javascript: ['Authorization: `Bearer ${process.env.KEY}`'],
+    python: ['headers={"Authorization": f"Bearer {os.environ[\'KEY\']}"}'],
+  },
+  session: {
+    curl: ['-H "Cookie: $COOKIE"'],
+    javascript: ['Cookie: process.env.COOKIE'],
+    python: ['headers={"Cookie": os.environ["COOKIE"]}'],
+  },
+  nothing: { curl: [], javascript: [], python: [] },
+} as const;
 
 /** The request as a reader may paste it: for a shell, for JavaScript, for Python. */
 export function codeSamples(address: string, request: SampledRequest): JsonObject[] {
@@ -28,10 +42,10 @@ function filledPath({ path, example }: SampledRequest): string {
   return query === '' ? filled : `${filled}?${query}`;
 }
 
-function curl(url: string, { method, example, is_open }: SampledRequest): string {
+function curl(url: string, { method, example, shows }: SampledRequest): string {
   const parts = [
     `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(url)}`,
-    ...(is_open ? [] : ['-H "Authorization: Bearer $KEY"']),
+    ...credentials[shows].curl,
     ...(example.body === undefined
       ? []
       : [
@@ -44,9 +58,9 @@ function curl(url: string, { method, example, is_open }: SampledRequest): string
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-function javascript(url: string, { method, example, is_open }: SampledRequest): string {
+function javascript(url: string, { method, example, shows }: SampledRequest): string {
   const headers = [
-    ...(is_open ? [] : ['Authorization: `Bearer ${process.env.KEY}`']),
+    ...credentials[shows].javascript,
     ...(example.body === undefined ? [] : ["'Content-Type': 'application/json'"]),
   ];
   const options = [
@@ -63,14 +77,14 @@ function javascript(url: string, { method, example, is_open }: SampledRequest): 
     : `${call}console.log(await response.json());`;
 }
 
-function python(url: string, { method, example, is_open }: SampledRequest): string {
+function python(url: string, { method, example, shows }: SampledRequest): string {
   const given = [
     JSON.stringify(url),
-    ...(is_open ? [] : ['headers={"Authorization": f"Bearer {os.environ[\'KEY\']}"}']),
+    ...credentials[shows].python,
     ...(example.body === undefined ? [] : [`json=${indented(pythonText(example.body))}`]),
   ];
   return [
-    ...(is_open ? [] : ['import os']),
+    ...(shows === 'nothing' ? [] : ['import os']),
     'import requests\n',
     `response = requests.${method.toLowerCase()}(`,
     ...given.map((one) => `    ${one},`),

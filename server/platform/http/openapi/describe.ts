@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify';
 import { version } from '../../version.ts';
+import { cookieName } from '../caller/session.ts';
 import type { HttpContext } from '../context.ts';
 import { declareEmptyBodies } from '../empty_bodies.ts';
 import { documentedRoute, withMediaTypes } from '../responses.ts';
@@ -35,6 +36,12 @@ export function describeApi(app: FastifyInstance, { config }: Context, texts: Ap
             type: 'http',
             scheme: 'bearer',
             description: 'A personal API key (`slk_...`).',
+          },
+          session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: cookieName(config.public_url, 'session'),
+            description: 'The session of a person who signed in; it opens what a key opens, too.',
           },
         },
       },

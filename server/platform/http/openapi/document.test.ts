@@ -36,9 +36,12 @@ type Published = {
 let document: Published;
 let protocols: Published;
 
-test('the document is OpenAPI 3.1, public, with the key as its security', () => {
+test('the document is OpenAPI 3.1, public, with key and session as its security', () => {
   assert.equal(document.openapi, '3.1.0');
-  assert.deepEqual(Object.keys(document.components['securitySchemes']!), ['personal_api_key']);
+  assert.deepEqual(Object.keys(document.components['securitySchemes']!), [
+    'personal_api_key',
+    'session',
+  ]);
   assert.deepEqual(document.servers[0]!.url, harness.deps.config.public_url);
   for (const head of ['Authentication', 'Errors', 'Pagination', 'Idempotency', 'ETags'])
     assert.match(document.info.description, new RegExp(`^## ${head}$`, 'm'));
@@ -104,7 +107,7 @@ test('every reference leads somewhere, and no keyword of our validator shows', (
   for (const one of [document, protocols]) {
     const text = JSON.stringify(one);
     for (const [, place, name] of text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g))
-      assert.ok(name! in one.components[place!]!, name);
+      assert.ok(Object.hasOwn(one.components[place!]!, name!), name);
     assert.doesNotMatch(text, /"trim":true|"wrong_detail":"/);
   }
 });
@@ -139,7 +142,7 @@ test('the types of destinations are told apart by their type', () => {
   );
 });
 
-test('the documents come compressed as the client takes them, each with a tag of its own', async () => {
+test('the documents come compressed as the client takes them, under tags of their own', async () => {
   for (const path of ['/api/schema/', '/api/schema/protocols/']) {
     const plain = await harness.app.inject({ url: path });
     const tags = new Set([plain.headers['etag']]);

@@ -1,4 +1,5 @@
 import { codeSamples } from './code_samples.ts';
+import type { SampledRequest } from './code_samples.ts';
 import type { Json, JsonObject } from './json.ts';
 import type { ApiReference, Example } from './reference.ts';
 
@@ -91,8 +92,7 @@ export function withExamples(
       Object.entries(methods).map(([method, operation]) => {
         const example = examples[operation.operationId];
         if (example === undefined) return [method, operation];
-        const isOpen = Array.isArray(operation['security']) && operation['security'].length === 0;
-        const request = { method: method.toUpperCase(), path, example, is_open: isOpen };
+        const request = { method: method.toUpperCase(), path, example, shows: shownBy(operation) };
         return [
           method,
           { ...exemplified(operation, example), 'x-codeSamples': codeSamples(address, request) },
@@ -101,6 +101,13 @@ export function withExamples(
     ),
   ]);
   return { ...document, paths: Object.fromEntries(paths) as JsonObject };
+}
+
+/** The first credential that the operation takes; without its own, as all do, a key. */
+function shownBy({ security }: Operation): SampledRequest['shows'] {
+  if (!Array.isArray(security)) return 'key';
+  const [first] = security;
+  return first === undefined ? 'nothing' : 'session' in (first as object) ? 'session' : 'key';
 }
 
 function exemplified(operation: Operation, { body, status, answer }: Example): Operation {

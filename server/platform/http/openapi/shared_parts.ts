@@ -94,7 +94,7 @@ const refusalsOf = (operation: JsonObject) =>
 
 const parametersOf = (operation: JsonObject) => (operation['parameters'] ?? []) as JsonObject[];
 
-const nameOf = (parameter: JsonObject) => String(parameter['name']);
+const nameOf = ({ name }: JsonObject) => (typeof name === 'string' ? name : '');
 
 function pascal(name: string): string {
   return name

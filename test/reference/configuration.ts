@@ -1,0 +1,27 @@
+import type { StoryWorld } from './world.ts';
+
+/** A configuration that is planned, applied and read back, and the log of all changes. */
+export async function tellConfiguration({ ask, organization }: StoryWorld): Promise<void> {
+  const base = `${organization}configuration/`;
+  await ask('GET', '/api/configuration/schema/', undefined, {});
+  const configuration = {
+    projects: {
+      web: {
+        name: 'Web',
+        batch_exports: {
+          daily: {
+            name: 'Daily',
+            interval: 'day',
+            destination: { type: 'File', config: { prefix: 'daily/' } },
+          },
+        },
+      },
+    },
+  };
+  const { hash } = await ask('POST', `${base}plan/`, { configuration });
+  await ask('GET', `${base}plan/${hash}/`);
+  await ask('POST', `${base}apply/`, { hash });
+  await ask('GET', base);
+  await ask('GET', `${organization}activity/?limit=2`);
+  await ask('GET', `${organization}activity/chain/`);
+}

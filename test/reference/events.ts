@@ -1,0 +1,57 @@
+import { sharedWarnings } from '../../server/engine/ingestion_warnings/warnings.ts';
+import { eventually } from '../eventually.ts';
+import type { StoryWorld } from './world.ts';
+
+/** Events in, the keys that send them, what became of them, and their removal. */
+export async function tellEvents(world: StoryWorld): Promise<void> {
+  const { ask, project } = world;
+  await ask('POST', `${project}events/`, {
+    events: [
+      {
+        event: 'signed up',
+        distinct_id: 'ada@example.com',
+        timestamp: '2026-03-02T08:59:00Z',
+        properties: { plan: 'team', $set: { name: 'Ada' } },
+      },
+    ],
+  });
+  await eventually('the event is not there', async () => {
+    const { results } = await ask('GET', `${project}events/?limit=2`);
+    return results.length > 0;
+  });
+  await ask('GET', `${project}events/counts/?interval=day`);
+  await ask('GET', `${project}retention/?retention=days&retention_days=90`);
+  await writeKeys(world);
+  await warnings(world);
+  await erasures(world);
+}
+
+async function writeKeys({ ask, project }: StoryWorld): Promise<void> {
+  const base = `${project}write_keys/`;
+  const { id } = await ask('POST', base, { name: 'Web site' });
+  const one = `${base}${id}/`;
+  await ask('GET', base);
+  await ask('GET', one);
+  await ask('PATCH', one, { name: 'Web shop' });
+  await ask('PUT', one, { name: 'Web shop' });
+  await ask('POST', `${one}roll/`, { overlap_seconds: 86_400 });
+  await ask('DELETE', one);
+}
+
+async function warnings({ ask, harness, home, project }: StoryWorld): Promise<void> {
+  // An id that stands for nobody is refused, and counted.
+  const body = { api_key: home.project.api_token, event: 'viewed', distinct_id: 'undefined' };
+  await harness.request('POST', '/e/', { body });
+  await sharedWarnings(harness.deps).store();
+  await ask('GET', `${project}ingestion_warnings/`);
+}
+
+async function erasures({ ask, project }: StoryWorld): Promise<void> {
+  const base = `${project}erasures/`;
+  const persons = { distinct_ids: ['ada@example.com'] };
+  await ask('POST', `${base}preview/`, persons);
+  const { id } = await ask('POST', base, persons);
+  await ask('GET', base);
+  await ask('GET', `${base}${id}/`);
+  await ask('GET', `${base}${id}/copies/`);
+}

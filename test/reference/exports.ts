@@ -1,0 +1,109 @@
+import {
+  insertEvents,
+  scheduleFrom,
+  until,
+} from '../factories/batch_exports/delivering_harness.ts';
+import { failed, endedRun } from '../factories/batch_exports/ended_runs.ts';
+import type { StoryWorld } from './world.ts';
+
+const export_body = {
+  name: 'Events to the lake',
+  model: 'events',
+  interval: 'hour',
+  destination: {
+    type: 'File',
+    config: { prefix: 'events/{year}/{month}/{day}/', file_format: 'Parquet' },
+  },
+};
+const range = { start_at: '2026-01-01T00:00:00Z', end_at: '2026-01-01T03:00:00Z' };
+/** The hours that `insertEvents` fills. */
+const window = `after=${range.start_at}&before=${range.end_at}`;
+
+/** Exports, what they deliver and what is seen of it, at both places where they are found. */
+export async function tellExports(world: StoryWorld): Promise<void> {
+  const { ask, harness, home, organization, project } = world;
+  await ask('GET', '/api/destinations/');
+  await ask('GET', '/api/destinations/File/');
+  await ask('GET', `${project}query/language/`);
+  const query = 'SELECT event, count() AS times FROM events GROUP BY event';
+  await ask('POST', `${project}query/validate/`, { query });
+  await insertEvents(harness, home);
+  for (const place of [project, organization]) {
+    const id = await anExport(world, place);
+    await runsOf(world, `${place}batch_exports/${id}/`);
+    await bulkActions(world, place, id);
+    await lookAround(world, place, id);
+    await ask('DELETE', `${place}batch_exports/${id}/`);
+  }
+}
+
+async function anExport({ ask }: StoryWorld, place: string): Promise<string> {
+  const base = `${place}batch_exports/`;
+  await ask('POST', `${base}test/`, export_body);
+  await ask('POST', `${base}preview/`, { ...export_body, destination: csv });
+  const { id } = await ask('POST', base, export_body);
+  const one = `${base}${id}/`;
+  await ask('POST', `${one}effect/`, { interval: 'day' });
+  await ask('PATCH', one, { name: 'Events to the data lake' });
+  await ask('PUT', one, { ...export_body, paused: false });
+  await ask('POST', `${one}test/`, {});
+  await ask('POST', `${one}preview/`, { destination: csv });
+  await ask('GET', `${one}secret_keys/`);
+  await ask('POST', `${one}pause/`);
+  await ask('POST', `${one}unpause/`, { backfill: true });
+  return id as string;
+}
+
+const csv = { type: 'File', config: { prefix: 'events/', file_format: 'CSV' } };
+
+async function runsOf({ ask, harness, home, delivering }: StoryWorld, one: string): Promise<void> {
+  const id = one.split('/').at(-2)!;
+  await scheduleFrom(harness, id);
+  const { backfill } = await ask('POST', `${one}backfill/`, range);
+  const get = (path: string) => home.ask('GET', `${one}${path}`);
+  await delivering(async () => {
+    await until(
+      () => get(`backfills/${backfill.id}/`),
+      ({ status }) => status === 'Completed',
+    );
+  });
+  const finished = (await ask('GET', `${one}runs/?status=Completed`)).results[0].id as string;
+  await ask('GET', `${one}runs/${finished}/`);
+  await ask('GET', `${one}runs/${finished}/logs/?limit=3`);
+  await ask('GET', `${one}runs/${finished}/receipt/`);
+  await ask('GET', `${one}backfills/`);
+  await ask('GET', `${one}backfills/${backfill.id}/`);
+  await endedRun(harness, id, failed);
+  const { results } = await ask('GET', `${one}runs/?status=Failed`);
+  const again = await ask('POST', `${one}runs/${results[0].id}/retry/`);
+  await ask('POST', `${one}runs/${again.id}/cancel/`);
+  const later = { start_at: '2026-01-01T03:00:00Z', end_at: '2026-01-02T00:00:00Z' };
+  const { backfill: other } = await ask('POST', `${one}backfill/`, later);
+  await ask('POST', `${one}backfills/${other.id}/cancel/`);
+}
+
+async function bulkActions({ ask }: StoryWorld, place: string, id: string): Promise<void> {
+  const runs = `${place}batch_exports/${id}/runs/`;
+  await ask('POST', `${runs}bulk/`, {
+    action: 'retry_runs',
+    filter: { status: ['Failed', 'Cancelled'] },
+  });
+  const base = `${place}bulk_actions/`;
+  const action = await ask('POST', base, { action: 'pause_exports', ids: [id] });
+  await ask('GET', base);
+  await ask('GET', `${base}${action.id}/`);
+  await ask('GET', `${base}${action.id}/items/`);
+  await ask('POST', `${base}${action.id}/abort/`);
+}
+
+async function lookAround({ ask, project }: StoryWorld, place: string, id: string): Promise<void> {
+  const one = `${place}batch_exports/${id}/`;
+  await ask('GET', `${place}batch_exports/?limit=2`);
+  await ask('GET', one);
+  await ask('GET', `${one}logs/?limit=3`);
+  await ask('GET', `${one}metrics/?${window}&interval=hour`);
+  await ask('GET', `${one}slots/?${window}`);
+  await ask('GET', `${one}timeline/`);
+  await ask('GET', `${place}overview/`);
+  await ask('GET', `${project}find/?distinct_id=d&day=2026-01-01`);
+}

@@ -1,0 +1,83 @@
+import { collection_names, packageFiles } from '../factories/plugins/plugins.ts';
+import { publishedPlugin } from '../factories/plugins/plugins.ts';
+import type { StoryWorld } from './world.ts';
+
+const config = [{ key: 'token', name: 'Token', type: 'string', secret: true, required: true }];
+
+/** Plugins of the three collections, and one of them in a project. */
+export async function tellPlugins(world: StoryWorld): Promise<void> {
+  for (const collection of collection_names) await tellCollection(world, collection);
+  await pluginConfigs(world);
+  await versionOfOthers(world);
+}
+
+async function tellCollection(
+  { ask, organization, registry }: StoryWorld,
+  collection: (typeof collection_names)[number],
+): Promise<void> {
+  const base = `${organization}${collection}/`;
+  const name = `acme-${collection.replaceAll('_', '-')}`;
+  const about = { name: 'Acme CRM', description: 'Keeps the CRM of Acme up to date.' };
+  registry.publish(name, '1.0.0', packageFiles(collection, about));
+  const { id } = await ask('POST', base, { plugin_type: 'custom', url: name });
+  const one = `${base}${id}/`;
+  registry.publish(name, '1.1.0', packageFiles(collection, { ...about, config }));
+  await ask('GET', base);
+  await ask('GET', one);
+  await ask('GET', `${one}check_for_updates/`);
+  await ask('POST', `${one}upgrade/`, { tag: '1.1.0' });
+  await ask('POST', `${one}rollback/`);
+  const written = await ask('POST', base, { plugin_type: 'source', name: 'Written here' });
+  const own = `${base}${written.id}/`;
+  const files = packageFiles(collection, about);
+  await ask('PATCH', `${own}update_source/`, { source: files });
+  await ask('PUT', `${own}update_source/`, { source: files });
+  await ask('GET', `${own}source/`);
+  await ask('PATCH', own, { description: 'Sends what happened to our CRM.' });
+  await ask('PUT', own, { name: 'Our CRM', description: 'Sends what happened to our CRM.' });
+  await ask('GET', `${base}repository/`);
+  await ask('GET', `${base}unused/`);
+  await ask('GET', `${base}exports_unsubscribe_configs/`);
+  await ask('GET', `${base}activity/`);
+  await ask('DELETE', own);
+}
+
+async function pluginConfigs({ ask, organization, project }: StoryWorld): Promise<void> {
+  const base = `${project}plugin_configs/`;
+  const plugins = `${organization}pipeline_destinations/`;
+  const { id } = await ask('POST', plugins, { plugin_type: 'source', name: 'Mailer' });
+  const source = packageFiles(
+    'pipeline_destinations',
+    { name: 'Mailer', config, publicJobs: { resend: {} } },
+    {
+      'index.ts':
+        'export function onEvent(event: unknown) { return event; }\n' +
+        'export const jobs = { resend() {} };',
+    },
+  );
+  await ask('PUT', `${plugins}${id}/update_source/`, { source });
+  const body = { plugin: id, enabled: true, config: { token: 'correct horse' } };
+  const set = await ask('POST', base, body);
+  const one = `${base}${set.id}/`;
+  await ask('GET', base);
+  await ask('GET', one);
+  await ask('PATCH', one, { enabled: true });
+  await ask('PUT', one, { enabled: true, config: { token: 'correct horse' } });
+  await ask('POST', `${one}jobs/`, { name: 'resend' });
+  await ask('GET', `${one}logs/`);
+  await ask('GET', `${one}metrics/`);
+  await ask('DELETE', one);
+  await ask('GET', `${project}site_apps/`);
+  await ask('POST', `${project}site_apps/rotate/`);
+}
+
+/** New code of another organization's plugin waits until somebody of this one accepts it. */
+async function versionOfOthers({ ask, harness, project }: StoryWorld): Promise<void> {
+  const other = await harness.newOrganization({ name: 'Beta' });
+  const collection = 'pipeline_destinations';
+  const { id, url } = await publishedPlugin(harness, other, collection);
+  const set = await ask('POST', `${project}plugin_configs/`, { plugin: id, enabled: true });
+  const source = packageFiles(collection, {}, { 'index.ts': 'export function onEvent() {}' });
+  await other.ask('PUT', `${url}update_source/`, { source });
+  await ask('POST', `${project}plugin_configs/${set.id}/accept_version/`);
+}
