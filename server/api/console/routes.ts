@@ -18,7 +18,8 @@ const no_page = /^\/(?:api|docs|assets|complete)(?:[/?]|$)/;
 
 /**
  * The console: one page for every address that nothing else answers and that a browser asks for,
- * the page of the API reference, and the files that both load. It changes nothing: it asks the API, which has all the rules.
+ * the page of the API reference, and the files that both load. They change nothing: they ask the
+ * API, which has all the rules.
  */
 export function consoleRoutes(app: FastifyInstance, { config }: Deps): void {
   app.get<{ Params: { name: string } }>('/assets/:name', asset_route, async (request, reply) => {

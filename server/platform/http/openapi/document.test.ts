@@ -142,7 +142,7 @@ test('the types of destinations are told apart by their type', () => {
   );
 });
 
-test('the documents come compressed as the client takes them, under tags of their own', async () => {
+test('the documents come compressed as the client takes them, each with its tag', async () => {
   for (const path of ['/api/schema/', '/api/schema/protocols/']) {
     const plain = await harness.app.inject({ url: path });
     const tags = new Set([plain.headers['etag']]);

@@ -110,8 +110,15 @@ function shownBy({ security }: Operation): SampledRequest['shows'] {
   return first === undefined ? 'nothing' : 'session' in (first as object) ? 'session' : 'key';
 }
 
+/** What was created stands also where `validate_only` answers it: readers see the first answer. */
 function exemplified(operation: Operation, { body, status, answer }: Example): Operation {
-  const response = operation.responses[String(status)];
+  const shown = status > 200 && status < 300 ? [200, status] : [status];
+  const exampled = shown.flatMap((one): [string, Operation['responses'][string]][] => {
+    const response = operation.responses[String(one)];
+    return answer === undefined || response?.content === undefined
+      ? []
+      : [[String(one), { ...response, content: withExample(response.content, answer) }]];
+  });
   return {
     ...operation,
     ...(body === undefined || operation.requestBody === undefined
@@ -122,13 +129,7 @@ function exemplified(operation: Operation, { body, status, answer }: Example): O
             content: withExample(operation.requestBody.content, body),
           },
         }),
-    responses:
-      answer === undefined || response?.content === undefined
-        ? operation.responses
-        : {
-            ...operation.responses,
-            [status]: { ...response, content: withExample(response.content, answer) },
-          },
+    responses: { ...operation.responses, ...Object.fromEntries(exampled) },
   };
 }
 
