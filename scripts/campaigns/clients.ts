@@ -103,9 +103,11 @@ async function typescript(schema: string, plan: Plan): Promise<boolean> {
   rmSync(join(folder, 'stranger.js'), { force: true });
   writeFileSync(join(folder, 'stranger.ts'), typescriptText(plan));
   const bin = (name: string) => join(folder, 'node_modules/.bin', name);
+  // What has a default may be left out of a body.
+  const optional = ['--default-non-nullable', 'false'];
   const flags = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--skipLibCheck'];
   return (
-    (await run(bin('openapi-typescript'), [schema, '-o', 'schema.d.ts'], folder)) &&
+    (await run(bin('openapi-typescript'), [schema, '-o', 'schema.d.ts', ...optional], folder)) &&
     (await run(bin('tsc'), [...flags, 'stranger.ts'], folder)) &&
     (await run(process.execPath, ['stranger.js'], folder))
   );
@@ -114,7 +116,11 @@ async function typescript(schema: string, plan: Plan): Promise<boolean> {
 /** A program with each call written out, so that the compiler checks it against the types. */
 function typescriptText({ address, key, calls }: Plan): string {
   const written = calls.map(({ id, method, path, parameters, body, status }) => {
-    const options = JSON.stringify({ params: { path: parameters }, ...(body && { body }) });
+    const isThere = Object.keys(parameters).length > 0;
+    const options = JSON.stringify({
+      ...(isThere && { params: { path: parameters } }),
+      ...(body !== undefined && { body }),
+    });
     return `await check('${id}', ${status}, client.${method}(${JSON.stringify(path)}, ${options}));`;
   });
   return `import createClient from 'openapi-fetch';
