@@ -5,7 +5,6 @@ plan, calls, and compares what the client read with the text of the answer.
 """
 
 import importlib
-import inspect
 import json
 import sys
 import typing
@@ -27,7 +26,7 @@ def make(client, call) -> list[str]:
         module = importlib.import_module(f"sluice_client.api.{call['tag']}.{call['id']}")
         arguments = {to_snake(name): value for name, value in call["parameters"].items()}
         if "body" in call:
-            arguments["body"] = model_of(module).from_dict(call["body"])
+            arguments["body"] = body_of(module, call["body"])
         answer = module.sync_detailed(client=client, **arguments)
     except Exception as error:
         return [f"{call['id']}: {type(error).__name__}: {error}"]
@@ -51,15 +50,21 @@ def same(one, other) -> bool:
 
 
 def to_snake(name: str) -> str:
-    return {"id": "id", "user__uuid": "user_uuid"}.get(name, name)
+    return name.replace("__", "_")
 
 
-def model_of(module):
+def body_of(module, body):
+    """The body in the model that has all of its fields."""
     hint = typing.get_type_hints(module.sync_detailed)["body"]
-    models = [one for one in typing.get_args(hint) or (hint,) if hasattr(one, "from_dict")]
-    return models[0]
+    for model in typing.get_args(hint) or (hint,):
+        try:
+            made = model.from_dict(body)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            continue
+        if not made.additional_properties:
+            return made
+    raise ValueError(f"no model of {hint} takes {body}")
 
 
 if __name__ == "__main__":
-    assert inspect
     sys.exit(main())

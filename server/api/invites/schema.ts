@@ -84,7 +84,11 @@ export type NewInvite = Static<typeof NewInvite>;
 
 const NewInvites = Type.Array(NewInvite, { minItems: 1, maxItems: bulk_max });
 /** Body of a bulk as it is documented: one object as well. */
-export const BulkBody = Type.Union([NewInvites, Type.Object({ invites: NewInvites }), NewInvite]);
+export const BulkBody = Type.Union([
+  NewInvites,
+  Type.Object({ invites: NewInvites }, { title: 'InviteBulkList' }),
+  NewInvite,
+]);
 /** Answer of a bulk: the first invite, and the list of all beside it. */
 export const BulkAnswer = Type.Object(
   {

@@ -66,9 +66,16 @@ function constantOf(schema: Json | undefined): string | undefined {
   return typeof only === 'string' && more.length === 0 ? only : undefined;
 }
 
-/** Generators make a type of a list of constants when they are told which. */
+/**
+ * Generators make a type of a list of constants when they are told which. A list of types that has
+ * objects and lists is any value, for which they have a type, but none for such a list.
+ */
 function typed(value: JsonObject): JsonObject {
   const { enum: choices, type } = value;
+  if (Array.isArray(type) && type.includes('object') && type.includes('array')) {
+    const { type: _any, ...any } = value;
+    return any;
+  }
   if (!Array.isArray(choices) || type !== undefined) return value;
   const types = [...new Set(choices.map(typeOf))];
   return types.includes('object') || choices.length === 0
