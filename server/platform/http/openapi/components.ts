@@ -78,9 +78,17 @@ function typed(value: JsonObject): JsonObject {
   }
   if (!Array.isArray(choices) || type !== undefined) return value;
   const types = [...new Set(choices.map(typeOf))];
+  if (types.includes('null') && types.includes('integer')) return nullableNumbers(value, choices);
   return types.includes('object') || choices.length === 0
     ? value
     : { type: types.length === 1 ? types[0]! : types, ...value };
+}
+
+/** Generators of Go take null for no number. */
+function nullableNumbers(value: JsonObject, choices: Json[]): JsonObject {
+  const { enum: _all, ...rest } = value;
+  const numbers = choices.filter((one) => one !== null);
+  return { ...rest, anyOf: [{ type: 'integer', enum: numbers }, { type: 'null' }] };
 }
 
 function typeOf(value: Json): string {
