@@ -121,7 +121,8 @@ function typescriptText({ address, key, calls }: Plan): string {
       ...(isThere && { params: { path: parameters } }),
       ...(body !== undefined && { body }),
     });
-    return `await check('${id}', ${status}, client.${method}(${JSON.stringify(path)}, ${options}));`;
+    const call = `client.${method}(${JSON.stringify(path)}, ${options})`;
+    return `await check('${id}', ${status}, ${call});`;
   });
   return `import createClient from 'openapi-fetch';
 import type { paths } from './schema.js';

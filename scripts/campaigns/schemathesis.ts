@@ -43,13 +43,19 @@ try {
     JSON.stringify(published, (key, value) => (key === 'example' ? undefined : value)),
   );
   console.log(`seed ${seed}, ${minutes} minutes`);
-  const options = [
-    ...['run', schema, '--url', address, '--seed', String(seed), '--checks', checks.join(',')],
-    ...['--header', `Authorization: Bearer ${world.home.key}`, '--max-time', String(minutes * 60)],
-    ...['--phases', 'coverage,fuzzing,stateful', '--continue-on-failure'],
-    ...['--exclude-path-regex', endings, '--request-timeout', '120'],
-  ];
-  const child = spawn(join(bin, 'schemathesis'), options, { cwd: peers, stdio: 'inherit' });
+  const options = {
+    url: address,
+    seed: String(seed),
+    checks: checks.join(','),
+    header: `Authorization: Bearer ${world.home.key}`,
+    'max-time': String(minutes * 60),
+    phases: 'coverage,fuzzing,stateful',
+    'exclude-path-regex': endings,
+    'request-timeout': '120',
+  };
+  const given = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+  const args = ['run', schema, ...given, '--continue-on-failure'];
+  const child = spawn(join(bin, 'schemathesis'), args, { cwd: peers, stdio: 'inherit' });
   const [code] = (await once(child, 'exit')) as [number | null];
   process.exitCode = code === 0 ? 0 : 1;
 } finally {
