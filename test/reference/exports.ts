@@ -27,6 +27,7 @@ export async function tellExports(world: StoryWorld): Promise<void> {
   await ask('GET', `${project}query/language/`);
   const query = 'SELECT event, count() AS times FROM events GROUP BY event';
   await ask('POST', `${project}query/validate/`, { query });
+  await connections(world);
   await insertEvents(harness, home);
   for (const place of [project, organization]) {
     const id = await anExport(world, place);
@@ -54,6 +55,20 @@ async function anExport({ ask }: StoryWorld, place: string): Promise<string> {
   return id as string;
 }
 
+async function connections({ ask, organization, receiver }: StoryWorld): Promise<void> {
+  const base = `${organization}connections/`;
+  const config = { url: `${receiver.url}/guarded`, token: 'token-of-the-warehouse' };
+  const { id } = await ask('POST', base, { name: 'Warehouse', type: 'HTTP', config });
+  const one = `${base}${id}/`;
+  await ask('GET', base);
+  await ask('GET', one);
+  await ask('PATCH', one, { name: 'The warehouse' });
+  await ask('PUT', one, { name: 'Warehouse', config });
+  await ask('POST', `${one}test/`, {});
+  await ask('DELETE', one);
+  await ask('GET', `${organization}aws_role/`);
+}
+
 const csv = { type: 'File', config: { prefix: 'events/', file_format: 'CSV' } };
 
 async function runsOf({ ask, harness, home, delivering }: StoryWorld, one: string): Promise<void> {
@@ -78,8 +93,8 @@ async function runsOf({ ask, harness, home, delivering }: StoryWorld, one: strin
   const again = await ask('POST', `${one}runs/${results[0].id}/retry/`);
   await ask('POST', `${one}runs/${again.id}/cancel/`);
   const later = { start_at: '2026-01-01T03:00:00Z', end_at: '2026-01-02T00:00:00Z' };
-  const { backfill: other } = await ask('POST', `${one}backfill/`, later);
-  await ask('POST', `${one}backfills/${other.id}/cancel/`);
+  const other = await ask('POST', `${one}backfills/`, later);
+  await ask('POST', `${one}backfills/${other.backfill?.id ?? other.id}/cancel/`);
 }
 
 async function bulkActions({ ask }: StoryWorld, place: string, id: string): Promise<void> {

@@ -20,6 +20,7 @@ async function organizations({ ask, organization }: StoryWorld): Promise<void> {
 
 async function projects({ ask, home, project }: StoryWorld): Promise<void> {
   await ask('GET', '/api/projects/');
+  await ask('GET', `/api/organizations/${home.organization.id}/projects/`);
   const body = {
     name: 'Mobile app',
     organization: home.organization.id,

@@ -72,6 +72,16 @@ export const groups: ApiReference['groups'] = [
         description: 'Every export at a glance: up to date, late or failing.',
       },
       {
+        name: 'connections',
+        label: 'Connections',
+        description: 'A stored credential that many exports use: test it once, rotate it once.',
+      },
+      {
+        name: 'aws_role',
+        label: 'Role of AWS',
+        description: 'What a role of yours has to trust so that Sluice may assume it.',
+      },
+      {
         name: 'destinations',
         label: 'Destinations',
         description: 'The types of destinations, each with the JSON Schema of its config.',
