@@ -128,7 +128,7 @@ function sourceRoutes(app: FastifyInstance, deps: Deps, collection: Collection):
     'The files are compiled and looked at in the sandbox; what is wrong with them is 400 on ' +
     '`source` with file, line and column, and the old code stays. A plugin.json among them ' +
     'decides the fields of the record. Other fields of the body are changed as PATCH of the ' +
-    'record does.';
+    'record does. File names with a dot may also stand beside `source`.';
   const body = { ...SourceChange, title: 'PluginSourceChange' };
   const schema = { body, response: { 200: PluginWithSource, 409: Problem } };
   app.patch(

@@ -21,9 +21,7 @@ function pascal(name: string): string {
 
 /** The segments of a path behind `/api/`, and behind the organization or project that it is in. */
 function ownSegments(url: string): string[] {
-  const segments = url
-    .split('/')
-    .filter((segment) => segment !== '' && segment !== 'api' && !segment.startsWith('@'));
+  const segments = url.split('/').filter((segment) => segment !== '' && segment !== 'api');
   const isMounted = /^:(organization|project)_id$/.test(segments[1] ?? '');
   return isMounted && segments.length > 2 ? segments.slice(2) : segments;
 }
@@ -40,15 +38,32 @@ export function bodyTitle(url: string, method: string): string {
   const isCollection = segments.at(-1) === last && /[^s]s$/.test(last);
   const verbs: Record<string, string> = { PATCH: 'Patch', PUT: 'Put', DELETE: 'Delete' };
   const verb = verbs[method] ?? (isCollection ? 'Create' : 'Request');
-  return names.map(nounOf).join('') + verb;
+  return wordsOf(segments) + verb;
 }
 
 /** The name of an answer in the document, where its schema has no title. */
 export function answerTitle(url: string): string {
-  return `${namesIn(ownSegments(url)).map(nounOf).join('')}Answer`;
+  return `${wordsOf(ownSegments(url))}Answer`;
 }
 
-const namesIn = (segments: string[]) => segments.filter((segment) => !segment.startsWith(':'));
+/** Parameters, and what stands in their place: `:id`, `@me`. */
+const isParameter = (segment: string) => /^[:@]/.test(segment);
+
+const namesIn = (segments: string[]) => segments.filter((segment) => !isParameter(segment));
+
+/**
+ * The names in a path, each in the singular, but for a collection of which all is meant: what is
+ * done to `events/resend/` is not what is done to `events/:id/resend/`.
+ */
+function wordsOf(segments: string[]): string {
+  return segments
+    .map((segment, index) => {
+      if (isParameter(segment)) return '';
+      const next = segments[index + 1];
+      return next === undefined || isParameter(next) ? nounOf(segment) : pascal(segment);
+    })
+    .join('');
+}
 
 /**
  * `/api/projects/:project_id/batch_exports/:id/pause/` POST gives the operation
