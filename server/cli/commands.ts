@@ -101,18 +101,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
   addOrganizationCommand(program, wrap);
   addRemovalsCommand(program, wrap);
   addErasureCommands(program, wrap);
-  program
-    .command('verify')
-    .description('read destinations again and name what differs from the receipts')
-    .option('--export <id>', 'one export only; default all that are not deleted')
-    .option('--json', 'one JSON object instead of text')
-    .option(
-      '--forget-missing',
-      'take deliveries without a receipt at the destination out of the ledger: a backfill brings ' +
-        'their rows',
-    )
-    .option('--yes', 'do not ask')
-    .action(wrap(async () => (await import('./verify/verify.ts')).verify));
+  addVerifyCommand(program, wrap);
   program
     .command('secrets')
     .description('the secret key under which credentials are stored')
@@ -130,6 +119,21 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
     .action(wrap(async () => (await import('./doctor/doctor.ts')).doctor));
   addSupportBundleCommand(program, wrap);
   return program;
+}
+
+function addVerifyCommand(program: Command, wrap: Wrap): void {
+  program
+    .command('verify')
+    .description('read destinations again and name what differs from the receipts')
+    .option('--export <id>', 'one export only; default all that are not deleted')
+    .option('--json', 'one JSON object instead of text')
+    .option(
+      '--forget-missing',
+      'take deliveries without a receipt at the destination out of the ledger: a backfill brings ' +
+        'their rows',
+    )
+    .option('--yes', 'do not ask')
+    .action(wrap(async () => (await import('./verify/verify.ts')).verify));
 }
 
 const starting = (parts: Parts) => async () => {

@@ -8,6 +8,7 @@ import { giveBack } from '../../platform/memory/buffer_pool.ts';
 import { stopOf, throwIfStopped, unlessStopped } from '../destination/stop.ts';
 import type { DestinationDeps } from '../destination/destination.ts';
 import { hearFirst, otherServerError, unheardError } from './first_words.ts';
+import { rolledBackError } from './postgres_commit.ts';
 import { cancelStatement } from './postgres_cancel.ts';
 import type { CancelledSession } from './postgres_cancel.ts';
 import type { SshAccess } from './ssh/ssh_config.ts';
@@ -211,16 +212,6 @@ function giveBackWhenSent(bytes: Readable, isAllSent: () => boolean): void {
       given = [];
     }
     given.push(chunk);
-  });
-}
-
-/**
- * The error of a COMMIT that the server answers with ROLLBACK: the transaction had failed before.
- */
-function rolledBackError(): Error {
-  return Object.assign(new Error('the transaction had failed before its commit'), {
-    code: '40000',
-    severity: 'ERROR',
   });
 }
 
