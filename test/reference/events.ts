@@ -1,3 +1,4 @@
+import { sharedRefusedEvents } from '../../server/engine/ingestion_warnings/refused_events.ts';
 import { sharedWarnings } from '../../server/engine/ingestion_warnings/warnings.ts';
 import { eventually } from '../eventually.ts';
 import type { StoryWorld } from './world.ts';
@@ -44,6 +45,28 @@ async function warnings({ ask, harness, home, project }: StoryWorld): Promise<vo
   await harness.request('POST', '/e/', { body });
   await sharedWarnings(harness.deps).store();
   await ask('GET', `${project}ingestion_warnings/`);
+  await refusedEvents({ ask, harness, home, project });
+}
+
+async function refusedEvents({
+  ask,
+  harness,
+  home,
+  project,
+}: Pick<StoryWorld, 'ask' | 'harness' | 'home' | 'project'>): Promise<void> {
+  const base = `${project}refused_events/`;
+  const event = { event: 'bought', timestamp: '2026-03-02T08:58:00Z' };
+  for (const properties of [{ total: 12 }, { total: 40 }])
+    await harness.request('POST', '/batch/', {
+      body: { api_key: home.project.api_token, batch: [{ ...event, properties }] },
+    });
+  await sharedRefusedEvents(harness.deps).store();
+  const { id } = (await ask('GET', base)).results[0];
+  const { content } = await ask('GET', `${base}${id}/`);
+  const corrected = JSON.parse(content) as { batch: object[] };
+  Object.assign(corrected.batch[0]!, { distinct_id: 'ada@example.com' });
+  await ask('POST', `${base}${id}/resend/`, { content: JSON.stringify(corrected) });
+  await ask('POST', `${base}resend/`, {});
 }
 
 async function erasures({ ask, project }: StoryWorld): Promise<void> {

@@ -128,6 +128,12 @@ export const groups: ApiReference['groups'] = [
         description: 'Events that were refused or changed on the way in.',
       },
       {
+        name: 'refused_events',
+        label: 'Refused events',
+        description:
+          'Events that were refused, with their bytes: correct them and send them again.',
+      },
+      {
         name: 'retention',
         label: 'Retention',
         description: 'What the retention of a project keeps, and what it would remove.',
