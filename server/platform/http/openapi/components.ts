@@ -13,8 +13,9 @@ export function withComponents(value: Json, schemas: JsonObject): Json {
   const inner: JsonObject = {};
   for (const [name, entry] of Object.entries(value))
     if (!isOwnKeyword(name, entry)) inner[name] = withComponents(entry, schemas);
-  // Of names by a pattern, clients in Go make nulls for all fields that are not set.
-  if (isObjectSchema(inner)) delete inner['patternProperties'];
+  // Says nothing, and where it stands clients in Go send nulls for all fields that are not set.
+  if (isObjectSchema(inner) && JSON.stringify(inner['additionalProperties']) === '{}')
+    delete inner['additionalProperties'];
   const told = typed(asProblem(discriminated(inner, schemas)));
   return isTitled(told) ? reference(told, schemas) : told;
 }
