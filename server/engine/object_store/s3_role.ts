@@ -48,7 +48,7 @@ export function roleCredentials(
 }
 
 /** What a refusal of the token service means, and what to do; other errors stay as they are. */
-export function explainRefusal(error: unknown, place: S3Place): unknown {
+function explainRefusal(error: unknown, place: S3Place): unknown {
   const { name, message } = error as Error;
   const told = refusals[name.replace(/Exception$/, '')]?.(
     place,

@@ -26,13 +26,3 @@ export async function postgresAnswer(
     () => 'nothing',
   );
 }
-
-/**
- * The error of a COMMIT that the server answers with ROLLBACK: the transaction had failed before.
- */
-export function rolledBackError(): Error {
-  return Object.assign(new Error('the transaction had failed before its commit'), {
-    code: '40000',
-    severity: 'ERROR',
-  });
-}

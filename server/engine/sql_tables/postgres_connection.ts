@@ -8,7 +8,7 @@ import { giveBack } from '../../platform/memory/buffer_pool.ts';
 import { stopOf, throwIfStopped, unlessStopped } from '../destination/stop.ts';
 import type { DestinationDeps } from '../destination/destination.ts';
 import { hearFirst, otherServerError, unheardError } from './first_words.ts';
-import { rolledBackError } from './postgres_commit.ts';
+import { rolledBackError } from './rolled_back_error.ts';
 import { cancelStatement } from './postgres_cancel.ts';
 import type { CancelledSession } from './postgres_cancel.ts';
 import type { SshAccess } from './ssh/ssh_config.ts';

@@ -73,7 +73,7 @@ function join(client: net.Socket, { socketPath, held, commits }: Door, first?: B
 }
 
 /** The faults of a COMMIT in PostgreSQL's protocol. */
-export function postgresCommits(): CommitFaults<PostgresRefusal> {
+function postgresCommits(): CommitFaults<PostgresRefusal> {
   const commit = message('Q', 'COMMIT\0');
   return openCommitFaults({
     isCommit: (chunk) => chunk.equals(commit),

@@ -7,7 +7,7 @@ import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { nullable } from '../../../platform/nullable.ts';
 
 /** Reasons for which something is refused and kept. */
-export const kept_reasons = (Object.keys(warning_reasons) as WarningReason[]).filter(
+const kept_reasons = (Object.keys(warning_reasons) as WarningReason[]).filter(
   (reason) =>
     warning_reasons[reason] === 'refused' && !/^erased_|_dropped$|^feature_off$/.test(reason),
 );
