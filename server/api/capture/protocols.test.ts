@@ -95,6 +95,19 @@ const refusals: [string, Partial<ProtocolCase>, number, RegExp][] = [
   ['no object', { query: { data: '"x"' } }, 400, /object or a list/],
   ['a batch that is none', { body: { batch: 1, api_key: case_key } }, 400, /docs\/sdks/],
   ['no call', { path: '/v1/batch', body: { writeKey: case_key } }, 400, /docs\/sdks/],
+  [
+    'a context that the calls of a batch would multiply',
+    {
+      path: '/v1/batch',
+      body: {
+        writeKey: case_key,
+        context: { app: 'x'.repeat(1_000_000) },
+        batch: Array.from({ length: 300 }, () => ({ type: 'track', event: 'e', userId: 'u' })),
+      },
+    },
+    400,
+    /more than 256 MiB/,
+  ],
   ['no payload', { path: '/com.snowplowanalytics.snowplow/tp2', body: {} }, 400, /docs\/sdks/],
   ['no logs', { path: '/v1/logs', body: [] }, 400, /docs\/sdks/],
   ['traces for logs', { path: '/v1/logs', body: { resourceSpans: [] } }, 400, /docs\/sdks/],

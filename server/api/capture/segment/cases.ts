@@ -112,6 +112,45 @@ export const segment_cases: readonly ProtocolCase[] = [
     ],
   },
   {
+    says: 'a batch of analytics-go, which has the context once for all',
+    path: '/v1/batch',
+    headers: basic,
+    body: {
+      context: { library: { name: 'analytics-go', version: '3.0.0' }, app: { name: 'shop' } },
+      batch: [
+        { type: 'track', event: 'a', userId: 'ada' },
+        { type: 'track', event: 'b', userId: 'ada', context: { app: { build: '7' } } },
+        { type: 'track', event: 'c', userId: 'ada', context: null },
+      ],
+    },
+    wanted: [
+      {
+        event: 'a',
+        distinct_id: 'ada',
+        properties: {
+          userId: 'ada',
+          context: { library: { name: 'analytics-go', version: '3.0.0' }, app: { name: 'shop' } },
+        },
+      },
+      {
+        event: 'b',
+        distinct_id: 'ada',
+        properties: {
+          userId: 'ada',
+          context: { library: { name: 'analytics-go', version: '3.0.0' }, app: { build: '7' } },
+        },
+      },
+      {
+        event: 'c',
+        distinct_id: 'ada',
+        properties: {
+          userId: 'ada',
+          context: { library: { name: 'analytics-go', version: '3.0.0' }, app: { name: 'shop' } },
+        },
+      },
+    ],
+  },
+  {
     says: 'one call of the browser, whose clock is an hour early',
     path: '/v1/t',
     body: {

@@ -1,4 +1,6 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
+import { unparsable } from '../../../platform/http/errors.ts';
 import { jsonAnswer, pixelAnswer } from '../answers.ts';
 import type { Asked, Decoded, Protocol, Sent } from '../protocol.ts';
 import { messageDraft } from './message.ts';
@@ -6,6 +8,8 @@ import { messageDraft } from './message.ts';
 const types = ['track', 'page', 'screen', 'identify', 'group', 'alias'];
 const letters = ['t', 'p', 's', 'i', 'g', 'a'];
 const batches = ['batch', 'b', 'import'];
+/** The context of a batch is stored with each of its calls. */
+const shared_bytes_max = 256 * 1024 * 1024;
 
 /** What the libraries of Segment send, and those of RudderStack and Jitsu that keep to its form. */
 export const segment: Protocol = {
@@ -54,14 +58,33 @@ export function decodeMessages(body: unknown, sent: Sent): Decoded | undefined {
   const list = batches.includes(last) || batch !== undefined ? batch : [body];
   if (!Array.isArray(list)) return undefined;
   const type = types[letters.indexOf(last)] ?? (types.includes(last) ? last : undefined);
+  const context = list === batch ? contextOf(body, list.length) : undefined;
   return {
     length: list.length,
-    events: list
-      .values()
-      .map((message: unknown) => ({ ...messageDraft(message, type), source: message })),
+    events: list.values().map((message: unknown) => {
+      const source = withContext(message, context);
+      return { ...messageDraft(source, type), source };
+    }),
     keys: [body['writeKey'], ...list.map(writeKeyOf)],
     sent_at: body['sentAt'] ?? sentAtOf(list) ?? sent.headers.sent_at,
   };
+}
+
+/** The context that holds for all calls of a batch: clients of Go name their library there. */
+function contextOf({ context }: JsonObject, calls: number): JsonObject | undefined {
+  if (!isJsonObject(context) || Object.keys(context).length === 0) return undefined;
+  if (JSON.stringify(context).length * calls > shared_bytes_max)
+    throw unparsable(
+      'With the context of their batch the calls take more than 256 MiB: send fewer at a time.',
+    );
+  return context;
+}
+
+/** A call with the context of its batch, before which its own goes. */
+function withContext(message: unknown, context: JsonObject | undefined): unknown {
+  if (context === undefined || !isJsonObject(message)) return message;
+  const own = message['context'] ?? {};
+  return isJsonObject(own) ? { ...message, context: { ...context, ...own } } : message;
 }
 
 /** The body with one call of a message. */
