@@ -4,16 +4,16 @@
 // npm run sdks -- kills [--kills 100 --seed 7 --minutes 20] 2>/dev/null (clients are talkative)
 // Ctrl-C ends it early, and so do the minutes: what was sent by then is compared.
 // npm run sdks -- faults [--client 'posthog|next']
-// npm run sdks -- languages lets clients of Python send under a revoked key: each must end, with
-// what the server said. Those of PHP and Ruby are not here: their registries have to be reached.
+// npm run sdks -- languages [--client 'Go|segment'] installs clients of Python and Go and lets each
+// send every kind of event, meet a revoked key, a body that is too large and a busy server.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDeliveringHarness } from '../../test/factories/batch_exports/delivering_harness.ts';
 import { startChromium } from '../../test/processes/chromium.ts';
 import { faults as every_fault } from '../../test/sdks/fault_proxy.ts';
-import { sendByPython } from '../../test/sdks/languages.ts';
-import { createWriteKey } from '../../server/platform/http/caller/write_key.ts';
+import { judgeLanguage } from '../../test/sdks/judge_language.ts';
+import { installClients, skipped_clients } from '../../test/sdks/languages.ts';
 import { root } from '../child.ts';
 import { runKills } from '../../test/sdks/kill_campaign.ts';
 import { node_clients } from '../../test/sdks/node_clients.ts';
@@ -87,15 +87,20 @@ async function faults(): Promise<boolean> {
   return all;
 }
 
-/** Clients of other languages under a key that opens nothing: each is told so and ends. */
+/** Clients of other languages: all that can be installed, each through all cases. */
 async function languages(): Promise<boolean> {
-  const { harness } = await openDeliveringHarness();
+  const { harness, close } = await openDeliveringHarness();
   const address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
-  const programs = await sendByPython(join(root, 'peers/sdks_python'), address, createWriteKey());
-  for (const { client, told } of programs) say(`${client}: ${told.join(', ')}`);
-  await harness.close();
-  return (
-    programs.length > 0 &&
-    programs.every(({ told }) => told.length === 1 && /expired or revoked.*\(401\)/.test(told[0]!))
+  const every_client = await installClients(join(root, 'peers'));
+  const clients = every_client.filter(({ name }) => new RegExp(options.client).test(name));
+  for (const reason of skipped_clients) say(`skipped: ${reason}`);
+  const faults_found = await Promise.all(
+    clients.map(async (client) => {
+      const found = await judgeLanguage(harness, address, client);
+      say(`${client.name} ${client.version}: ${found.join('; ') || 'right'}`);
+      return found.length;
+    }),
   );
+  await close();
+  return clients.length > 0 && faults_found.every((count) => count === 0);
 }

@@ -1,34 +1,94 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** What the program of a client was told when its events were refused. */
-export type ToldProgram = { client: string; told: string[] };
+/** How much the program of a client sends: an event of each kind, or a single one. */
+export type Amount = 'all' | 'one';
+/** A client of another language, installed as it is from its registry. */
+export type LanguageClient = {
+  name: string;
+  version: string;
+  protocol: 'posthog' | 'segment' | 'snowplow';
+  /**
+   * Sends to the server under the key, waits until the client has delivered or given up, and gives
+   * what the client told its program. Rejects when the client does not end.
+   */
+  send(address: string, key: string, amount: Amount): Promise<string[]>;
+  /** Requests for an event that is refused for good; clients of Go repeat whatever fails. */
+  requests_refused: number;
+};
 
-const packages = ['segment-analytics-python==2.4.0', 'rudder-sdk-python==2.1.9'];
+/** The clients that cannot be installed where this was written, and why. */
+export const skipped_clients: readonly string[] = [
+  'Go, github.com/rudderlabs/analytics-go: proxy.golang.org answers 403',
+  'Go, github.com/snowplow/snowplow-golang-tracker/v3: proxy.golang.org answers 403',
+  'PHP, all clients: packagist.org does not resolve',
+  'Ruby, all clients: rubygems.org does not resolve',
+];
+
+const python = [
+  ['posthog', '7.91.1', 'posthog'],
+  ['segment-analytics-python', '2.4.0', 'segment'],
+  ['rudder-sdk-python', '2.1.9', 'segment'],
+  ['snowplow-tracker', '1.1.0', 'snowplow'],
+] as const;
+
+const go = [
+  ['posthog-go', '1.5.2', 'posthog', 'github.com/posthog/posthog-go'],
+  ['analytics-go', '3.1.0', 'segment', 'gopkg.in/segmentio/analytics-go.v3'],
+] as const;
+
 const run = promisify(execFile);
-/** A client that takes the refusal for a fault of the network sends the same for minutes. */
-const wait_ms_max = 60_000;
+const programs = join(import.meta.dirname, '../../scripts/campaigns/sdks');
+/** A client of Go repeats for 43 seconds; one that goes on for minutes fails the campaign. */
+const wait_ms_max = 120_000;
 
-/**
- * Installs the clients of Python (PyPI) into the folder, once, and lets each send an event under
- * the key to the server. Rejects when one of them does not end.
- */
-export async function sendByPython(
-  folder: string,
-  address: string,
-  key: string,
-): Promise<ToldProgram[]> {
+/** Installs the clients of Python (PyPI) and Go (its proxy) below the folder, once. */
+export async function installClients(folder: string): Promise<LanguageClient[]> {
+  const interpreter = await installPython(join(folder, 'sdks_python'));
+  const program = await buildGo(join(folder, 'sdks_go'));
+  const script = join(programs, 'send.py');
+  return [
+    ...python.map(([name, version, protocol]) => ({
+      name: `Python, ${name}`,
+      version,
+      protocol,
+      send: sender(interpreter, [script, name]),
+      requests_refused: 1,
+    })),
+    ...go.map(([name, version, protocol]) => ({
+      name: `Go, ${name}`,
+      version,
+      protocol,
+      send: sender(program, [name]),
+      requests_refused: 10,
+    })),
+  ];
+}
+
+function sender(file: string, args: readonly string[]): LanguageClient['send'] {
+  return async (address, key, amount) => {
+    const all = [...args, address, key, amount];
+    const { stdout } = await run(file, all, { timeout: wait_ms_max });
+    return JSON.parse(stdout) as string[];
+  };
+}
+
+async function installPython(folder: string): Promise<string> {
   const interpreter = join(folder, 'bin', 'python');
-  if (!existsSync(interpreter)) {
-    await run('python3', ['-m', 'venv', folder]);
-    await run(interpreter, ['-m', 'pip', 'install', '--quiet', ...packages]);
-  }
-  const script = join(import.meta.dirname, '../../scripts/campaigns/sdks/refused.py');
-  const { stdout } = await run(interpreter, [script, address, key], { timeout: wait_ms_max });
-  return stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as ToldProgram);
+  if (!existsSync(interpreter)) await run('python3', ['-m', 'venv', folder]);
+  const wanted = python.map(([name, version]) => `${name}==${version}`);
+  await run(interpreter, ['-m', 'pip', 'install', '--quiet', ...wanted]);
+  return interpreter;
+}
+
+async function buildGo(cwd: string): Promise<string> {
+  mkdirSync(cwd, { recursive: true });
+  copyFileSync(join(programs, 'send.go'), join(cwd, 'main.go'));
+  const program = join(cwd, 'send');
+  writeFileSync(join(cwd, 'go.mod'), 'module sdks\n');
+  await run('go', ['get', ...go.map(([, version, , path]) => `${path}@v${version}`)], { cwd });
+  await run('go', ['build', '-o', program, '.'], { cwd });
+  return program;
 }
