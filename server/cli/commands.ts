@@ -185,6 +185,12 @@ function addImportCommand(program: Command, wrap: Wrap<Output>): void {
     .description('send a file of events (NDJSON, also gzip) to a project of a running server')
     .argument('<file>', 'path of the file')
     .option('--project <id>', 'project id; default that of the profile, else @current')
+    .addOption(
+      new Option('--format <product>', 'product that exported the file').choices([
+        'mixpanel',
+        'ga4',
+      ]),
+    )
     .option('--event-name <name>', 'name of every event')
     .option('--event-field <field>', 'field with the event name; default event')
     .option(

@@ -1,12 +1,14 @@
 import { findTarget, getTarget } from '../client/target.ts';
 import type { TargetFlags } from '../client/target.ts';
 import type { Output } from '../client/print.ts';
+import type { ImportFormat } from './formats.ts';
 import { importFile } from './import.ts';
 import { terminalText } from '../shown_text.ts';
 import { stopSignal } from '../process/stop_signal.ts';
 
 /** The options of `sluice import` as the command line gives them. */
 type ImportFlags = TargetFlags & {
+  format?: ImportFormat;
   eventName?: string;
   eventField?: string;
   distinctIdField?: string;
@@ -36,6 +38,7 @@ export async function importCommand(
       project: target.project,
       url: target.address,
       key: target.key,
+      format: flags.format,
       event_name: flags.eventName,
       event_field: flags.eventField,
       distinct_id_field: flags.distinctIdField,

@@ -3,11 +3,14 @@ import { parseEvent } from '../../engine/ingest/parse/parse.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { counted } from '../../platform/counted.ts';
 import type { Complaints } from './terminal.ts';
+import { suggestFormat } from './formats.ts';
+import type { ImportFormat } from './formats.ts';
 import type { ImportMapping } from './mapping.ts';
 import { readRequests } from './requests.ts';
 import type { ImportSource } from './source.ts';
 
 const shown_max = 3;
+const format_names = { mixpanel: 'Mixpanel', ga4: 'Google Analytics 4' };
 
 /**
  * Reads the whole file as an import would, shows the first events as the server would store them,
@@ -21,12 +24,14 @@ export async function dryRun(
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<number> {
-  let [good, bad] = [0, 0];
+  let [good, bad, joining] = [0, 0, 0];
+  let suggested: ImportFormat | undefined;
   for await (const request of readRequests(source, mapping, 0, complaints)) {
     signal.throwIfAborted();
     bad += request.rejected;
     for (const [index, json] of request.jsons.entries()) {
       const number = request.numbers[index]!;
+      if (mapping.format === undefined) suggested ??= suggestFormat(json);
       const { event, problems } = parseEvent(json, systemClock.now());
       if (event === undefined) {
         bad += 1;
@@ -35,6 +40,7 @@ export async function dryRun(
         continue;
       }
       good += 1;
+      if (event.merge !== undefined) joining += 1;
       if (good > shown_max) continue;
       const hasTime = Object.hasOwn(JSON.parse(json) as object, 'timestamp');
       const stored = {
@@ -43,11 +49,18 @@ export async function dryRun(
         distinct_id: event.distinct_id,
         timestamp: hasTime ? `${event.timestamp.replace(' ', 'T')}Z` : 'when it arrives',
         properties: parseExact(event.properties),
+        ...(event.merge === undefined ? {} : { joins: event.merge.other }),
       };
       say(`line ${number}: ${JSON.stringify(stored, null, 2)}`);
     }
   }
-  say(`${counted(good, 'line')} would become events, ${bad} would be refused. Nothing was sent.`);
+  say(
+    `${counted(good, 'line')} would become events, ${bad.toLocaleString('en')} would be refused. ` +
+      'Nothing was sent.',
+  );
+  if (joining > 0) say(`${counted(joining, 'line')} of these would join two persons.`);
+  if (suggested !== undefined)
+    say(`This looks like an export of ${format_names[suggested]}: try --format ${suggested}.`);
   complaints.rest(bad);
   return bad > 0 ? 1 : 0;
 }

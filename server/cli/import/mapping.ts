@@ -3,7 +3,10 @@ import { v5 } from 'uuid';
 import { isJsonObject, parseExact, shortNumber } from '../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../engine/ingest/parse/exact_json.ts';
 import { isUuid } from '../../platform/uuid.ts';
+import { formatFields, readFormat } from './formats.ts';
+import type { EventFields, ImportFormat } from './formats.ts';
 import { hasZone, isExactInstant, readForeignInstant } from './instant.ts';
+import { foreign_id_namespace, Unmappable } from './unmappable.ts';
 import { WrongUsageError } from '../user_error.ts';
 
 /**
@@ -11,6 +14,8 @@ import { WrongUsageError } from '../user_error.ts';
  * the defaults are the names of an event's own fields.
  */
 export type ImportMapping = {
+  /** The product that exported the lines, where they are more than fields with other names. */
+  format?: ImportFormat | undefined;
   /** The event name of every line; goes before `event_field`. */
   event_name?: string | undefined;
   /** Default `event`. */
@@ -39,9 +44,6 @@ export type MappedLine =
   | { json: string; renamed: [string, string][]; problem?: undefined }
   | { json?: undefined; problem: string };
 
-// Ids of foreign systems become uuids under this namespace, the same for every import.
-const foreign_id_namespace = '2f3f7c0e-8a54-5a3e-9d55-6a7d1d0f3a27';
-
 /** Throws a `UserError` for a mapping with which no line could be read. */
 export function checkMapping({ timezone }: ImportMapping): void {
   try {
@@ -60,13 +62,17 @@ export function checkMapping({ timezone }: ImportMapping): void {
  */
 export function describeMapping(mapping: ImportMapping): string {
   const fields = fieldsOf(mapping);
+  const usual = formatFields(mapping.format);
+  const named = (name: keyof EventFields) =>
+    fields[name] === usual[name] ? undefined : fields[name];
   const options = [
+    ['--format', mapping.format],
     ['--event-name', mapping.event_name],
-    ['--event-field', fields.event === 'event' ? undefined : fields.event],
-    ['--distinct-id-field', fields.distinct_id === 'distinct_id' ? undefined : fields.distinct_id],
+    ['--event-field', named('event')],
+    ['--distinct-id-field', named('distinct_id')],
     ['--distinct-id-default', mapping.distinct_id_default],
-    ['--timestamp-field', fields.timestamp === 'timestamp' ? undefined : fields.timestamp],
-    ['--uuid-field', fields.uuid === 'uuid' ? undefined : fields.uuid],
+    ['--timestamp-field', named('timestamp')],
+    ['--uuid-field', named('uuid')],
     ['--timezone', mapping.timezone === 'UTC' ? undefined : mapping.timezone],
   ];
   const asked = options.filter(([, value]) => value !== undefined);
@@ -96,7 +102,8 @@ export function mapLine(
   if (!isJsonObject(line)) return { problem: 'This is not a JSON object.' };
   try {
     const renamed: [string, string][] = [];
-    const event = isForeign(mapping) ? mapForeign(line, mapping, renamed) : mapOwn(line, mapping);
+    const row = readFormat(line, mapping.format);
+    const event = isForeign(mapping) ? mapForeign(row, mapping, renamed) : mapOwn(row, mapping);
     const whole =
       event['uuid'] === undefined ? { ...event, uuid: lineUuid(sha256, number) } : event;
     return { json: JSON.stringify(whole), renamed };
@@ -119,21 +126,15 @@ function lineUuid(sha256: Buffer, number: number): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-class Unmappable extends Error {}
+const own_fields = formatFields(undefined);
 
-const own_fields = {
-  event: 'event',
-  distinct_id: 'distinct_id',
-  timestamp: 'timestamp',
-  uuid: 'uuid',
-};
-
-function fieldsOf(mapping: ImportMapping): typeof own_fields {
+function fieldsOf(mapping: ImportMapping): EventFields {
+  const usual = formatFields(mapping.format);
   return {
-    event: mapping.event_field ?? own_fields.event,
-    distinct_id: mapping.distinct_id_field ?? own_fields.distinct_id,
-    timestamp: mapping.timestamp_field ?? own_fields.timestamp,
-    uuid: mapping.uuid_field ?? own_fields.uuid,
+    event: mapping.event_field ?? usual.event,
+    distinct_id: mapping.distinct_id_field ?? usual.distinct_id,
+    timestamp: mapping.timestamp_field ?? usual.timestamp,
+    uuid: mapping.uuid_field ?? usual.uuid,
   };
 }
 
@@ -141,9 +142,7 @@ function isForeign(mapping: ImportMapping): boolean {
   const fields = fieldsOf(mapping);
   return (
     mapping.event_name !== undefined ||
-    Object.entries(own_fields).some(
-      ([name, own]) => fields[name as keyof typeof own_fields] !== own,
-    )
+    Object.entries(own_fields).some(([name, own]) => fields[name as keyof EventFields] !== own)
   );
 }
 
