@@ -20,7 +20,7 @@ test('who may not change something sees it, and reads who can', { skip }, async 
   const pages = [
     [`${organization}/settings`, 3],
     [`${organization}/domains`, 1],
-    [`${organization}/domains/${domain_id}`, 5],
+    [`${organization}/domains/${domain_id}`, 6],
     [`${project}/erasures`, 1],
     [`${project}/plugins`, 1],
     [`${project}/plugins/pipeline_destinations/${plugin_id}`, 4],

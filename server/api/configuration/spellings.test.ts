@@ -41,6 +41,13 @@ function typed(email: string, own: string) {
         plugin_configs: { geo: { plugin: 'geo', allowed_hosts: [' API.example.com '] } },
       },
     },
+    connections: {
+      warehouse: {
+        name: ' Warehouse ',
+        type: 'Postgres',
+        config: { user: 'u', password: 'p', host: 'W.example.com.', database: 'd' },
+      },
+    },
     plugins: {
       geo: {
         collection: 'pipeline_destinations',

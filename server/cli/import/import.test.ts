@@ -64,14 +64,14 @@ test(
     const line = '{"event":"e","distinct_id":"d","timestamp":"2024-01-01T00:00:00Z"}';
     const text = `${line}\n`.repeat(5_200);
     const first = await importing.run(owner, await importing.put('equal.ndjson', text));
-    assert.equal(first.said.at(-1), '5200 events stored, 0 were there already, 0 lines refused.');
+    assert.equal(first.said.at(-1), '5,200 events stored, 0 were there already, 0 lines refused.');
     const again = await importing.run(
       owner,
       await importing.put('equal.ndjson.gz', gzipSync(text)),
     );
-    assert.equal(again.said.at(-2), '0 events stored, 5200 were there already, 0 lines refused.');
+    assert.equal(again.said.at(-2), '0 events stored, 5,200 were there already, 0 lines refused.');
     const piped = await importing.run(owner, '-', {}, text);
-    assert.equal(piped.said.at(-2), '0 events stored, 5200 were there already, 0 lines refused.');
+    assert.equal(piped.said.at(-2), '0 events stored, 5,200 were there already, 0 lines refused.');
     const stored = await importing.rows(owner);
     assert.equal(stored.length, 5_200);
     for (const { uuid } of stored.slice(0, 10))

@@ -114,7 +114,7 @@ async function importSource(
   state.is_finished = true;
   await kept.save();
   terminal.say(
-    `${counted(state.taken, 'event')} stored, ${state.duplicates} ` +
+    `${counted(state.taken, 'event')} stored, ${state.duplicates.toLocaleString('en')} ` +
       `${state.duplicates === 1 ? 'was' : 'were'} there already, ` +
       `${counted(state.rejected, 'line')} refused.`,
   );

@@ -135,7 +135,7 @@ const cases: Case[] = [
     'SELECT uuid AS x FROM events UNION ALL SELECT event FROM events',
     /is uuid and text in the arms/,
   ],
-  ['SELECT event FROM events ORDER BY 2', 1, 35, '2', /There are 1 columns/],
+  ['SELECT event FROM events ORDER BY 2', 1, 35, '2', /the SELECT gives 1 column/],
   ['SELECT rand() AS x FROM events', 1, 8, 'rand', /differ at each attempt/],
   ['SELECT anyLast(event) AS x FROM events', 1, 8, 'anyLast', /is not fixed/],
   ['SELECT minOrNullIf(uuid, 1) AS x FROM events', 1, 8, 'minOrNullIf', /Write minIfOrNull/],

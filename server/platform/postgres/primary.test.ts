@@ -91,28 +91,51 @@ const message = (type: string, ...parts: Buffer[]) => {
 const ready = message('Z', Buffer.from('I'));
 
 function answerOf({ is_writable, epoch }: Standing): Buffer {
-  const row = {
-    is_writable: is_writable ? 't' : 'f',
-    system_identifier: '7',
-    timeline: epoch === undefined ? null : String(epoch.timeline),
-  };
   const types = { is_writable: 16, system_identifier: 25, timeline: 23 };
+  const timeline = epoch === undefined ? null : String(epoch.timeline);
+  return rowsOf(types, [[is_writable ? 't' : 'f', '7', timeline]]);
+}
+
+function rowsOf(types: Record<string, number>, rows: (string | null)[][]): Buffer {
   const columns = Object.entries(types).map(([name, type]) => {
     const about = Buffer.alloc(18);
     about.writeInt32BE(type, 6);
     return Buffer.concat([text(name), about]);
   });
-  const values = Object.values(row).map((value) => {
-    const length = Buffer.alloc(4);
-    length.writeInt32BE(value === null ? -1 : value.length);
-    return Buffer.concat([length, Buffer.from(value ?? '')]);
+  const values = rows.map((row) => {
+    const written = row.map((value) => {
+      const length = Buffer.alloc(4);
+      length.writeInt32BE(value === null ? -1 : value.length);
+      return Buffer.concat([length, Buffer.from(value ?? '')]);
+    });
+    return message('D', short(row.length), ...written);
   });
   return Buffer.concat([
     message('T', short(columns.length), ...columns),
-    message('D', short(values.length), ...values),
+    ...values,
     message('C', text('SELECT 1')),
     ready,
   ]);
+}
+
+/** Sets the settings of a session, or tells them; undefined for another statement. */
+function settingsAnswer(asked: string, known: Map<string, string>): Buffer | undefined {
+  for (const [, name, value] of asked.matchAll(/SET (\w+) = '([^']*)'/g)) known.set(name!, value!);
+  if (asked.startsWith('SET ')) return Buffer.concat([message('C', text('SET')), ready]);
+  return asked.includes('current_setting(name)')
+    ? rowsOf({ name: 25, setting: 25 }, [...known])
+    : undefined;
+}
+
+/** The statements of simple queries that came in one piece. */
+function statementsOf(sent: Buffer): string[] {
+  const statements: string[] = [];
+  for (let at = 0; at < sent.length;) {
+    const length = sent.readInt32BE(at + 1);
+    if (sent[at] === 'Q'.charCodeAt(0)) statements.push(sent.toString('utf8', at + 5, at + length));
+    at += 1 + length;
+  }
+  return statements;
 }
 
 async function openFake(standing: Standing): Promise<FakeServer> {
@@ -129,11 +152,13 @@ async function openFake(standing: Standing): Promise<FakeServer> {
     socket.once('data', () => {
       if (fake.is_frozen) return;
       socket.write(Buffer.concat([message('R', Buffer.alloc(4)), ready]));
+      const settings = new Map<string, string>();
       socket.on('data', (sent) => {
-        if (sent.toString('latin1', 0, 1) !== 'Q') return;
-        const asked = sent.toString('utf8', 5, sent.length - 1);
-        fake.asked.push(asked);
-        if (asked !== 'hang') socket.write(answerOf(fake.standing));
+        for (const asked of statementsOf(sent)) {
+          const answer = settingsAnswer(asked, settings);
+          if (answer === undefined) fake.asked.push(asked);
+          if (asked !== 'hang') socket.write(answer ?? answerOf(fake.standing));
+        }
       });
     });
   };

@@ -24,9 +24,9 @@ const common: SessionSettings = {
 export async function settle(client: pg.ClientBase, own: SessionSettings): Promise<void> {
   const wanted = Object.entries({ ...common, ...own });
   const set = client.query(wanted.map(([name, value]) => `SET ${name} = '${value}'`).join('; '));
-  const asked = client.query<{ name: string; setting: string; unit: string | null }>(
-    'SELECT name, current_setting(name) AS setting FROM pg_settings WHERE name = ANY($1)',
-    [wanted.map(([name]) => name)],
+  const names = wanted.map(([name]) => `'${name}'`).join(', ');
+  const asked = client.query<{ name: string; setting: string }>(
+    `SELECT name, current_setting(name) AS setting FROM pg_settings WHERE name IN (${names})`,
   );
   const [, { rows }] = await Promise.all([set, asked]);
   const found = new Map(rows.map(({ name, setting }) => [name, setting]));

@@ -1,29 +1,34 @@
 import { createRequire } from 'node:module';
 import type * as Ssh from 'ssh2';
-import { defaultPort, optionalText } from '../../destination/config_keys.ts';
+import { Type } from 'typebox';
+import { nullable } from '../../../platform/nullable.ts';
 import type { ConfigViolation } from '../../destination/destination.ts';
 import { violation } from '../../destination/violation.ts';
 import { hostViolations, nulViolations } from '../config_rules.ts';
 
+/** A text that configs without a tunnel do not show. */
+const text = (maxLength: number, description: string) =>
+  Type.Optional(nullable(Type.String({ maxLength, description })));
+
 /** The keys of a tunnel to a database; without `ssh_host` there is none. */
 export const ssh_keys = {
-  ssh_host: optionalText(
+  ssh_host: text(
     253,
     'SSH tunnel: host name or address of the SSH server, which then connects to the database. ' +
       'Null or empty: no tunnel.',
   ),
-  ssh_port: defaultPort(22, 'Port of the SSH server.'),
-  ssh_user: optionalText(200, 'User on the SSH server.'),
-  ssh_private_key: optionalText(
-    20_000,
-    'Private key of this user, in the format of OpenSSH or PEM.',
+  ssh_port: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 65_535,
+      description: 'Port of the SSH server: 22 if unset.',
+    }),
   ),
-  ssh_private_key_passphrase: optionalText(
-    1000,
-    'Passphrase of the private key, when it is encrypted.',
-  ),
-  ssh_password: optionalText(1000, 'Password of this user, with or in place of a private key.'),
-  ssh_host_key: optionalText(
+  ssh_user: text(200, 'User on the SSH server.'),
+  ssh_private_key: text(20_000, 'Private key of this user, in the format of OpenSSH or PEM.'),
+  ssh_private_key_passphrase: text(1000, 'Passphrase of the private key, when it is encrypted.'),
+  ssh_password: text(1000, 'Password of this user, with or in place of a private key.'),
+  ssh_host_key: text(
     100,
     'Fingerprint of the SSH server, as SHA256:...; another key is refused. Test the connection ' +
       'without it to see the fingerprint, and compare it with what the administrator says.',
