@@ -111,7 +111,7 @@ async function localKey(address: string, known: Profile | undefined): Promise<st
     import('../../platform/log.ts'),
   ]);
   const config = environmentConfig();
-  const label = `sluice login, ${userInfo().username}@${hostname()}`.slice(0, 100);
+  const label = `sluice login, ${userName()}@${hostname()}`.slice(0, 100);
   const wanted = { label, scopes: ['*'], expires_in_days: undefined };
   const key = await withProcess({ config, log: openLog(config.log_level) }, ({ deps }) =>
     issueKey(deps, { ...wanted, email: config.owner_email }),
@@ -147,5 +147,14 @@ async function enteredKey(address: string): Promise<string> {
   } finally {
     process.stderr.write('\n');
     terminal.close();
+  }
+}
+
+/** The name of the user, or the id where it has none, as in many containers. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
   }
 }

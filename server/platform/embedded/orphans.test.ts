@@ -16,11 +16,11 @@ import { eventually } from '../../../test/eventually.ts';
 import { openEmbeddedClickHouse } from './clickhouse/clickhouse.ts';
 import { openEmbeddedPostgres } from './postgres/postgres.ts';
 import {
-  asOrdinaryUser,
   findPostgresPrograms,
   postgresEnvironment,
   prepareCluster,
 } from './postgres/folder.ts';
+import { asOrdinaryUser } from './postgres/ordinary_user.ts';
 import { findProcess } from './programs.ts';
 
 const log = silentLog();

@@ -1,13 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { lstat, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { syncFolder } from '../../folders.ts';
-import { findProcess, findProgram, searchPath } from '../programs.ts';
+import { findProcess, searchPath } from '../programs.ts';
+import { asNamedUser } from './ordinary_user.ts';
 
 const run = promisify(execFile);
 
@@ -70,28 +71,6 @@ async function linkLibraries(home: string): Promise<void> {
 }
 
 /**
- * The words to put before a PostgreSQL program so that it runs although we are root, which it
- * refuses: a namespace in which we are an ordinary user. None for an ordinary user. Rejects with a
- * sentence where the system does not allow it.
- */
-export async function asOrdinaryUser(): Promise<string[]> {
-  if (process.getuid?.() !== 0) return [];
-  const unshare = findProgram('unshare');
-  const words = [unshare ?? 'unshare', '--user', '--map-user=1000', '--map-group=1000'];
-  try {
-    if (!unshare) throw new Error('unshare is not installed');
-    await run(unshare, [...words.slice(1), 'true'], { env: postgresEnvironment });
-    return words;
-  } catch (error) {
-    throw new Error(
-      'PostgreSQL does not run as root, and this system allows no user namespace to run it ' +
-        'in. Start as an ordinary user, or set SLUICE_DATABASE_URL to a PostgreSQL server.',
-      { cause: error },
-    );
-  }
-}
-
-/**
  * Creates a database cluster in `folder` unless there is one. It is built beside it and renamed
  * when it is whole, so a kill at any instant leaves either nothing or a complete cluster. Gives the
  * password of its one user.
@@ -116,6 +95,22 @@ async function buildCluster(
   await rm(fresh, { recursive: true, force: true });
   await rm(secret, { force: true });
   await writeFile(secret, randomBytes(24).toString('hex'), { mode: 0o600 });
+  const scratch = await mkdtemp(join(tmpdir(), 'sluice-names-'));
+  try {
+    await createFiles({ fresh, secret, programs }, [...words, ...(await asNamedUser(scratch))]);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+  await rename(secret, join(fresh, passwordFile));
+  await syncFolder(fresh);
+  await rename(fresh, folder);
+  await syncFolder(dirname(folder));
+}
+
+async function createFiles(
+  { fresh, secret, programs }: { fresh: string; secret: string; programs: PostgresPrograms },
+  words: string[],
+): Promise<void> {
   const [program, ...before] = [...words, programs.initdb];
   try {
     await run(
@@ -144,10 +139,6 @@ async function buildCluster(
       { cause: error },
     );
   }
-  await rename(secret, join(fresh, passwordFile));
-  await syncFolder(fresh);
-  await rename(fresh, folder);
-  await syncFolder(dirname(folder));
 }
 
 /** The line that says what was wrong; the programs tell what they clean up after it. */

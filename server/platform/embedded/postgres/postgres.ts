@@ -7,7 +7,6 @@ import type { Logger } from '../../log.ts';
 import { keepShort, openLogFile } from '../log_file.ts';
 import type { LogFile } from '../log_file.ts';
 import {
-  asOrdinaryUser,
   complaintIn,
   databaseName,
   findPostgresPrograms,
@@ -16,6 +15,7 @@ import {
   prepareSocketFolder,
   takeOver,
 } from './folder.ts';
+import { asOrdinaryUser } from './ordinary_user.ts';
 import { dieWithParent } from '../programs.ts';
 import { supervise } from '../supervise.ts';
 import type { EmbeddedStore } from '../supervise.ts';
