@@ -143,3 +143,35 @@ test('what is wrong with a secret is said without it', () => {
     (error: Error) => !/very secret|too short|: short/.test(error.message),
   );
 });
+
+test('every setting that is a URL refuses what cannot be decoded, and never repeats it', () => {
+  const read = new Set<string>();
+  for (const { variable, read: readSetting } of Object.values(settings)) {
+    const accepted = ['http', 'postgres', 'smtp'].filter((scheme) => {
+      try {
+        readSetting(`${scheme}://user:hidden%25word@127.0.0.1:1/`);
+        return scheme !== 'http' || typeof readSetting('http://127.0.0.1:1') === 'string';
+      } catch {
+        return false;
+      }
+    });
+    const isText = accepted.length > 1;
+    if (accepted.length === 0 || isText) continue;
+    read.add(variable);
+    for (const password of ['hidden%off', 'hidden%', 'hidden%E4'])
+      assert.throws(
+        () => readConfig({ [variable]: `${accepted[0]}://user:${password}@127.0.0.1:1` }),
+        (error: unknown) => {
+          assert.ok(error instanceof ConfigError, String(error));
+          assert.match(error.message, /encoded/);
+          assert.doesNotMatch(error.message, /hidden/);
+          return true;
+        },
+        variable,
+      );
+  }
+  for (const known of ['SLUICE_DATABASE_URL', 'SLUICE_CLICKHOUSE_URL', 'SLUICE_SMTP_URL'])
+    assert.ok(read.has(known), known);
+  const slash = { SLUICE_CLICKHOUSE_URL: 'http://user:hid/den@127.0.0.1:8123' };
+  assert.throws(() => readConfig(slash), /SLUICE_CLICKHOUSE_URL: .* \/ as %2F/);
+});

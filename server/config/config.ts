@@ -83,17 +83,17 @@ export const settings = {
     '',
     postgresUrl,
     'PostgreSQL 15 or newer for control data; a primary and its standbys with commas between ' +
-      'them, as `postgres://user:password@a:5432,b:5432/sluice`. Default: an embedded PostgreSQL ' +
-      'in the data folder.',
+      'them, as `postgres://user:password@a:5432,b:5432/sluice`, the password encoded as in a ' +
+      'URL (`%` is `%25`). Default: an embedded PostgreSQL in the data folder.',
   ),
   clickhouse_url: setting(
     'SLUICE_CLICKHOUSE_URL',
     '',
     urls('http:', 'https:'),
     'ClickHouse over HTTP for events and persons, as ' +
-      '`http://user:password@host:8123/database`; of a cluster every replica, with commas ' +
-      'between them (docs/clickhouse_cluster.md). Default: an embedded ClickHouse in the data ' +
-      'folder.',
+      '`http://user:password@host:8123/database`, the password encoded as in a URL; of a ' +
+      'cluster every replica, with commas between them (docs/clickhouse_cluster.md). Default: an ' +
+      'embedded ClickHouse in the data folder.',
   ),
   clickhouse_cluster: setting(
     'SLUICE_CLICKHOUSE_CLUSTER',

@@ -54,9 +54,24 @@ export const number =
       wrong(`must be a number from ${minimum} to ${maximum}, not "${value}".`);
     return read;
   };
+const encoded_form =
+  'must be a URL whose user, password and path are encoded: write % as %25, @ as %40, / as %2F, ' +
+  ': as %3A, # as %23 and ? as %3F.';
+
+/** Throws where a part before the `?` is not percent-encoded; its text may be a password. */
+function requireEncoded(value: string): void {
+  const [, before = ''] = /^[a-z]+:\/\/([^?#]*)/i.exec(value) ?? [];
+  try {
+    decodeURIComponent(before);
+  } catch {
+    wrong(encoded_form);
+  }
+}
+
 /**
- * A URL of one of the protocols (`https:`), as it was written, which can be decoded. What Node
- * cannot parse, as the socket URLs of PostgreSQL, is judged by its beginning.
+ * A URL of one of the protocols (`https:`), as it was written, whose user, password and path can be
+ * decoded; a refusal repeats nothing of it. What Node cannot parse, as the socket URLs of
+ * PostgreSQL, is judged by its beginning.
  */
 export const exactUrl =
   (...protocols: string[]): Read<string> =>
@@ -64,13 +79,11 @@ export const exactUrl =
     const protocol = URL.canParse(value)
       ? new URL(value).protocol
       : /^([a-z]+:)\/\//.exec(value)?.[1];
+    // A password with a character of the URL's own, as `/`, leaves nothing that can be parsed.
+    if (!URL.canParse(value) && value.includes('@') && /^https?:/.test(value)) wrong(encoded_form);
     if (protocol === undefined || !protocols.includes(protocol))
       wrong(`must be a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}.`);
-    try {
-      decodeURIComponent(value);
-    } catch {
-      wrong('must be percent-encoded: a % in a user or password is written %25.');
-    }
+    requireEncoded(value);
     return value;
   };
 /** A URL as `exactUrl` reads it, without a slash at the end. */
@@ -102,6 +115,7 @@ export const hosts: Read<string[]> = (value) =>
   });
 /** A URL of PostgreSQL, which may name several servers. */
 export const postgresUrl: Read<string> = (value) => {
+  requireEncoded(value);
   try {
     splitHosts(value);
   } catch (error) {
