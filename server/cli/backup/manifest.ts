@@ -51,7 +51,12 @@ export type Manifest = {
 };
 
 /** A backup that is there and whole, as far as its manifest says. */
-export type KnownBackup = { name: string; manifest: Manifest; keys: SealedKeys };
+export type KnownBackup = {
+  name: string;
+  manifest: Manifest;
+  keys: SealedKeys;
+  are_keys_summed: boolean;
+};
 
 const folder = 'backups/';
 
@@ -61,8 +66,8 @@ export function nameOf(takenAt: string): string {
 }
 
 /**
- * Writes the manifest: from then on the backup is there. Its text stands under a hash of its own,
- * and the secret keys open together with that hash alone.
+ * Writes the manifest: from then on the backup is there. Its text and the sealed keys stand under
+ * hashes of their own, and the keys open together with the hash of the text alone.
  */
 export async function writeManifest(
   place: BackupPlace,
@@ -72,7 +77,8 @@ export async function writeManifest(
   const body = JSON.stringify(manifest);
   const sha256 = hash('sha256', body);
   const keys = await sealKeys(secret.keys, secret.passphrase, sha256);
-  const whole = JSON.stringify({ sha256, keys, body });
+  const keys_sha256 = hash('sha256', JSON.stringify(keys));
+  const whole = JSON.stringify({ sha256, keys_sha256, keys, body });
   await place.write(`${folder}${nameOf(manifest.taken_at)}.json`, Readable.from([whole]));
 }
 
@@ -96,13 +102,17 @@ export async function readManifest(place: BackupPlace, name: string): Promise<Kn
   const content = await place.read(`${folder}${name}.json`);
   if (content === undefined) throw damaged;
   try {
-    const { sha256, keys, body } = JSON.parse(await text(content)) as {
+    const { sha256, keys_sha256, keys, body } = JSON.parse(await text(content)) as {
       sha256: string;
+      /** Missing in backups of older releases. */
+      keys_sha256?: string;
       keys: SealedKeys;
       body: string;
     };
     if (hash('sha256', body) !== sha256) throw damaged;
-    return { name, manifest: JSON.parse(body) as Manifest, keys };
+    const are_keys_summed = keys_sha256 !== undefined;
+    if (are_keys_summed && hash('sha256', JSON.stringify(keys)) !== keys_sha256) throw damaged;
+    return { name, manifest: JSON.parse(body) as Manifest, keys, are_keys_summed };
   } catch {
     throw damaged;
   }
@@ -119,14 +129,18 @@ export function filesOf({
 /** The secret keys of a backup. Throws a `UserError` when the passphrase is another one. */
 export async function openBackupKeys(
   place: BackupPlace,
-  { name, manifest, keys }: KnownBackup,
+  { name, manifest, keys, are_keys_summed }: KnownBackup,
   passphrase: string,
 ): Promise<string[]> {
   const opened = await openKeys(keys, passphrase, hash('sha256', JSON.stringify(manifest)));
   if (opened === undefined)
     throw new UserError(
       `The passphrase is not the one of the backup ${name} in ${place.name}. Give that one, with ` +
-        'SLUICE_BACKUP_PASSPHRASE or --passphrase-file.',
+        'SLUICE_BACKUP_PASSPHRASE or --passphrase-file.' +
+        (are_keys_summed
+          ? ''
+          : ' If it is the right one, the keys in this backup of an older release are damaged: ' +
+            'restore another one.'),
     );
   return opened;
 }
