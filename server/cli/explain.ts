@@ -1,6 +1,7 @@
 import { ConfigError } from '../config/config.ts';
 import { isDiskFull } from '../platform/disk/full_disk.ts';
 import { FolderInUseError, FolderUnusableError } from '../platform/data_folder.ts';
+import { isOutOfFiles, out_of_files } from '../platform/open_files.ts';
 import { StartFailure } from '../platform/embedded/supervise.ts';
 import { ControlStoreError } from '../platform/postgres/control_store_error.ts';
 import { SchemaTooNewError } from '../platform/postgres/migrate.ts';
@@ -41,7 +42,8 @@ export function explain(error: unknown): number {
 /** What is said of a known fault to the person at the terminal; undefined of any other. */
 export function sentenceOf(error: unknown): string | undefined {
   if (told.some((kind) => error instanceof kind)) return (error as Error).message;
+  if (isOutOfFiles(error)) return out_of_files;
   if (!isDiskFull(error)) return undefined;
   const [reason] = (error as Error).message.split('\n');
-  return `A disk is full: ${reason}. Make room, then run this command again.`;
+  return `A disk is full: ${reason}. Make room (or free inodes), then run this command again.`;
 }

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { fewFiles, openFilesLimit } from '../platform/open_files.ts';
 import { collectAfterStart } from '../platform/memory/collector.ts';
 import { collectYoungHeapAlone, withSmallYoungHeap } from '../platform/memory/young_heap.ts';
 import type { CommandContext } from './command_context.ts';
@@ -28,6 +29,8 @@ export async function start(
 ): Promise<number> {
   const { config, say } = context;
   lookAtNamedFiles(config, context.log, parts);
+  const few = fewFiles(openFilesLimit());
+  if (few !== undefined) context.log.warn(few);
   collectYoungHeapAlone();
   const stopped = stopSignal().then(() => 0);
   let isFault = false;

@@ -35,7 +35,14 @@ test('where nothing can be created it comes to an end, other than mkdir of Node'
 
 test('to look at a folder creates none, and says why one cannot be used', () => {
   const absent = join(folder, 'not', 'yet');
-  assert.deepEqual({ ...lookAtFolder(absent), free_bytes: 0 }, { exists: false, free_bytes: 0 });
+  assert.deepEqual(
+    { ...lookAtFolder(absent), free_bytes: 0 },
+    {
+      exists: false,
+      free_bytes: 0,
+      is_out_of_inodes: false,
+    },
+  );
   assert.equal(existsSync(join(folder, 'not')), false);
   const here = lookAtFolder(folder);
   assert.ok(here.problem === undefined && here.exists && here.free_bytes > 0);

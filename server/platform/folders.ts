@@ -52,11 +52,18 @@ export async function createFolders(folder: string): Promise<void> {
 }
 
 /**
- * A folder as it is found, or as it could be created: how many bytes are free, or why it cannot be
- * used; `is_no_folder`: something else has its name, or that of one above it.
+ * A folder as it is found, or as it could be created: how many bytes are free, whether its file
+ * system can create files, or why it cannot be used; `is_no_folder`: something else has its name,
+ * or that of one above it.
  */
 export type FoundFolder =
-  | { exists: boolean; free_bytes: number; problem?: undefined; is_no_folder?: undefined }
+  | {
+      exists: boolean;
+      free_bytes: number;
+      is_out_of_inodes: boolean;
+      problem?: undefined;
+      is_no_folder?: undefined;
+    }
   | { problem: string; is_no_folder: boolean };
 
 /** Looks whether this process can write into the folder, or could create it. Changes nothing. */
@@ -76,7 +83,9 @@ export function lookAtFolder(folder: string): FoundFolder {
     const { code } = error as NodeJS.ErrnoException;
     return { problem: `${present} cannot be written (${code})`, is_no_folder: false };
   }
-  return { exists: present === path, free_bytes: disk.bavail * disk.bsize };
+  // A file system without a bound says that it has none at all.
+  const is_out_of_inodes = disk.files > 0 && disk.ffree === 0;
+  return { exists: present === path, free_bytes: disk.bavail * disk.bsize, is_out_of_inodes };
 }
 
 /** Makes the names in a folder survive a loss of power. */

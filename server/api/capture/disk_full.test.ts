@@ -7,7 +7,7 @@ import { silentLog } from '../../platform/log.ts';
 import { openMetrics } from '../../platform/metrics.ts';
 
 const mebibyte = 2 ** 20;
-const measured = { free: 0, used: 0 };
+const measured = { free: 0, used: 0, inodes: { free: 0, total: 0 } };
 const metrics = openMetrics({ process_metrics: false });
 const bounds = { free_bytes_min: undefined, budget_bytes: 1_000 * mebibyte };
 const disk = openDiskRoom(
@@ -17,6 +17,7 @@ const disk = openDiskRoom(
         name: 'data folder',
         free_bytes: measured.free * mebibyte,
         total_bytes: 10_000 * mebibyte,
+        inodes: measured.inodes,
       },
     ],
     used_bytes: measured.used * mebibyte,
@@ -48,6 +49,25 @@ test('the room is judged by what is free and by what is allowed', async () => {
   assert.match(await stateWith(2_000, 801), /^full /);
   assert.equal(await stateWith(2_000, 799), 'ok');
   assert.match(await metrics.registry.metrics(), /sluice_disk_state 0/);
+});
+
+test('a file system that creates no more files is full, whatever room it has', async () => {
+  // 2 % of the inodes have to stay free, 5,000 at most; a total of 0 means that there is no bound.
+  const stateOf = (free: number, total: number) => {
+    measured.inodes = { free, total };
+    return stateWith(5_000);
+  };
+  assert.equal(await stateOf(0, 0), 'ok');
+  assert.equal(await stateOf(500, 10_000), 'ok');
+  assert.match(
+    await stateOf(0, 10_000),
+    /^full The data folder has 0 inodes free, .*; 200 have to stay free\. Delete files/,
+  );
+  assert.match(await stateOf(240, 10_000), /^full /);
+  assert.match(await stateOf(300, 10_000), /^low /);
+  assert.equal(await stateOf(10_000, 1_000_000), 'ok');
+  assert.match(await stateOf(4_999, 1_000_000), /^full /);
+  assert.equal(await stateOf(0, 0), 'ok');
 });
 
 test('a full disk is 503 at every door, and what was answered 200 is stored', async () => {

@@ -9,7 +9,10 @@ import { examples_max } from '../../engine/ingestion_warnings/store.ts';
 import type { WarningExample, WarningReason } from '../../engine/ingestion_warnings/warning.ts';
 import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
 import { diskFull } from '../../platform/http/disk_full.ts';
-import { invalidMany } from '../../platform/http/errors.ts';
+import { invalidMany, unavailable } from '../../platform/http/errors.ts';
+import type { ApiError } from '../../platform/http/errors.ts';
+import { out_of_files } from '../../platform/open_files.ts';
+import type { TakeFailure } from '../../engine/ingest/batcher.ts';
 import { readMessage } from './read/aside.ts';
 import type { OpenedMessage } from './read/aside.ts';
 import { busyCapture } from './busy.ts';
@@ -55,8 +58,7 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
     if (taken.failure !== undefined) {
       message.drop();
       if (taken.failure === 'project_gone') throw unknownKey();
-      const isFull = taken.failure === 'disk_full';
-      throw noted(refusals, sent, isFull ? diskFull(taken.taken) : busyCapture(2), team_id);
+      throw noted(refusals, sent, notTaken(taken.failure, taken.taken), team_id);
     }
     for (const [reason, { events, examples }] of judged.warnings) {
       metrics.ingestion_warnings.inc({ protocol: from, reason }, events);
@@ -181,4 +183,9 @@ function refusedAll({ problems }: Taken) {
       detail,
     })),
   );
+}
+
+function notTaken(failure: TakeFailure, taken: number): ApiError {
+  if (failure === 'disk_full') return diskFull(taken);
+  return failure === 'out_of_files' ? unavailable(out_of_files) : busyCapture(2);
 }

@@ -4,6 +4,7 @@ import { sharedIngestion } from '../../engine/ingest/one_ingestion.ts';
 import type { Ingestion } from '../../engine/ingest/batcher.ts';
 import { refuseAgentBeside } from '../../platform/http/caller/agent.ts';
 import { diskFull } from '../../platform/http/disk_full.ts';
+import { out_of_files } from '../../platform/open_files.ts';
 import { checkOnly, takeLines, takeList } from '../../engine/ingest/stream.ts';
 import type { FaultyList } from '../../engine/ingest/parse/event_list.ts';
 import type { Taken } from '../../engine/ingest/stream.ts';
@@ -216,6 +217,7 @@ function placed(
 
 function notStored({ taken, failure }: Taken): ApiError {
   if (failure === 'disk_full') return diskFull(taken);
+  if (failure === 'out_of_files') return unavailable(out_of_files);
   const detail =
     `The store did not take all events; ${taken} of them are stored. Send the request again: ` +
     'events that carry a uuid are not doubled.';

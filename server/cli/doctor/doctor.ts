@@ -7,6 +7,7 @@ import { verifyActivity } from '../../platform/activity/verify.ts';
 import type { VerifiedActivity } from '../../platform/activity/verify.ts';
 import { counted } from '../../platform/counted.ts';
 import { lookAtFolder } from '../../platform/folders.ts';
+import { fewFiles, openFilesLimit } from '../../platform/open_files.ts';
 import { silentLog } from '../../platform/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import type { CommandContext } from '../command_context.ts';
@@ -97,6 +98,8 @@ function folders(config: Config): Finding[] {
         subject,
         `${found.problem}. Let this user write there, or name another folder with ${variable}.`,
       );
+    if (found.is_out_of_inodes)
+      return fault(subject, `${path} has no inodes left, so no file can be created. Delete files.`);
     const free = found.free_bytes / gibibyte;
     const detail = `${path}${found.exists ? '' : ' (created when it is needed)'}`;
     return free < 1
@@ -115,6 +118,8 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
         : `process ${holder} runs on this data folder`,
     ),
   ];
+  const few = fewFiles(openFilesLimit(holder));
+  if (few !== undefined) findings.push(warning('open files', few));
   const isUnseen = lookAtFolder(config.data_dir).problem !== undefined;
   if (config.secret_key === undefined && !isUnseen && !existsSync(`${config.data_dir}/secret_key`))
     findings.push(ok('secret key', 'will be created at the first start'));

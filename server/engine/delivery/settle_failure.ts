@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import { isOutOfFiles, out_of_files } from '../../platform/open_files.ts';
 import { KnownError, NonRetryableError } from '../destination/errors.ts';
 import type { Engine } from '../engine.ts';
 import { findHeld, giveDeliveryBack, retryLater, takeCommitBack } from '../runs/progress.ts';
@@ -34,7 +35,7 @@ async function recordFailure(
   error: unknown,
   signal: AbortSignal,
 ): Promise<void> {
-  const { code, message } = explain(error);
+  const { code, message } = toldOf(error);
   engine.log.warn({ err: error, run_id: run.id, attempt: run.attempt, code }, 'attempt failed');
   const state = await findHeld(engine, run);
   if (state === undefined) throw new LostRunError();
@@ -104,8 +105,11 @@ export async function endCancelled(engine: Engine, run: ClaimedRun): Promise<voi
   await endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message });
 }
 
-function explain(error: unknown): { code: string; message: string } {
+/** The code of docs/errors.md and the sentence for an attempt that threw. */
+export function toldOf(error: unknown): { code: string; message: string } {
   if (error instanceof KnownError) return { code: error.code, message: error.message };
+  if (isOutOfFiles(error))
+    return { code: 'open_files_exhausted', message: `${out_of_files} The run is tried again.` };
   return {
     code: 'internal',
     message: 'The attempt failed for a reason that the server logged; it is tried again.',

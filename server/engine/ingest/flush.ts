@@ -1,3 +1,4 @@
+import { isOutOfFiles } from '../../platform/open_files.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
@@ -40,7 +41,7 @@ export type FlushDeps = {
 /**
  * Why a batch was not stored: another attempt may help, or its project does not exist (any more).
  */
-export type FlushFailure = 'unavailable' | 'project_gone';
+export type FlushFailure = 'unavailable' | 'out_of_files' | 'project_gone';
 
 /**
  * What became of an event: it is stored, it was there before (in the store or further ahead), or it
@@ -111,6 +112,7 @@ async function flushBatch(
     deps.log.error({ err: error, team_id: teamId }, 'an ingestion batch failed');
     deps.persons.forget(teamId);
     // What was stored is stored, even when the lock could not be given back in good order.
+    outcome ??= failed(isOutOfFiles(error) ? 'out_of_files' : 'unavailable');
   }
   return outcome ?? failed('unavailable');
 }

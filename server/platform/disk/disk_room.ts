@@ -4,9 +4,17 @@ import type { Metrics } from '../metrics.ts';
 /** `low`: somebody should look; `full`: no event is taken until there is room again. */
 export type DiskState = 'ok' | 'low' | 'full';
 
-/** A place of the stores: what is free there, what there is; and what the stores take together. */
+/**
+ * A place of the stores: what is free there, what there is; and what the stores take together.
+ * `inodes`: the files that can be created; a total of 0 is a file system without a bound.
+ */
 export type Measured = {
-  places: { name: string; free_bytes: number; total_bytes: number }[];
+  places: {
+    name: string;
+    free_bytes: number;
+    total_bytes: number;
+    inodes?: { free: number; total: number };
+  }[];
   used_bytes: number | undefined;
 };
 
@@ -28,6 +36,8 @@ export type DiskRoom = {
 const mebibyte = 2 ** 20;
 /** Enough for what is under way, the stores' own files and their merging. */
 const floor_bytes = { min: 128 * mebibyte, max: 1024 * mebibyte, share: 0.05 };
+/** A file system that can create fewer files is full, whatever room it has. */
+const inode_floor = { max: 5_000, share: 0.02 };
 /** Once full there must be so much more before it goes on, or it would go to and fro. */
 const again = 1.25;
 /** From so much of what is allowed on it is low. */
@@ -37,6 +47,15 @@ const low = { free: 2, used: 0.85 };
 function floorOf(total_bytes: number, { free_bytes_min }: DiskBounds): number {
   const { min, max, share } = floor_bytes;
   return free_bytes_min ?? Math.max(min, Math.min(max, total_bytes * share));
+}
+
+function inodeFloorOf(total: number): number {
+  return Math.min(inode_floor.max, total * inode_floor.share);
+}
+
+function isShortOfInodes({ inodes }: Measured['places'][number], times: number): boolean {
+  if (inodes === undefined || inodes.total === 0) return false;
+  return inodes.free < times * inodeFloorOf(inodes.total);
 }
 
 /**
@@ -83,7 +102,11 @@ function judge(
 ): { state: DiskState; detail: string } {
   const factor = before === 'full' ? again : 1;
   const short = (times: number) =>
-    places.find(({ free_bytes, total_bytes }) => free_bytes < times * floorOf(total_bytes, bounds));
+    places.find(
+      (place) =>
+        place.free_bytes < times * floorOf(place.total_bytes, bounds) ||
+        isShortOfInodes(place, times),
+    );
   const isOver = (share: number) =>
     bounds.budget_bytes > 0 && (used_bytes ?? 0) >= share * bounds.budget_bytes;
   const place = short(factor) ?? short(low.free);
@@ -97,10 +120,14 @@ function judge(
   return told === '' ? { state: 'ok', detail: '' } : { state: 'low', detail: told };
 }
 
-function sentenceOf(
-  { name, free_bytes, total_bytes }: Measured['places'][number],
-  bounds: DiskBounds,
-): string {
+function sentenceOf(place: Measured['places'][number], bounds: DiskBounds): string {
+  const { name, free_bytes, total_bytes, inodes } = place;
+  if (inodes !== undefined && isShortOfInodes(place, low.free))
+    return (
+      `The ${name} has ${inodes.free} inodes free, so it can create that many files; ` +
+      `${Math.ceil(inodeFloorOf(inodes.total))} have to stay free. Delete files there, or use a ` +
+      'file system with more inodes.'
+    );
   const floor = floorOf(total_bytes, bounds);
   const [free, wanted] = [inMebibytes(free_bytes), inMebibytes(floor)];
   return `The ${name} has ${free} free; ${wanted} have to stay free.`;

@@ -30,8 +30,13 @@ export async function measureStores(places: StorePlaces): Promise<Measured> {
 }
 
 async function folderPlace(folder: string): Promise<Measured['places'][number]> {
-  const { bavail, blocks, bsize } = await statfs(folder);
-  return { name: 'data folder', free_bytes: bavail * bsize, total_bytes: blocks * bsize };
+  const { bavail, blocks, bsize, ffree, files } = await statfs(folder);
+  return {
+    name: 'data folder',
+    free_bytes: bavail * bsize,
+    total_bytes: blocks * bsize,
+    inodes: { free: ffree, total: files },
+  };
 }
 
 // Object stores say that they have no end.

@@ -15,11 +15,7 @@ import { silentLog } from '../log.ts';
 import { eventually } from '../../../test/eventually.ts';
 import { openEmbeddedClickHouse } from './clickhouse/clickhouse.ts';
 import { openEmbeddedPostgres } from './postgres/postgres.ts';
-import {
-  findPostgresPrograms,
-  postgresEnvironment,
-  prepareCluster,
-} from './postgres/folder.ts';
+import { findPostgresPrograms, postgresEnvironment, prepareCluster } from './postgres/folder.ts';
 import { asOrdinaryUser } from './postgres/ordinary_user.ts';
 import { findProcess } from './programs.ts';
 

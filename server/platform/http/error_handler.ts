@@ -1,6 +1,7 @@
 import { ClickHouseError } from '@clickhouse/client';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PasswordsBusyError } from '../passwords/password.ts';
+import { isOutOfFiles, out_of_files } from '../open_files.ts';
 import { isDatabaseError } from '../postgres/database.ts';
 import { StoreAwayError } from '../store_away.ts';
 import { body_size_bytes_max } from './bodies/body.ts';
@@ -88,6 +89,7 @@ export function apiErrorOf(error: unknown, body_limit: number = body_size_bytes_
   if (error instanceof ApiError) return error;
   if (error instanceof PasswordsBusyError) return busy();
   if (!(error instanceof Error)) return serverError();
+  if (isOutOfFiles(error)) return unavailable(out_of_files);
   if (error instanceof StoreAwayError || isTooMuchNow(error)) return unavailable();
   if (isDatabaseError(error)) return databaseError(error.code);
   const { code, statusCode } = error as FastifyError;

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+
+/** So many files and connections one process may want open, the embedded stores among them. */
+export const open_files_wanted = 4096;
+
+const codes = new Set(['EMFILE', 'ENFILE']);
+const sentences = /too many open files|out of file descriptors/i;
+
+/** Tells of a process or a whole system that opens no more files, and what to do about it. */
+export const out_of_files =
+  'The server cannot open more files or connections: its limit of open files is reached. Raise ' +
+  `the limit to ${open_files_wanted} or more (\`ulimit -n\`, LimitNOFILE of systemd, \`--ulimit ` +
+  'nofile` of Docker), then restart the server.';
+
+/** Whether this process, or a store, failed because it may not open another file. */
+export function isOutOfFiles(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, stderr } = error as { code?: unknown; stderr?: unknown };
+  return (
+    codes.has(String(code)) ||
+    sentences.test(`${error.message} ${String(stderr)}`) ||
+    (error instanceof AggregateError && error.errors.some(isOutOfFiles)) ||
+    isOutOfFiles(error.cause)
+  );
+}
+
+/** How many files a process may have open; undefined where the system does not say it. */
+export function openFilesLimit(pid: number | 'self' = 'self'): number | undefined {
+  try {
+    const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
+    const [, soft] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Says that a limit is low, and what to do; undefined where it is high enough or unknown. */
+export function fewFiles(limit: number | undefined): string | undefined {
+  if (limit === undefined || limit >= open_files_wanted) return undefined;
+  return (
+    `only ${limit} files and connections may be open at once, and under load the server needs ` +
+    `up to ${open_files_wanted}. Raise the limit (\`ulimit -n\`, LimitNOFILE of systemd, ` +
+    '`--ulimit nofile` of Docker), then restart the server.'
+  );
+}
