@@ -31,7 +31,7 @@ before(async () => {
 
 after(() => rm(root, { recursive: true, force: true }));
 
-test('a changed byte of a manifest is damage wherever it stands, and no wrong passphrase', async () => {
+test('a changed byte of a manifest is damage, also in the sealed keys', async () => {
   const place = openFolderPlace(root);
   await writeManifest(place, manifest, { keys: ['k'], passphrase });
   const path = join(root, 'backups', `${name}.json`);

@@ -1,12 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import {
+  isOlder,
+  version_query,
+  without_settings,
+} from '../../platform/clickhouse/oldest_version.ts';
 import { findMode } from '../../platform/clickhouse/topology/detect.ts';
 import type { Logger } from '../../platform/log.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { UserError } from '../user_error.ts';
 
+/** Releases before this one cannot create our tables; docs/operating.md says which to use. */
+const oldest_clickhouse = '25.9';
 const default_wait_ms = 30_000;
 const pause_ms = 250;
 // SQLSTATE classes of a server that is starting, stopping or has no connection to spare; any other
@@ -55,11 +62,21 @@ export async function waitForClickHouse(
   wait_ms_max: number,
   setting = 'SLUICE_CLICKHOUSE_URL',
 ): Promise<void> {
+  const asked = { query: version_query, clickhouse_settings: without_settings };
+  let version = '';
   await waitFor(
     { store: 'ClickHouse', setting, wait_ms_max, log },
     isPassingInClickHouse,
-    async () => (await clickhouse.query({ query: 'SELECT 1', format: 'JSONEachRow' })).text(),
+    async () => {
+      const [row] = await clickhouse.rows<{ version: string }>(asked);
+      version = row?.version ?? '';
+    },
   );
+  if (isOlder(version, oldest_clickhouse))
+    throw new UserError(
+      `ClickHouse (${setting}) cannot be used: ${version} is too old, because projections cannot ` +
+        'have settings there. Update it to 26.3 or newer.',
+    );
   const { problem, warning, is_filled } = await findMode(clickhouse);
   if (problem !== undefined)
     throw new UserError(`ClickHouse (${setting}) cannot be used: ${problem}`);

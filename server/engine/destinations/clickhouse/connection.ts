@@ -3,12 +3,17 @@ import type http from 'node:http';
 import type { Readable } from 'node:stream';
 import { createClient } from '@clickhouse/client';
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
+import {
+  isOlder,
+  version_query,
+  without_settings,
+} from '../../../platform/clickhouse/oldest_version.ts';
 import { stopError, throwIfStopped } from '../../destination/stop.ts';
 import type { DestinationDeps } from '../../destination/destination.ts';
 import type { ValueRow } from '../../destination/content_source.ts';
 import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
-import { answerError } from './faults.ts';
+import { answerError, tooOld } from './faults.ts';
 
 /** Values of `{name:Type}` in a statement. */
 type Parameters = Record<string, string>;
@@ -37,6 +42,8 @@ type Calls = {
   close(): Promise<void>;
 };
 
+/** Releases before this one lack settings that an insert needs. */
+const oldest_server = '22.8';
 /** For everything up to the answer to the first statement. */
 const start_timeout_milliseconds = 60_000;
 /** How long the server may say nothing. */
@@ -103,8 +110,9 @@ export async function connect(
   };
   try {
     const starting = AbortSignal.any([signal, AbortSignal.timeout(start_timeout_milliseconds)]);
-    const [row] = await rows<{ version?: string }>(client, starting, 'SELECT version() AS version');
-    if (row?.version === undefined) throw new SyntaxError('no version');
+    const version = await unlessStopped(starting, () => askVersion(client, starting));
+    if (version === undefined) throw new SyntaxError('no version');
+    if (isOlder(version, oldest_server)) throw tooOld(version, oldest_server);
   } catch (error) {
     await close();
     // An answer that is no JSON, or not ours.
@@ -112,6 +120,21 @@ export async function connect(
   }
   const calls = notingProgress(connectionOf(client, signal, close), deps);
   return { config, target: targetOf(config), ...calls };
+}
+
+/** Asks with no setting at all: a server that is too old refuses those that it does not know. */
+async function askVersion(
+  client: ClickHouseClient,
+  abort_signal: AbortSignal,
+): Promise<string | undefined> {
+  const result = await client.query({
+    query: version_query,
+    clickhouse_settings: without_settings,
+    abort_signal,
+    format: 'JSONEachRow',
+  });
+  const [row] = await result.json<{ version?: string }>();
+  return row?.version;
 }
 
 function openAgent(config: ClickHouseConfig, outbound: DestinationDeps['outbound']): http.Agent {

@@ -132,6 +132,14 @@ export function clickHouseError(error: unknown): unknown {
   });
 }
 
+/** The error of a server that is older than the oldest release that exports can use. */
+export function tooOld(version: string, oldest: string): Error {
+  const sentence =
+    `ClickHouse % is too old: an export needs ${oldest} or newer. Update the server or choose ` +
+    'another one with the key url.';
+  return faultError(lasting('server_too_old', sentence), version);
+}
+
 /**
  * The error for an answer that is none of ClickHouse's, such as a page of a proxy or one that
  * cannot be read; the client gives its whole text as the message, which is not for users.
@@ -141,6 +149,11 @@ export function answerError(answer: Error): Error {
     return faultError(passing('timed_out', 'The server said nothing for an hour.'), '', answer);
   if (answer instanceof SyntaxError || answer.message.includes('is for clickhouse-client'))
     return faultError(not_clickhouse, answer.message, answer);
+  // Releases before 21.x name no type of the error, so the client does not recognize it.
+  const [, said] =
+    /^Code: \d+[,.].*?DB::Exception: (.*?)(?:, e\.what\(\) = .*)?$/s.exec(answer.message) ?? [];
+  if (said !== undefined)
+    return faultError(passing('server_fault', 'The server reported an error (%).'), said, answer);
   return faultError(
     passing(
       'unexpected_answer',
