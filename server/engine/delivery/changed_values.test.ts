@@ -84,3 +84,18 @@ test('files hold every number and NUL, to the byte', async () => {
   for (const text of ['{"n":1e99999}', '{"n":[1e-20000,"x"]}', '{"a":"b\\u0000c"}', '"n":1.10}'])
     assert.ok(lines.includes(text), text);
 });
+
+test('a run and the connection test name columns that keep less than is brought', async () => {
+  const config = await postgres.freshConfig();
+  const destination = { type: 'Postgres', config };
+  await warnings(destination);
+  const lost = 'the column timestamp is date and loses the time of day';
+  assert.ok(!(await warnings(destination)).some((line) => line.includes('loses')));
+  await postgres.pool.query(`ALTER TABLE ${config.schema}.events ALTER "timestamp" TYPE date`);
+  const said = await warnings(destination);
+  // Once in each of the two runs.
+  assert.equal(said.filter((line) => line.includes(lost)).length, 2, said.join('\n'));
+  const created = await world.scheduled(home, { destination }, 2);
+  const { body } = await created.send('POST', 'test/');
+  assert.ok(JSON.stringify(body).includes(lost), JSON.stringify(body));
+});

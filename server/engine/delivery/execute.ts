@@ -115,7 +115,10 @@ async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void):
 
 async function open(attempt: WatchedAttempt, slices: StoredSlice[]): Promise<void> {
   const { engine, definition, config, delivery, watch } = attempt;
-  const deps = destinationDeps(engine, watch.signal, watch.noteProgress);
+  const deps = {
+    ...destinationDeps(engine, watch.signal, watch.noteProgress),
+    warn: watch.warnOnce,
+  };
   const sink = await watch.during('opening the delivery', () =>
     definition.open(config, delivery, deps),
   );

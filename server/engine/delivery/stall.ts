@@ -127,6 +127,15 @@ export class StallWatch {
   }
 
   /** The destination has answered or taken something: its stall is over. */
+  private readonly warned = new Set<string>();
+
+  /** Writes a warning of the destination into the log of the run, the same one once. */
+  readonly warnOnce = (sentence: string): void => {
+    if (this.warned.has(sentence)) return;
+    this.warned.add(sentence);
+    this.say('WARNING', sentence);
+  };
+
   readonly noteProgress = (): void => {
     if (this.call === undefined || this.fault !== undefined) return;
     this.call.isMoving = true;

@@ -158,6 +158,8 @@ export type DestinationDeps = {
    * may stall begins anew. Bytes that `write` takes and the end of a call need no word.
    */
   noteProgress?: () => void;
+  /** Writes a warning into the log of the run, the same one once. Left out in tests of a config. */
+  warn?: (sentence: string) => void;
   /** A connection test ends after so many steps; left out, after the last one. */
   steps_max?: number;
   /**

@@ -65,9 +65,9 @@ function stepsOf(
       name: 'Check the table',
       run: async () => {
         isThere = await tableExists(await connected(), target.table);
-        if (isThere) await checkTable(await connected(), layout);
+        const warning = isThere ? await checkTable(await connected(), layout) : undefined;
         return isThere
-          ? `${target.name} can take the columns of the export.`
+          ? (warning ?? `${target.name} can take the columns of the export.`)
           : `${target.name} is missing; the first delivery creates it.`;
       },
     },

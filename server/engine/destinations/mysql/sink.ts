@@ -56,7 +56,7 @@ export async function openMySqlSink(
   };
   const { stage } = session;
   const prepare = async () => {
-    await prepareTables(connection, delivery);
+    await prepareTables(connection, delivery, deps.warn);
     if (delivery.rejects !== undefined) await prepareRejected(connection);
   };
   const outside = <Result>(work: () => Promise<Result>) => outsideTransaction(session, work);

@@ -1,5 +1,5 @@
 import { NonRetryableError } from '../../destination/errors.ts';
-import type { Delivery } from '../../destination/destination.ts';
+import type { Delivery, DestinationDeps } from '../../destination/destination.ts';
 import type { Column, ColumnType } from '../../models/column.ts';
 import { foldedKeyError, requireFitting, requireUniqueIndex } from '../../sql_tables/fitting.ts';
 import type { FoundColumn } from '../../sql_tables/fitting.ts';
@@ -97,7 +97,11 @@ export async function tableStatement(
  * and no other one.
  * To be called outside a transaction, which the creation of a table would end.
  */
-export async function prepareTables(connection: Connection, layout: Layout): Promise<void> {
+export async function prepareTables(
+  connection: Connection,
+  layout: Layout,
+  warn?: DestinationDeps['warn'],
+): Promise<void> {
   const target = connection.target;
   if (!(await tableExists(connection, target.table)))
     await connection.run(await tableStatement(connection, target.quoted, layout));
@@ -110,7 +114,8 @@ export async function prepareTables(connection: Connection, layout: Layout): Pro
         SET utf8mb4 COLLATE utf8mb4_bin`,
     );
   }
-  await checkTable(connection, layout);
+  const warning = await checkTable(connection, layout);
+  if (warning !== undefined) warn?.(warning);
 }
 
 /** True when there is a table or view of this name in the database of the config. */
@@ -124,9 +129,12 @@ export async function tableExists(connection: Connection, table: string): Promis
 
 /**
  * Refuses a table that cannot take the export: engine, columns that are missing or that no row
- * fits, and the index of persons.
+ * fits, and the index of persons. Gives a warning where a column changes values.
  */
-export async function checkTable(connection: Connection, layout: Layout): Promise<void> {
+export async function checkTable(
+  connection: Connection,
+  layout: Layout,
+): Promise<string | undefined> {
   const { table, name } = connection.target;
   for (const checked of [table, 'sluice_receipts']) await requireInnoDb(connection, checked);
   const found = await connection.rows<
@@ -148,12 +156,13 @@ export async function checkTable(connection: Connection, layout: Layout): Promis
     must_be_given: false,
   }));
   // Names of columns have no letter case in MySQL.
-  requireFitting(name, layout.columns, columns, {
+  const warning = requireFitting(name, layout.columns, columns, {
     typeOf: ({ type }) => types[type],
     folds_case: true,
     has_number_booleans: true,
   });
   if (isMerged(layout)) await checkPersonKey(connection, layout);
+  return warning;
 }
 
 /** Refuses a table of another engine, which knows no transactions. */

@@ -63,8 +63,8 @@ function stepsOf(
     {
       name: 'Check the table',
       run: async () => {
-        await prepareTables(await connected(), config, delivery);
-        return `${target.name} can take the columns of the export.`;
+        const warning = await prepareTables(await connected(), config, delivery);
+        return warning ?? `${target.name} can take the columns of the export.`;
       },
     },
     {

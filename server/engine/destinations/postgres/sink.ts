@@ -54,11 +54,11 @@ export async function openPostgresSink(
     },
     end: (statement) => connection.end(statement),
     answerOf: (error) => postgresAnswer(connection, error),
-    prepare: () => prepareAll(connection, config, delivery),
+    prepare: () => prepareAll(connection, config, delivery, deps),
     takeOver: async (outcomes) => {
       // First: the session that moves for an earlier attempt holds the table.
       const surviving = await takeStageOver(connection, stage, outcomes);
-      await prepareAll(connection, config, delivery);
+      await prepareAll(connection, config, delivery, deps);
       if (surviving.length > 0)
         for (const [number, slice] of await listStaged(connection, stage))
           staged.set(number, slice);
@@ -99,7 +99,9 @@ async function prepareAll(
   connection: Connection,
   config: PostgresConfig,
   delivery: Delivery,
+  { warn }: Pick<DestinationDeps, 'warn'>,
 ): Promise<void> {
-  await prepareTables(connection, config, delivery);
+  const warning = await prepareTables(connection, config, delivery);
+  if (warning !== undefined) warn?.(warning);
   if (delivery.rejects !== undefined) await prepareRejected(connection, config);
 }

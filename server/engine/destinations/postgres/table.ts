@@ -41,12 +41,13 @@ function tableStatement(target: string, delivery: Layout): string {
  * that no row of the export fits are all named, persons need a unique index on their key. The table
  * stays locked as for writing, so that its columns stay and a wait for another session's lock
  * happens here, bounded by `lock_timeout` (SQLSTATE 55P03).
+ * Gives a warning where a column changes values.
  */
 export async function prepareTables(
   connection: Connection,
   config: PostgresConfig,
   delivery: Layout,
-): Promise<void> {
+): Promise<string | undefined> {
   const target = targetOf(config);
   const [schema] = await connection.rows('SELECT 1 FROM pg_namespace WHERE nspname = $1', [
     target.schema,
@@ -67,8 +68,9 @@ export async function prepareTables(
   );
   await lockTable(connection, target.quoted);
   await checkKind(connection, target.quoted, target.name);
-  await checkColumns(connection, target.quoted, target.name, delivery.columns);
+  const warning = await checkColumns(connection, target.quoted, target.name, delivery.columns);
   if (isMerged(delivery)) await checkUniqueIndex(connection, target.quoted, target.name);
+  return warning;
 }
 
 /**
@@ -134,7 +136,7 @@ async function checkColumns(
   target: string,
   name: string,
   columns: Column[],
-): Promise<void> {
+): Promise<string | undefined> {
   const found = await connection.rows<FoundColumn>(
     `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,
       t.typcategory AS category, a.attgenerated <> '' OR a.attidentity = 'a' AS is_generated,
@@ -146,7 +148,7 @@ async function checkColumns(
          WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped`,
     [target],
   );
-  requireFitting(name, columns, found, {
+  return requireFitting(name, columns, found, {
     typeOf: ({ type }) => types[type],
     folds_case: false,
     has_number_booleans: false,

@@ -1,0 +1,76 @@
+import type { Layout } from './layout.ts';
+
+type Column = Layout['columns'][number];
+
+/** How a server rounds: MySQL puts 1.5 into a column of whole numbers, PostgreSQL refuses it. */
+type Rounding = { rounds_to_whole: boolean };
+
+/**
+ * One sentence that names each column of a table of one's own that changes values without an error,
+ * with its type and what is lost; undefined where all are kept.
+ */
+export function narrowed(
+  table: string,
+  pairs: { column: Column; type: string }[],
+  rounding: Rounding,
+): string | undefined {
+  const losses = pairs.flatMap(({ column, type }) => {
+    const lost = lossOf(column.type, type.toLowerCase(), rounding);
+    return lost === undefined ? [] : [`${column.name} is ${type} and loses ${lost}`];
+  });
+  if (losses.length === 0) return undefined;
+  return (
+    `The table ${table} keeps less than the export brings: the column ` +
+    `${losses.join('; the column ')}. Widen the columns, or export to another table.`
+  );
+}
+
+function lossOf(wanted: Column['type'], type: string, rounding: Rounding): string | undefined {
+  if (wanted === 'timestamp') return lossOfInstant(type);
+  if (wanted === 'float') return lossOfFloat(type, rounding);
+  if (wanted === 'integer') return lossOfInteger(type);
+  if (wanted === 'boolean') return undefined;
+  if (type === 'name') return 'what comes after 63 bytes';
+  return /^(?:char|character)\(\d+\)/.test(type) && wanted !== 'uuid'
+    ? 'blanks at the end'
+    : undefined;
+}
+
+/** The names of PostgreSQL go on with a zone, and no number means six places; MySQL means none. */
+function lossOfInstant(type: string): string | undefined {
+  if (type === 'date') return 'the time of day';
+  if (/^time(?:\(\d\))?(?: with.*)?$/.test(type)) return 'the day';
+  const [, places] =
+    /^timestamp\((\d)\) with/.exec(type) ??
+    /^(?:datetime|timestamp)(?:\((\d)\))?$/.exec(type) ??
+    [];
+  const isInstant = /^(?:datetime|timestamp)/.test(type);
+  if (!isInstant || type.startsWith('timestamp with')) return undefined;
+  const kept = Number(places ?? 0);
+  if (kept >= 6) return undefined;
+  return kept === 0 ? 'the fraction of the second' : `the places of a second after ${kept}`;
+}
+
+function lossOfFloat(type: string, { rounds_to_whole }: Rounding): string | undefined {
+  if (isSingle(type)) return 'digits after the seventh';
+  const scale = scaleOf(type);
+  if (scale !== undefined) return scale <= 0 ? 'its decimals' : `decimals after ${scale} places`;
+  return rounds_to_whole && /^(?:tiny|small|medium|big)?int/.test(type)
+    ? 'its decimals'
+    : undefined;
+}
+
+function lossOfInteger(type: string): string | undefined {
+  if (isSingle(type)) return 'digits after the seventh';
+  return type.startsWith('double') ? 'digits after the fifteenth' : undefined;
+}
+
+function isSingle(type: string): boolean {
+  return type === 'real' || /^float\b/.test(type);
+}
+
+/** PostgreSQL's numeric without a scale keeps all. */
+function scaleOf(type: string): number | undefined {
+  const found = /^(?:numeric|decimal)\(\d+(?:,(-?\d+))?\)/.exec(type);
+  return found === null ? undefined : Number(found[1] ?? 0);
+}
