@@ -54,17 +54,13 @@ export const number =
       wrong(`must be a number from ${minimum} to ${maximum}, not "${value}".`);
     return read;
   };
-const encoded_form =
-  'must be a URL whose user, password and path are encoded: write % as %25, @ as %40, / as %2F, ' +
-  ': as %3A, # as %23 and ? as %3F.';
-
 /** Throws where a part before the `?` is not percent-encoded; its text may be a password. */
 function requireEncoded(value: string): void {
   const [, before = ''] = /^[a-z]+:\/\/([^?#]*)/i.exec(value) ?? [];
   try {
     decodeURIComponent(before);
   } catch {
-    wrong(encoded_form);
+    wrong('must be percent-encoded: a % in a user or password is written %25.');
   }
 }
 
@@ -80,7 +76,8 @@ export const exactUrl =
       ? new URL(value).protocol
       : /^([a-z]+:)\/\//.exec(value)?.[1];
     // A password with a character of the URL's own, as `/`, leaves nothing that can be parsed.
-    if (!URL.canParse(value) && value.includes('@') && /^https?:/.test(value)) wrong(encoded_form);
+    if (!URL.canParse(value) && value.includes('@') && /^https?:/.test(value))
+      wrong('must be a URL; in a user or password write @ as %40, / as %2F, # as %23, ? as %3F.');
     if (protocol === undefined || !protocols.includes(protocol))
       wrong(`must be a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}.`);
     requireEncoded(value);

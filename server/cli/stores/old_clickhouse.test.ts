@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { answerError } from '../../engine/destinations/clickhouse/faults.ts';
@@ -45,7 +45,7 @@ test('a ClickHouse that is too old is named with its version and the one that is
       await clickhouse.close();
     }
     const config = { url, password: '', table_name: 'events' } as never;
-    const outbound = { resolveHost: async () => [], lookup: undefined } as never;
+    const outbound = { openAgent: () => new Agent() } as never;
     await assert.rejects(connect(config, { outbound, signal: new AbortController().signal }), {
       code: 'server_too_old',
       message: /^ClickHouse 18\.16\.1 is too old: an export needs 22\.8 or newer\./,
