@@ -153,10 +153,7 @@ export type DestinationDeps = {
    * `open` at once.
    */
   signal: AbortSignal;
-  /**
-   * Called when the other side has finished something that was asked of it: the time that it
-   * may stall begins anew. Bytes that `write` takes and the end of a call need no word.
-   */
+  /** Called when the other side has finished something: the time that it may stall begins anew. */
   noteProgress?: () => void;
   /** Writes a warning into the log of the run, the same one once. Left out in tests of a config. */
   warn?: (sentence: string) => void;
