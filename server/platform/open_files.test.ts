@@ -26,15 +26,15 @@ test('a limit of open files is known by every error that says it', () => {
     assert.equal(isOutOfFiles(error), false);
 });
 
-test('a low limit of open files is read from the system, and told with the number wanted', (t) => {
-  if (process.platform !== 'linux') return t.skip('only Linux tells the limit in a file');
+test('a low limit of open files is read from the system, and told with the number wanted', () => {
+  // Only Linux tells the limit in a file.
+  if (process.platform !== 'linux') return;
   const line = `import { fewFiles, openFilesLimit } from '${import.meta.dirname}/open_files.ts';
     console.log(fewFiles(openFilesLimit()));`;
   const words = ['-c', 'ulimit -n 256 && exec "$0" "$@"', process.execPath, '--input-type=module'];
   const said = execFileSync('/bin/sh', [...words, '-e', line], { encoding: 'utf8' });
-  assert.match(said, /^only 256 files .* needs up to 4096\. Raise the limit/);
+  assert.match(said, /^only 256 files or .* needs up to 4096\. Raise the limit/);
   assert.equal(fewFiles(open_files_wanted), undefined);
   assert.equal(openFilesLimit(2 ** 30), undefined);
   assert.equal(fewFiles(undefined), undefined);
-  return undefined;
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { counted } from './counted.ts';
 
 /** So many files and connections one process may want open, the embedded stores among them. */
 export const open_files_wanted = 4096;
@@ -39,7 +40,7 @@ export function openFilesLimit(pid: number | 'self' = 'self'): number | undefine
 export function fewFiles(limit: number | undefined): string | undefined {
   if (limit === undefined || limit >= open_files_wanted) return undefined;
   return (
-    `only ${limit} files and connections may be open at once, and under load the server needs ` +
+    `only ${counted(limit, 'file')} or connections may be open at once, and under load the server needs ` +
     `up to ${open_files_wanted}. Raise the limit (\`ulimit -n\`, LimitNOFILE of systemd, ` +
     '`--ulimit nofile` of Docker), then restart the server.'
   );

@@ -39,18 +39,17 @@ async function asNameless(lines: string[]): Promise<string> {
   return stdout.trim();
 }
 
-test('PostgreSQL gets its data folder under a user id without a name', async (t) => {
-  if (!is_root) return t.skip('only root can become another user');
+test('PostgreSQL gets its data folder under a user id without a name', async () => {
+  if (!is_root) return;
   const folder = join(root, 'postgres');
   const password = await asNameless([
     `console.log(await prepareCluster('${folder}', await findPostgresPrograms(), []));`,
   ]);
   assert.match(password, /^[0-9a-f]{48}$/);
-  return undefined;
 });
 
-test('libnss_wrapper is used where it is installed', async (t) => {
-  if (!is_root) return t.skip('only root can become another user');
+test('libnss_wrapper is used where it is installed', async () => {
+  if (!is_root) return;
   const words = await asNameless([
     `const words = await asNamedUser('${root}', async () => '/lib/wrapper.so');`,
     `console.log(words.slice(1).join(' '));`,
@@ -59,15 +58,13 @@ test('libnss_wrapper is used where it is installed', async (t) => {
     words,
     `LD_PRELOAD=/lib/wrapper.so NSS_WRAPPER_PASSWD=${root}/passwd NSS_WRAPPER_GROUP=${root}/group`,
   );
-  return undefined;
 });
 
-test('root becomes a user who has a name, and a user with a name stays as they are', async (t) => {
+test('root becomes a user who has a name, and a user with a name stays as they are', async () => {
   assert.deepEqual(await asNamedUser(root), []);
-  if (!is_root) return t.skip('only root becomes another user');
+  if (!is_root) return;
   const [program = '', ...words] = await asOrdinaryUser();
   const id = findProgram('id') ?? 'id';
   const { stdout } = await run(program, [...words, id, '-un']);
   assert.notEqual(stdout.trim(), 'root');
-  return undefined;
 });
