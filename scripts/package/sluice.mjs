@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 // What `sluice` runs, once it is installed as a package. Plain JavaScript, so that an older Node can
-// read it too. On Node 24 and newer it runs the server in this process; on Node 22 it becomes the
-// Node 24 that the package brought along (the same process by its id, so signals and exit codes are
-// its own).
+// read it too. On Node 24 and newer it runs the server in this process; on an older one, the Node 24
+// that the package brought along does: from 22.15 on in the same process, before that in a child to
+// which signals are handed on.
+import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
@@ -14,19 +15,30 @@ else becomeNewerNode();
 
 function becomeNewerNode() {
   const program = findNode();
-  if (program === undefined || process.execve === undefined) {
+  if (program === undefined) {
     console.error(
       `Sluice runs on Node ${wanted}, and this is Node ${process.versions.node}. Install Node ` +
-        `${wanted} (https://nodejs.org)` +
-        (program === undefined
-          ? `; there is no package of it for ${process.platform} on ${process.arch}.`
-          : ', or at least Node 22.15, which can start the one that came with this package.'),
+        `${wanted} (https://nodejs.org): no package of it came along for ${process.platform} on ` +
+        `${process.arch}.`,
     );
     process.exit(1);
   }
+  const given = [fileURLToPath(main), ...process.argv.slice(2)];
+  if (process.execve === undefined) return startChild(program, given);
   // That the call is young is no news for whoever types `sluice`.
   process.removeAllListeners('warning');
-  process.execve(program, [program, fileURLToPath(main), ...process.argv.slice(2)], process.env);
+  process.execve(program, [program, ...given], process.env);
+}
+
+function startChild(program, given) {
+  const child = spawn(program, given, { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])
+    process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
 }
 
 function findNode() {

@@ -14,9 +14,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import {
-  postgresEnvironment,
-} from '../../server/platform/embedded/postgres/folder.ts';
+import { postgresEnvironment } from '../../server/platform/embedded/postgres/folder.ts';
 import { asOrdinaryUser } from '../../server/platform/embedded/postgres/ordinary_user.ts';
 import { findFreePort } from '../../server/platform/embedded/free_port.ts';
 import { until } from '../processes/server_process.ts';

@@ -102,7 +102,9 @@ test(
     assert.equal(started.plan?.runs_with_records, 2);
     assert.match(
       started.detail,
-      new RegExp(`^It begins at .+ 10 rows in 2 of its ${intervals.toLocaleString('en')} runs are to be delivered;`),
+      new RegExp(
+        `^It begins at .+ 10 rows in 2 of its ${intervals.toLocaleString('en')} runs are to be delivered;`,
+      ),
     );
     while ((await advanceBackfills(engine)) > 0);
     const runs = await runsOf(started.id);
