@@ -108,8 +108,8 @@ const faults: Record<string, Fault> = {
   ),
   '54': server_faults.limit,
   '08P01': passing(
-    'connection_failed',
-    'The server, or a pooler before it, refused the connection (%).',
+    'connection_lost',
+    'The server, or a pooler before it, refused what was asked (%).',
   ),
   '08': passing('connection_lost', 'The connection to the server broke (%).'),
   '40002': server_faults.constraint,
