@@ -89,6 +89,8 @@ async function finish(home: TestOrganization, exportId: string, id: string): Pro
   throw new Error('The backfill does not end.');
 }
 
+const inWords = (count: number) => count.toLocaleString('en');
+
 test(
   'runs of a backfill without rows complete together, with receipts, and the others are left to ' +
     'workers',
@@ -102,9 +104,7 @@ test(
     assert.equal(started.plan?.runs_with_records, 2);
     assert.match(
       started.detail,
-      new RegExp(
-        `^It begins at .+ 10 rows in 2 of its ${intervals.toLocaleString('en')} runs are to be delivered;`,
-      ),
+      new RegExp(`^It begins at .+ 10 rows in 2 of its ${inWords(intervals)} runs are to be `),
     );
     while ((await advanceBackfills(engine)) > 0);
     const runs = await runsOf(started.id);
@@ -129,7 +129,7 @@ test(
     assert.equal(
       ended.detail,
       'Backfill ended: Completed. Delivered 10 rows in 2 runs; ' +
-        `${intervals - 2} runs had no rows to deliver.`,
+        `${inWords(intervals - 2)} runs had no rows to deliver.`,
     );
     assert.deepEqual(ended.progress, {
       total_runs: intervals,

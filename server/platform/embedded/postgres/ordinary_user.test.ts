@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -15,7 +14,8 @@ const is_root = process.getuid?.() === 0;
 let root: string;
 
 before(async () => {
-  root = await mkdtemp(join(tmpdir(), 'sluice-nameless-'));
+  // The folder for temporary files of a test run is its owner's alone.
+  root = await mkdtemp('/tmp/sluice-nameless-');
   if (is_root) await chown(root, nameless, nameless);
   await chmod(root, 0o700);
 });
