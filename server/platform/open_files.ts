@@ -41,7 +41,8 @@ export function fewFiles(limit: number | undefined): string | undefined {
   if (limit === undefined || limit >= open_files_wanted) return undefined;
   return (
     `only ${counted(limit, 'file')} or connections may be open at once, and under load the ` +
-    `server needs up to ${open_files_wanted}. Raise the limit (\`ulimit -n\`, LimitNOFILE of systemd, ` +
+    `server needs up to ${open_files_wanted}. Raise the limit (\`ulimit -n\`, LimitNOFILE of ` +
+    `systemd, ` +
     '`--ulimit nofile` of Docker), then restart the server.'
   );
 }

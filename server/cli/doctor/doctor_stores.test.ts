@@ -85,7 +85,8 @@ test('a full disk is told in a sentence', () => {
   });
   assert.equal(
     storesFault(full).detail,
-    'A disk is full: ENOSPC: no space left on device, write. Make room (or free inodes), then run ' +
+    'A disk is full: ENOSPC: no space left on device, write. Make room (or free inodes), then ' +
+      'run ' +
       'this command again.',
   );
 });
