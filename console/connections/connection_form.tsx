@@ -88,7 +88,7 @@ function Name({ value, set }: { value: string; set: (name: string) => void }) {
   );
 }
 
-/** What a role of AWS has to say so that no access key is needed. */
+/** The trust policy that an AWS role needs, so that you need no access key. */
 function TrustPolicy({ organization_id }: { organization_id: string }) {
   const { data } = useQuery(awsRole(organization_id));
   if (data === undefined || data.trust_policy === null) return null;

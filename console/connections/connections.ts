@@ -28,7 +28,7 @@ export function connectionOf(organization_id: string, id: string) {
   return reading<Connection>(connectionPath(organization_id, id));
 }
 
-/** What the trust policy of an AWS role has to say. */
+/** The trust policy that an AWS role needs. */
 export function awsRole(organization_id: string) {
   return reading<AwsRole>(`${base(organization_id)}aws_role/`, { polls: false });
 }

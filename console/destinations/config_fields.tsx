@@ -20,7 +20,7 @@ import type { Config, KeySchema, Typed } from './config.ts';
 export const filter_keys = ['include_events', 'exclude_events'];
 
 type Given = {
-  /** What stands before a key in the names of fields and faults. */
+  /** The prefix of a key in the names of fields and faults. */
   prefix?: string;
   type: DestinationType;
   typed: Typed;

@@ -10,8 +10,8 @@ import { domainOf, pendingPath } from './domains.ts';
 type Given = { domain: DomainRow; organization_id: string };
 
 /**
- * The value that a form shows of a field: what waits for an owner, else what is stored. Who saves
- * it again must not undo what waits.
+ * The value that a form shows of a field: the pending one, else the stored one. Saving the form
+ * again must not undo a pending change.
  */
 export function shownOf(domain: DomainRow, field: AnchorField): AnchorValue {
   const waiting = domain.pending_changes?.[field];

@@ -13,7 +13,7 @@ import type { Refused } from './refused_events.ts';
 
 type Given = { project_id: string };
 
-/** What was refused and is kept for some days, to be sent again; nothing while there is none. */
+/** The refused events that are kept for some days, with a way to send them again. */
 export function RefusedSection({ project_id }: Given) {
   const query = useQuery(refusedEvents(project_id));
   const { count = 0, results = [] } = query.data ?? {};

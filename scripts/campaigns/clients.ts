@@ -103,7 +103,7 @@ async function typescript(schema: string, plan: Plan): Promise<boolean> {
   rmSync(join(folder, 'stranger.js'), { force: true });
   writeFileSync(join(folder, 'stranger.ts'), typescriptText(plan));
   const bin = (name: string) => join(folder, 'node_modules/.bin', name);
-  // What has a default may be left out of a body.
+  // A body may leave out a field that has a default.
   const optional = ['--default-non-nullable', 'false'];
   const flags = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--skipLibCheck'];
   return (

@@ -48,7 +48,7 @@ export const shown_keys = [
 /** The export that a form changes, as it was when the form was opened. */
 export type Base = Pick<BatchExport, (typeof shown_keys)[number]>;
 
-/** What can become of a row that the destination refuses, with the words for it. */
+/** The choices for a row that the destination refuses, with their labels. */
 export const rejected_choices: Record<BatchExport['rejected_rows'], string> = {
   stop: 'Stop the run',
   set_aside: 'Set the row aside and deliver the others',
@@ -125,7 +125,7 @@ function saidOf(draft: Draft, zone: string): Record<string, unknown> {
   };
 }
 
-/** What is no number is sent as it was typed: the API says so. */
+/** A text that is not a number goes to the API unchanged: its refusal stands at the field. */
 function numberOf(field: string): string | number | null {
   const text = field.trim();
   if (text === '') return null;

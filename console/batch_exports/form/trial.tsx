@@ -82,7 +82,7 @@ function Waited({ what }: { what: string }) {
 
 const tones = { passed: 'good', failed: 'bad', skipped: 'muted' } as const;
 
-/** What a test found, step by step. */
+/** The steps of a connection test and their results. */
 export function Steps({ test: { steps }, is_old }: { test: DestinationTest; is_old: boolean }) {
   const failed = steps.find(({ status }) => status === 'failed');
   return (

@@ -8,7 +8,7 @@ import { exactly } from '../../time/words.ts';
 import { isCancellable, isRetryable } from './run_filters.ts';
 import { runPath } from './runs.ts';
 
-/** What can be done with a run: try it or its refused rows again, or take it back. */
+/** The buttons of a run: retry it, deliver its refused rows again, or cancel it. */
 export function RunActions({
   run,
   size = 'compact-xs',

@@ -31,7 +31,7 @@ export function costOf(
   if (before === undefined) return null;
   const { delivered_records, open_runs } = before;
   const rows = counted(delivered_records, 'delivered row');
-  const runs = open_runs === 0 ? '' : ` It takes back ${counted(open_runs, 'run')}.`;
+  const runs = open_runs === 0 ? '' : ` It cancels ${counted(open_runs, 'run')}.`;
   if (action === 'delete')
     return before.exports === 0
       ? null

@@ -188,7 +188,7 @@ test('an answer of the old name proves nothing of the new one, whatever it says'
   const { home, domain } = await newHome();
   const { db, dns, clock } = world.harness.deps;
   const renamed = (await world.change(home, domain, { domain: newName() })).body;
-  // Whoever has the old name publishes the new challenge there while a look-up is under way.
+  // Whoever has the old name publishes the new challenge there while a look-up is in progress.
   const strings = [renamed.verification_challenge];
   world.resolvers[0]!.set(challengeName(domain.domain), { records: [{ type: 'TXT', strings }] });
   const looked_up = await dns.lookupTxt(challengeName(domain.domain));

@@ -153,7 +153,7 @@ export type DestinationDeps = {
    * `open` at once.
    */
   signal: AbortSignal;
-  /** Called when the other side has finished something: the time that it may stall begins anew. */
+  /** Called when the other side has finished something: its time to stall starts again. */
   noteProgress?: () => void;
   /** Writes a warning into the log of the run, the same one once. Left out in tests of a config. */
   warn?: (sentence: string) => void;
@@ -237,7 +237,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   shows_as_written?: true;
   /**
    * True where a delivery that is not there after `abort` never will be: `open` and `abort` wait
-   * for a commit that is under way, or end it, and no earlier attempt can show anything afterwards.
+   * for a commit that is in progress, or end it, and no earlier attempt can show anything
+   * afterwards.
    */
   is_settled_by_abort?: true;
   /**

@@ -8,8 +8,8 @@ import type {
 } from '../destination/destination.ts';
 import { withFaults } from '../destination/faults.ts';
 import type { HeldReceipt, WantedReceipts } from '../destination/held_receipt.ts';
-import { withoutRejected } from './known_rejected.ts';
-import type { KnownRejected } from './known_rejected.ts';
+import { withoutRejected } from './rejected/known_rejected.ts';
+import type { KnownRejected } from './rejected/known_rejected.ts';
 import { compareContents } from './compare_contents.ts';
 
 type DeliveryId = { delivery_id: string };

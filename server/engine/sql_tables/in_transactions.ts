@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { isOnly } from '../destination/destination.ts';
 import type { Delivery, Json, Manifest, Slice, SliceOutcome } from '../destination/destination.ts';
-import { eraseRows, openAside } from './aside.ts';
-import type { Aside } from './aside.ts';
-import type { RejectedTable } from './set_aside.ts';
+import { eraseRows, openAside } from './rejected/aside.ts';
+import type { Aside } from './rejected/aside.ts';
+import type { RejectedTable } from './rejected/set_aside.ts';
 import { commitKnowingly } from './commit.ts';
 import type { Commit } from './commit.ts';
 import { leaveAside, newStanding, recordsIn } from './staged_sink.ts';

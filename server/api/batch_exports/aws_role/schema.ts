@@ -23,5 +23,5 @@ export const AwsRole = Type.Object(
   },
   { title: 'AwsRole' },
 );
-/** What the trust policy of a role has to say. */
+/** The trust policy that a role needs. */
 export type AwsRole = Static<typeof AwsRole>;

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
-import type { ValueRow } from '../destination/content_source.ts';
-import type { Delivery, Slice } from '../destination/destination.ts';
-import { KnownError } from '../destination/errors.ts';
-import { tooManyRejected } from '../destination/rejected_rows.ts';
-import type { RejectedRow } from '../destination/rejected_rows.ts';
-import { fieldText } from './tab_separated.ts';
+import type { ValueRow } from '../../destination/content_source.ts';
+import type { Delivery, Slice } from '../../destination/destination.ts';
+import { KnownError } from '../../destination/errors.ts';
+import { tooManyRejected } from '../../destination/rejected_rows.ts';
+import type { RejectedRow } from '../../destination/rejected_rows.ts';
+import { fieldText } from '../tab_separated.ts';
 
 /** So many bytes of rows are tried together at most, but one row in any case. */
 const piece_bytes = 4 * 1024 * 1024;

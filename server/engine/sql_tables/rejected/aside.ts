@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
-import type { Delivery, Slice } from '../destination/destination.ts';
-import type { RejectedRow } from '../destination/rejected_rows.ts';
+import type { Delivery, Slice } from '../../destination/destination.ts';
+import type { RejectedRow } from '../../destination/rejected_rows.ts';
 import { openHeldRejections } from './held_rejections.ts';
 import type { HeldRejections } from './held_rejections.ts';
 import { insertApart } from './set_aside.ts';
 import type { Parting } from './set_aside.ts';
-import { leaveAside } from './staged_sink.ts';
+import { leaveAside } from '../staged_sink.ts';
 
 /** The rows of one attempt at a delivery that its table refuses, or has refused before. */
 export type Aside = {

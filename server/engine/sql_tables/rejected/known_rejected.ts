@@ -1,6 +1,6 @@
-import { valuesOfRecord } from '../destination/rejected_rows.ts';
-import type { ContentSource, ValueRow } from '../destination/content_source.ts';
-import type { DeliveredSlices, Difference } from '../destination/destination.ts';
+import { valuesOfRecord } from '../../destination/rejected_rows.ts';
+import type { ContentSource, ValueRow } from '../../destination/content_source.ts';
+import type { DeliveredSlices, Difference } from '../../destination/destination.ts';
 import { rowDigest } from './held_rejections.ts';
 import type { HeldRejection } from './set_aside.ts';
 

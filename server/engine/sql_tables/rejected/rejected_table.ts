@@ -1,4 +1,4 @@
-import { NonRetryableError } from '../destination/errors.ts';
+import { NonRetryableError } from '../../destination/errors.ts';
 
 const columns = [
   'delivery_id',

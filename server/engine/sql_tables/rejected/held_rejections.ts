@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
-import { openRowDigest } from '../contents/digest.ts';
-import type { ValueRow } from '../destination/content_source.ts';
-import type { Delivery, Slice } from '../destination/destination.ts';
-import type { RejectedRow } from '../destination/rejected_rows.ts';
-import { valuesOfRecord } from '../destination/rejected_rows.ts';
-import { keyColumn } from './layout.ts';
+import { openRowDigest } from '../../contents/digest.ts';
+import type { ValueRow } from '../../destination/content_source.ts';
+import type { Delivery, Slice } from '../../destination/destination.ts';
+import type { RejectedRow } from '../../destination/rejected_rows.ts';
+import { valuesOfRecord } from '../../destination/rejected_rows.ts';
+import { keyColumn } from '../layout.ts';
 import { piecesOf, refusalOf, rejectedRow, valuesOf } from './set_aside.ts';
 import type { HeldRejection, Parting } from './set_aside.ts';
 
