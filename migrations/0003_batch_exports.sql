@@ -65,7 +65,7 @@ CREATE TABLE batch_export_runs (
     ('Starting', 'Running', 'Completed', 'Failed', 'FailedRetryable', 'Cancelled', 'TimedOut', 'Terminated', 'ContinuedAsNew')),
   data_interval_start timestamptz NOT NULL,
   data_interval_end timestamptz NOT NULL,
-  -- disjoint rectangles of event time x insertion time, fixed when the run is planned; see server/engine/ledger.ts
+  -- disjoint rectangles of event time x insertion time, fixed when the run is planned; see server/engine/model/ledger.ts
   selection jsonb NOT NULL,
   records_completed bigint,
   records_total_count bigint,

@@ -3,7 +3,7 @@
 ALTER TABLE batch_exports
   -- {code, detail, at} of a pause by the server itself; null while active and when a person paused it
   ADD COLUMN pause_reason jsonb,
-  -- the newest delivered interval may be this old before the export counts as late; null: the rule of server/engine/health/freshness.ts
+  -- the newest delivered interval may be this old before the export counts as late; null: the rule of server/engine/exports/health/freshness.ts
   ADD COLUMN freshness_seconds integer,
   -- when anything changed last that moves the schedule: lateness is not counted from before
   ADD COLUMN schedule_changed_at timestamptz NOT NULL DEFAULT now();

@@ -2,7 +2,7 @@
 -- was used last.
 
 ALTER TABLE batch_export_runs
-  -- the attempts, oldest first, each with how long its steps took; see server/engine/run.ts
+  -- the attempts, oldest first, each with how long its steps took; see server/engine/model/run.ts
   ADD COLUMN steps jsonb NOT NULL DEFAULT '[]';
 
 ALTER TABLE members

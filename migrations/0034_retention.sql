@@ -16,7 +16,7 @@ CREATE TABLE retention_removals (
   -- everything that it removes was taken in before
   removed_before timestamptz NOT NULL,
   -- what it removes, decided under the locks of the project's exports;
-  -- see server/engine/retention/decide.ts
+  -- see server/engine/privacy/retention/decide.ts
   areas jsonb NOT NULL,
   -- rows that were there to be removed when the first process looked
   events bigint,

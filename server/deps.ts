@@ -1,5 +1,5 @@
 import type { Config } from './config/config.ts';
-import type { Engine } from './engine/engine.ts';
+import type { Engine } from './engine/exports/engine.ts';
 import type { QueryBudget } from './engine/query/query_budget.ts';
 import type { Sandbox } from './engine/plugins/sandbox/sandbox.ts';
 import type { SecurityLog } from './platform/http/security_log/security_log.ts';

@@ -1,7 +1,7 @@
 import { noteMailTaken } from './api/invites/mailing.ts';
 import type { Deps } from './deps.ts';
 import { queryLimits } from './engine/query/custom_query.ts';
-import { beginCounts } from './engine/runs/first_counts.ts';
+import { beginCounts } from './engine/exports/runs/first_counts.ts';
 import { openSecurityLog } from './platform/http/security_log/security_log.ts';
 import { openOutbox } from './platform/mail/outbox.ts';
 

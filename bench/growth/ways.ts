@@ -1,10 +1,10 @@
 // What growth.ts asks for at each size, and what it plants before that.
 import sql from 'sql-template-tag';
-import { addDelivered, undelivered } from '../../server/engine/ledger/ledger.ts';
-import { judgeFreshness } from '../../server/engine/health/freshness.ts';
-import { listComparableRows } from '../../server/engine/health/store.ts';
-import { claimRuns } from '../../server/engine/workers/claims.ts';
-import { planDueExports } from '../../server/engine/runs/plan_due_exports.ts';
+import { addDelivered, undelivered } from '../../server/engine/model/ledger/ledger.ts';
+import { judgeFreshness } from '../../server/engine/exports/health/freshness.ts';
+import { listComparableRows } from '../../server/engine/exports/health/store.ts';
+import { claimRuns } from '../../server/engine/exports/workers/claims.ts';
+import { planDueExports } from '../../server/engine/exports/runs/plan_due_exports.ts';
 import { projectBase } from '../../test/factories/batch_exports/batch_exports.ts';
 import type { Harness, TestOrganization } from '../../test/harness.ts';
 import { plantExports } from '../plant/runs.ts';

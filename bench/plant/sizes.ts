@@ -1,6 +1,6 @@
 // What growth.ts plants by SQL: runs of one export, members and keys, rectangles of a ledger.
 import sql from 'sql-template-tag';
-import { addDelivered } from '../../server/engine/ledger/ledger.ts';
+import { addDelivered } from '../../server/engine/model/ledger/ledger.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import type { TestOrganization } from '../../test/harness.ts';
 import { inBulk } from './bulk.ts';

@@ -27,8 +27,8 @@ import {
   until,
 } from '../../test/factories/batch_exports/delivering_harness.ts';
 import type { TestOrganization } from '../../test/harness.ts';
-import { startWorker } from '../../server/engine/workers/worker.ts';
-import type { Worker } from '../../server/engine/workers/worker.ts';
+import { startWorker } from '../../server/engine/exports/workers/worker.ts';
+import type { Worker } from '../../server/engine/exports/workers/worker.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 
 /** An organization with events, and another project of it that has the same. */

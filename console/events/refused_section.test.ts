@@ -4,7 +4,7 @@ import { storedEvents } from '../../test/factories/events/stored_events.ts';
 import { goTo } from '../../test/console/go_to.ts';
 import { openConsole } from '../../test/console/open_console.ts';
 import { checkEverywhere } from '../../test/console/visitor.ts';
-import { sharedRefusedEvents } from '../../server/engine/ingestion_warnings/refused_events.ts';
+import { sharedRefusedEvents } from '../../server/engine/ingest/warnings/refused_events.ts';
 
 const world = openConsole({ clickhouse: true });
 const { skip } = world;

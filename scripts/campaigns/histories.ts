@@ -1,6 +1,6 @@
 // Plays random histories of an export on the real control store and checks each to the row, as
-// server/engine/planning/histories.test.ts does with fewer. With --cluster their rows lie on the
-// stand-in for a ClickHouse cluster, which misbehaves meanwhile: npm run histories
+// server/engine/exports/planning/histories.test.ts does with fewer. With --cluster their rows lie
+// on the stand-in for a ClickHouse cluster, which misbehaves meanwhile: npm run histories
 // [-- --histories 1000 --seed 7 --cluster]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

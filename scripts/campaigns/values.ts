@@ -12,7 +12,7 @@ import { anySeed, readOptions } from '../options.ts';
 const values = readOptions({ count: 3_000, seed: anySeed(), destination: '' });
 const files = listTestFiles([
   `engine/destinations/${values.destination}`,
-  ...(values.destination === '' ? ['engine/formats/', 'engine/ingest/'] : []),
+  ...(values.destination === '' ? ['engine/destinations/formats/', 'engine/ingest/'] : []),
 ]).filter((file) =>
   /testDestination\(|generated values/.test(readFileSync(join(root, file), 'utf8')),
 );

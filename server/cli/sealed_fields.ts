@@ -1,8 +1,8 @@
 import { planContext } from '../api/configuration/store.ts';
 import { pluginOriginContext } from '../api/plugins/store.ts';
 import { totpSealContext } from '../api/users/store.ts';
-import { connectionContext, secretsContext } from '../engine/destination/stored_config.ts';
-import { criteriaContext } from '../engine/erasures/criteria.ts';
+import { connectionContext, secretsContext } from '../engine/model/destination/stored_config.ts';
+import { criteriaContext } from '../engine/privacy/erasures/criteria.ts';
 import { secretContext } from '../engine/notices/outbox.ts';
 import { urlContext } from '../engine/notices/webhook_url.ts';
 import { pluginConfigContext } from '../engine/plugins/stored_config.ts';

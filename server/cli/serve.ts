@@ -5,7 +5,7 @@ import { createSignInLink } from '../api/single_sign_on/let_in.ts';
 import { buildApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { notePort } from '../config/public_url.ts';
-import { startWorker } from '../engine/workers/worker.ts';
+import { startWorker } from '../engine/exports/workers/worker.ts';
 import { startChores } from '../platform/pacing/chores.ts';
 import { endSilentConnections } from '../platform/http/drain.ts';
 import { serveHealth } from '../platform/http/health.ts';

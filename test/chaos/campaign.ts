@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import type { StoredRectangle } from '../../server/engine/ledger/rectangles.ts';
+import type { StoredRectangle } from '../../server/engine/model/ledger/rectangles.ts';
 import { fillEvents } from '../factories/events/fill_events.ts';
 import { until } from '../processes/server_process.ts';
 import { compareIngestion, compareRows, readSource } from './compare.ts';

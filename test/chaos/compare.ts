@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { contains } from '../factories/events/areas.ts';
-import { fromStored } from '../../server/engine/ledger/rectangles.ts';
-import type { Rectangle, StoredRectangle } from '../../server/engine/ledger/rectangles.ts';
+import { fromStored } from '../../server/engine/model/ledger/rectangles.ts';
+import type { Rectangle, StoredRectangle } from '../../server/engine/model/ledger/rectangles.ts';
 import type { Database } from '../../server/platform/postgres/database.ts';
 import type { DeliveredRows } from './delivered.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import sql from 'sql-template-tag';
-import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
+import { openBucket } from '../../server/engine/destinations/object_store/s3_bucket.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { Site } from './deployment.ts';
 import { rowDigest } from './row_digest.ts';

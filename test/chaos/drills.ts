@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import type { Reconciled } from '../../server/engine/reconcile/reconcile.ts';
+import type { Reconciled } from '../../server/engine/exports/reconcile/reconcile.ts';
 import { until } from '../processes/server_process.ts';
 import { readSource } from './compare.ts';
 import { places } from './delivered.ts';

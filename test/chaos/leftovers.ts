@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { request } from 'undici';
-import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
+import { openBucket } from '../../server/engine/destinations/object_store/s3_bucket.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { Deployment } from './deployment.ts';
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { break_offs_max } from '../../server/engine/runs/worker_crashes.ts';
-import { releaseDead } from '../../server/engine/workers/heartbeat.ts';
+import { break_offs_max } from '../../server/engine/exports/runs/worker_crashes.ts';
+import { releaseDead } from '../../server/engine/exports/workers/heartbeat.ts';
 import { createApiKey } from '../../server/platform/http/caller/api_key.ts';
 import { openDatabase } from '../../server/platform/postgres/database.ts';
 import { openHttpReceiver } from '../servers/http_receiver.ts';
@@ -24,7 +24,7 @@ import { compareFiles, startExport } from './one_export.ts';
 
 // A campaign: three servers and their stores, which are killed while they work. What each of the
 // tests shows is shown once in `npm test` with fewer processes: by the kill of one worker
-// (server/engine/workers/killed_worker.test.ts), of the sandbox of a plugin
+// (server/engine/exports/workers/killed_worker.test.ts), of the sandbox of a plugin
 // (server/engine/plugins/running/running_workers.test.ts), and of the server
 // (test/main_job.test.ts).
 

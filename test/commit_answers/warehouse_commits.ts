@@ -1,5 +1,5 @@
 import tls from 'node:tls';
-import type { Engine } from '../../server/engine/engine.ts';
+import type { Engine } from '../../server/engine/exports/engine.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import { openTestStores } from '../harness_stores.ts';
 import { openBigQueryServer } from '../servers/bigquery/server.ts';

@@ -11,11 +11,14 @@ import type {
   DestinationDeps,
   Sink,
   SliceOutcome,
-} from '../../server/engine/destination/destination.ts';
-import type { NonRetryableError, RetryableError } from '../../server/engine/destination/errors.ts';
+} from '../../server/engine/model/destination/destination.ts';
+import type {
+  NonRetryableError,
+  RetryableError,
+} from '../../server/engine/model/destination/errors.ts';
 import type { BigQueryConfig } from '../../server/engine/destinations/bigquery/config.ts';
-import { selectFor } from '../../server/engine/formats/select.ts';
-import type { Column } from '../../server/engine/models/column.ts';
+import { selectFor } from '../../server/engine/destinations/formats/select.ts';
+import type { Column } from '../../server/engine/model/models/column.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import { openBigQueryServer } from '../servers/bigquery/server.ts';

@@ -14,8 +14,8 @@ import { uuidDelivery } from '../servers/databases/postgres_destination.ts';
 import { openEmbeddedClickHouse } from '../../server/platform/embedded/clickhouse/clickhouse.ts';
 import type { EmbeddedStore } from '../../server/platform/embedded/supervise.ts';
 import { silentLog } from '../../server/platform/log.ts';
-import { RetryableError } from '../../server/engine/destination/errors.ts';
-import type { Sink, SliceOutcome } from '../../server/engine/destination/destination.ts';
+import { RetryableError } from '../../server/engine/model/destination/errors.ts';
+import type { Sink, SliceOutcome } from '../../server/engine/model/destination/destination.ts';
 import type { ClickHouseConfig } from '../../server/engine/destinations/clickhouse/config.ts';
 
 /** What the server gives to the destination. */

@@ -8,7 +8,7 @@ import { destinationDeps } from './destination_deps.ts';
 import type { Config } from './destination_world.ts';
 import { openTestStores } from '../harness_stores.ts';
 import type { TestStores } from '../harness_stores.ts';
-import { identifier } from '../../server/engine/formats/expression.ts';
+import { identifier } from '../../server/engine/destinations/formats/expression.ts';
 import type { ClickHouseConfig } from '../../server/engine/destinations/clickhouse/config.ts';
 
 /** What the server gives to the destination. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv } from 'ajv';
 import { manifest } from '../factories/batch_exports/deliveries.ts';
-import { NonRetryableError } from '../../server/engine/destination/errors.ts';
+import { NonRetryableError } from '../../server/engine/model/destination/errors.ts';
 import type { Config, Contract } from './destination_world.ts';
 import { sharedMistakes, wrongKeys } from './wrong_configs.ts';
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { isLasting } from '../factories/batch_exports/deliveries.ts';
-import type { Delivery, SliceOutcome } from '../../server/engine/destination/destination.ts';
+import type { Delivery, SliceOutcome } from '../../server/engine/model/destination/destination.ts';
 import { is_deep } from '../depth.ts';
 import { contractRows, large_bytes } from '../factories/batch_exports/contract_rows.ts';
 import { Contract, manifestText } from './destination_world.ts';

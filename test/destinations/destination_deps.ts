@@ -1,4 +1,4 @@
-import type { DestinationDeps } from '../../server/engine/destination/destination.ts';
+import type { DestinationDeps } from '../../server/engine/model/destination/destination.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 

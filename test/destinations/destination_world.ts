@@ -8,13 +8,13 @@ import type {
   Difference,
   Sink,
   SliceOutcome,
-} from '../../server/engine/destination/destination.ts';
-import type { Encoding } from '../../server/engine/destination/encoding.ts';
-import type { ContentSource } from '../../server/engine/destination/content_source.ts';
+} from '../../server/engine/model/destination/destination.ts';
+import type { Encoding } from '../../server/engine/model/destination/encoding.ts';
+import type { ContentSource } from '../../server/engine/model/destination/content_source.ts';
 import { freshDelivery } from '../factories/batch_exports/deliveries.ts';
-import { encodeStage } from '../../server/engine/formats/encode_stage.ts';
-import { readCsv } from '../../server/engine/formats/read_csv.ts';
-import { content_encoding, selectFor } from '../../server/engine/formats/select.ts';
+import { encodeStage } from '../../server/engine/destinations/formats/encode_stage.ts';
+import { readCsv } from '../../server/engine/destinations/formats/read_csv.ts';
+import { content_encoding, selectFor } from '../../server/engine/destinations/formats/select.ts';
 import { openClickHouseBytes } from '../servers/databases/clickhouse_bytes.ts';
 import type { ClickHouseBytes } from '../servers/databases/clickhouse_bytes.ts';
 import {

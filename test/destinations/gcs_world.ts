@@ -3,7 +3,7 @@ import { betweenFiles } from '../between_files.ts';
 import { openGcsServer } from '../servers/object_stores/gcs_server.ts';
 import type { GcsServer } from '../servers/object_stores/gcs_server.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
-import type { DestinationDeps } from '../../server/engine/destination/destination.ts';
+import type { DestinationDeps } from '../../server/engine/model/destination/destination.ts';
 import type { GcsConfig } from '../../server/engine/destinations/gcs/config.ts';
 
 /** The bucket of the tests. */

@@ -1,6 +1,6 @@
 import type { RowDataPacket } from 'mysql2/promise';
 import { destinationDeps } from './destination_deps.ts';
-import type { Sink } from '../../server/engine/destination/destination.ts';
+import type { Sink } from '../../server/engine/model/destination/destination.ts';
 import type { MySqlConfig } from '../../server/engine/destinations/mysql/config.ts';
 import { mysql } from '../../server/engine/destinations/mysql/mysql.ts';
 import type { DeliveryOrders, KillPlace } from '../processes/killed_delivery.ts';

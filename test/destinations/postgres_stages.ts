@@ -11,7 +11,7 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
-} from '../../server/engine/destination/destination.ts';
+} from '../../server/engine/model/destination/destination.ts';
 import type { PostgresConfig } from '../../server/engine/destinations/postgres/config.ts';
 import { postgres } from '../../server/engine/destinations/postgres/postgres.ts';
 

@@ -8,11 +8,11 @@ import {
   tablesIn,
   uuid_only,
 } from '../factories/batch_exports/deliveries.ts';
-import type { Delivery } from '../../server/engine/destination/destination.ts';
-import { ssh_secrets } from '../../server/engine/sql_tables/ssh/ssh_config.ts';
+import type { Delivery } from '../../server/engine/model/destination/destination.ts';
+import { ssh_secrets } from '../../server/engine/destinations/sql_tables/ssh/ssh_config.ts';
 import type { RedshiftConfig } from '../../server/engine/destinations/redshift/config.ts';
 import { redshift } from '../../server/engine/destinations/redshift/redshift.ts';
-import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
+import { openBucket } from '../../server/engine/destinations/object_store/s3_bucket.ts';
 import { destinationDeps } from './destination_deps.ts';
 import type { Config, DestinationUnderTest } from './destination_world.ts';
 import type { DeliveryOrders } from '../processes/killed_delivery.ts';

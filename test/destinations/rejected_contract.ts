@@ -6,7 +6,7 @@ import type {
   DestinationDefinition,
   DestinationDeps,
   Sink,
-} from '../../server/engine/destination/destination.ts';
+} from '../../server/engine/model/destination/destination.ts';
 import { isLasting, manifest } from '../factories/batch_exports/deliveries.ts';
 import { deliverAgain, killDeliveries } from '../processes/killed_delivery.ts';
 import type { DeliveryOrders, KillPlace } from '../processes/killed_delivery.ts';

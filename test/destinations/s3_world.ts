@@ -3,7 +3,7 @@ import type { Config } from './destination_world.ts';
 import { betweenFiles } from '../between_files.ts';
 import { openS3Server } from '../servers/object_stores/s3_server.ts';
 import type { S3Server } from '../servers/object_stores/s3_server.ts';
-import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
+import { openBucket } from '../../server/engine/destinations/object_store/s3_bucket.ts';
 import type { S3Config } from '../../server/engine/destinations/s3/config.ts';
 
 /** The bucket of the tests. */

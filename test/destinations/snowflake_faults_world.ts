@@ -14,7 +14,11 @@ import type { SnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeFault as Fault } from '../servers/snowflake/state.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
-import type { Delivery, Sink, SliceOutcome } from '../../server/engine/destination/destination.ts';
+import type {
+  Delivery,
+  Sink,
+  SliceOutcome,
+} from '../../server/engine/model/destination/destination.ts';
 import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake/config.ts';
 import { snowflake } from '../../server/engine/destinations/snowflake/snowflake.ts';
 

@@ -1,6 +1,6 @@
 import { deliverText, freshDelivery } from '../factories/batch_exports/deliveries.ts';
-import type { Delivery } from '../../server/engine/destination/destination.ts';
-import type { Column } from '../../server/engine/models/column.ts';
+import type { Delivery } from '../../server/engine/model/destination/destination.ts';
+import type { Column } from '../../server/engine/model/models/column.ts';
 import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake/config.ts';
 import { snowflake } from '../../server/engine/destinations/snowflake/snowflake.ts';
 import { deps } from './snowflake_world.ts';

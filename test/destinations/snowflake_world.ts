@@ -12,8 +12,8 @@ import { poolOf } from '../servers/databases/embedded_postgres.ts';
 import { openSnowflakeServer } from '../servers/snowflake/server.ts';
 import type { SnowflakeServer } from '../servers/snowflake/server.ts';
 import { openOutbound } from '../../server/platform/outbound/outbound.ts';
-import type { DestinationDeps } from '../../server/engine/destination/destination.ts';
-import { quoted } from '../../server/engine/sql_tables/layout.ts';
+import type { DestinationDeps } from '../../server/engine/model/destination/destination.ts';
+import { quoted } from '../../server/engine/destinations/sql_tables/layout.ts';
 import type { SnowflakeConfig } from '../../server/engine/destinations/snowflake/config.ts';
 import { listen } from '../servers/loopback.ts';
 

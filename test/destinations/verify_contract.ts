@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { DeliveredSlices, Difference } from '../../server/engine/destination/destination.ts';
+import type {
+  DeliveredSlices,
+  Difference,
+} from '../../server/engine/model/destination/destination.ts';
 import { is_deep } from '../depth.ts';
 import { contractRows } from '../factories/batch_exports/contract_rows.ts';
 import type { Config, Contract } from './destination_world.ts';

@@ -1,5 +1,5 @@
 import { createClient } from '@clickhouse/client';
-import { identifier } from '../../server/engine/formats/expression.ts';
+import { identifier } from '../../server/engine/destinations/formats/expression.ts';
 import { openClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
 import type { ClickHouseProxy } from '../servers/databases/clickhouse_proxy.ts';
 import { openTestStores } from '../harness_stores.ts';

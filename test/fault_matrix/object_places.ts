@@ -1,5 +1,5 @@
 import { ContainerClient, StorageSharedKeyCredential } from '@azure/storage-blob';
-import { openBucket } from '../../server/engine/object_store/s3_bucket.ts';
+import { openBucket } from '../../server/engine/destinations/object_store/s3_bucket.ts';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import type { AzureServer } from '../servers/object_stores/azure_server.ts';
 import type { GcsServer } from '../servers/object_stores/gcs_server.ts';

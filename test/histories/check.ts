@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
-import { advanceBackfills } from '../../server/engine/runs/advance_backfills.ts';
+import { advanceBackfills } from '../../server/engine/exports/runs/advance_backfills.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
 import { compareRows } from '../chaos/compare.ts';
 import type { Comparison, Expectation } from '../chaos/compare.ts';

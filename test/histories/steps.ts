@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
-import { advanceBackfills } from '../../server/engine/runs/advance_backfills.ts';
-import { planDueExports } from '../../server/engine/runs/plan_due_exports.ts';
+import { advanceBackfills } from '../../server/engine/exports/runs/advance_backfills.ts';
+import { planDueExports } from '../../server/engine/exports/runs/plan_due_exports.ts';
 import { databaseInstant } from '../../server/platform/postgres/instant.ts';
 import { addEvents, lookForEmptyRuns, lookOf, work } from './world.ts';
 import type { Fate, World } from './world.ts';

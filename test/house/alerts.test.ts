@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { beginCounts } from '../../server/engine/runs/first_counts.ts';
+import { beginCounts } from '../../server/engine/exports/runs/first_counts.ts';
 import { openMetrics } from '../../server/platform/metrics.ts';
 import { root } from './source_files.ts';
 
@@ -53,7 +53,7 @@ test('processes that are all away are told, of which each other rule says nothin
 });
 
 test('a run that failed for good is told, whichever way it did', () => {
-  const ends = readFileSync(join(root, 'server/engine/run.ts'), 'utf8');
+  const ends = readFileSync(join(root, 'server/engine/model/run.ts'), 'utf8');
   const [, list] = /status: ((?:'\w+' \| )*'Cancelled'); code/.exec(ends)!;
   const failed = [...list!.matchAll(/'(Failed\w*)'/g)].map(([, status]) => status);
   assert.equal(failed.length, 2);

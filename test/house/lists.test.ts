@@ -6,7 +6,7 @@ import { cliText } from '../../scripts/docs/cli_text.ts';
 import { configurationText } from '../../scripts/docs/configuration_text.ts';
 import { openApiText } from '../../scripts/docs/openapi_document.ts';
 import { destinations } from '../../server/engine/destinations/index.ts';
-import { models } from '../../server/engine/models/index.ts';
+import { models } from '../../server/engine/model/models/index.ts';
 import { listImports, listSourceFiles, root } from './source_files.ts';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -37,7 +37,8 @@ test('every slice with routes is in server/api/index.ts', () => {
 });
 
 test('every destination is in destinations/index.ts, once, under its own type', () => {
-  const folders = foldersIn('server/engine/destinations');
+  const shared = ['contents', 'formats', 'object_store', 'sql_tables'];
+  const folders = foldersIn('server/engine/destinations').filter((name) => !shared.includes(name));
   assert.deepEqual(
     foldersListed('server/engine/destinations/index.ts').sort(),
     folders.sort(),

@@ -98,6 +98,6 @@ test('the rule itself: what is found and what is not', () => {
     'a/b.ts',
     'c.sql',
   ]);
-  assert.ok(isThere('engine/ledger/rectangles.ts') && isThere('ledger.ts'));
-  assert.ok(!isThere('engine/ledger.ts') && !isThere('edger/ledger.ts'));
+  assert.ok(isThere('engine/model/ledger/rectangles.ts') && isThere('ledger.ts'));
+  assert.ok(!isThere('engine/model/ledger.ts') && !isThere('edger/ledger.ts'));
 });

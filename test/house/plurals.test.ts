@@ -12,7 +12,7 @@ const in_template = new RegExp(String.raw`\$\{((?:[^{}]|\{[^{}]*\})*)\} (?:${nou
 const is_never_one =
   /_max\b|seconds|rows_to_read|_ms\b|nominalLength|^runs$|all\.length|failures|addresses|events\.length|tables|padStart|holder/;
 /** Code whose templates are SQL, or that is tried on generated text. */
-const is_free = /\.test\.tsx?$|^(test|bench|scripts)\/|^server\/engine\/query\/cases\//;
+const is_free = /\.test\.tsx?$|^(test|bench|scripts)\//;
 
 test('a number that may be one has its noun by `counted`', () => {
   const found = listSourceFiles()

@@ -35,10 +35,12 @@ for (const [changed, wanted, how] of reached)
   });
 
 test('a change reaches what imports it and nothing else', () => {
-  assert.deepEqual(reachedBy('server/engine/planning/interval.test.ts'), [
-    'server/engine/planning/interval.test.ts',
+  assert.deepEqual(reachedBy('server/engine/exports/planning/interval.test.ts'), [
+    'server/engine/exports/planning/interval.test.ts',
   ]);
-  assert.ok(!reachedBy('server/app.ts').includes('server/engine/planning/interval.test.ts'));
+  assert.ok(
+    !reachedBy('server/app.ts').includes('server/engine/exports/planning/interval.test.ts'),
+  );
   assert.deepEqual(reachedBy('LICENSE'), []);
   const isReachedBy = (text: string) =>
     listReaching(readReach([{ path: 'b.test.ts', text, code: text }]), ['a.ts']).has('b.test.ts');
@@ -55,13 +57,13 @@ test('the tests of the house run after every change, and all after one of packag
 
 test('no argument chooses all tests, a text those with it in their path', () => {
   assert.deepEqual(chooseTests([]).files, tests);
-  const { files, needs_stores } = chooseTests(['engine/planning/interval']);
-  assert.deepEqual(files, ['server/engine/planning/interval.test.ts']);
+  const { files, needs_stores } = chooseTests(['engine/exports/planning/interval']);
+  assert.deepEqual(files, ['server/engine/exports/planning/interval.test.ts']);
   assert.equal(needs_stores, false);
   assert.equal(chooseTests(['server/api/projects']).needs_stores, true);
   const deep = chooseTests(['--deep', 'server/engine']).files;
-  assert.ok(deep.includes('server/engine/ledger/rectangles.test.ts'));
-  assert.ok(!deep.includes('server/engine/planning/plan.test.ts'));
+  assert.ok(deep.includes('server/engine/model/ledger/rectangles.test.ts'));
+  assert.ok(!deep.includes('server/engine/exports/planning/plan.test.ts'));
   assert.match(chooseTests(['--all']).told, /no option --all/);
   assert.match(chooseTests(['no_such_file']).told, /No file has a path/);
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { models } from '../../server/engine/models/index.ts';
-import { every_event } from '../../server/engine/models/event_filter.ts';
-import { model_names } from '../../server/engine/models/model.ts';
-import type { ModelName } from '../../server/engine/models/model.ts';
+import { models } from '../../server/engine/model/models/index.ts';
+import { every_event } from '../../server/engine/model/models/event_filter.ts';
+import { model_names } from '../../server/engine/model/models/model.ts';
+import type { ModelName } from '../../server/engine/model/models/model.ts';
 import { personId } from '../../server/engine/ingest/persons/person.ts';
 import type { ClickHouse } from '../../server/platform/clickhouse/client.ts';
 import { openRandom } from '../chaos/random.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { aroundTests } from '../around_tests.ts';
-import { model_names } from '../../server/engine/models/model.ts';
+import { model_names } from '../../server/engine/model/models/model.ts';
 import { isoInstant, systemClock } from '../../server/platform/clock.ts';
 import { newExport, projectBase } from '../factories/batch_exports/batch_exports.ts';
 import { inDepth, is_deep } from '../depth.ts';

@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import type {
   DestinationDefinition,
   SliceOutcome,
-} from '../../server/engine/destination/destination.ts';
+} from '../../server/engine/model/destination/destination.ts';
 import { destinationDeps } from '../destinations/destination_deps.ts';
 import type { DeliveryOrders } from './killed_delivery.ts';
 

@@ -11,7 +11,7 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
-} from '../../server/engine/destination/destination.ts';
+} from '../../server/engine/model/destination/destination.ts';
 
 /**
  * Where a delivery is killed: in the middle of the second slice or another one, before commit,

@@ -1,5 +1,5 @@
-import { sharedRefusedEvents } from '../../server/engine/ingestion_warnings/refused_events.ts';
-import { sharedWarnings } from '../../server/engine/ingestion_warnings/warnings.ts';
+import { sharedRefusedEvents } from '../../server/engine/ingest/warnings/refused_events.ts';
+import { sharedWarnings } from '../../server/engine/ingest/warnings/warnings.ts';
 import { eventually } from '../eventually.ts';
 import type { StoryWorld } from './world.ts';
 

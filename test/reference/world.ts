@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
-import { startWorker } from '../../server/engine/workers/worker.ts';
+import { startWorker } from '../../server/engine/exports/workers/worker.ts';
 import { openDns } from '../../server/platform/dns/dns.ts';
 import { silentLog } from '../../server/platform/log.ts';
 import { openMail } from '../../server/platform/mail/mail.ts';

@@ -5,7 +5,7 @@ import type {
   Difference,
   Sink,
   SliceOutcome,
-} from '../../server/engine/destination/destination.ts';
+} from '../../server/engine/model/destination/destination.ts';
 import { openLog } from '../../server/platform/log.ts';
 import type { Logger } from '../../server/platform/log.ts';
 

@@ -1,5 +1,5 @@
 import { parquetReadObjects } from 'hyparquet';
-import type { Column } from '../../server/engine/models/column.ts';
+import type { Column } from '../../server/engine/model/models/column.ts';
 import { parseExact } from '../factories/batch_exports/contract_rows.ts';
 
 type Row = Record<string, unknown>;

@@ -6,7 +6,7 @@ import {
   boundaryAfter,
   boundaryAtOrBefore,
   intervals,
-} from '../../../server/engine/planning/interval.ts';
+} from '../../../server/engine/exports/planning/interval.ts';
 import { ticksOf } from './axis.ts';
 import { slotAt, slotLength, slotsTouched } from './boundaries.ts';
 import { columnShares, countsOf, drawnOf, partsIn, rangeAt } from './drawn.ts';

@@ -1,7 +1,7 @@
-import { isGivenSecret, loadConfig } from '../../engine/destination/stored_config.ts';
-import type { StoredConfig } from '../../engine/destination/stored_config.ts';
+import { isGivenSecret, loadConfig } from '../../engine/model/destination/stored_config.ts';
+import type { StoredConfig } from '../../engine/model/destination/stored_config.ts';
 import { findDestination } from '../../engine/destinations/index.ts';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../engine/exports/engine.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import type { Entry } from '../../platform/http/write.ts';

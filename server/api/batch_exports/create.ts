@@ -3,10 +3,10 @@ import { v7 as uuidv7 } from 'uuid';
 import {
   rejected_percent_default,
   rejected_rows_default,
-} from '../../engine/destination/rejected_rows.ts';
-import { storeConfig } from '../../engine/destination/stored_config.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { firstSchedule } from '../../engine/planning/plan.ts';
+} from '../../engine/model/destination/rejected_rows.ts';
+import { storeConfig } from '../../engine/model/destination/stored_config.ts';
+import type { Engine } from '../../engine/exports/engine.ts';
+import { firstSchedule } from '../../engine/exports/planning/plan.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import type { CheckedNewExport } from './body/new_export.ts';

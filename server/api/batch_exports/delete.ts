@@ -1,5 +1,5 @@
-import { cancelBackfill } from '../../engine/planning/backfill.ts';
-import { writeRunLog } from '../../engine/run_log.ts';
+import { cancelBackfill } from '../../engine/exports/planning/backfill.ts';
+import { writeRunLog } from '../../engine/model/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { listOpenBackfills } from './backfills/store.ts';
 import { requestCancels } from './runs/store.ts';

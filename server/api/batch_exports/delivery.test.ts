@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Harness } from '../../../test/harness.ts';
-import { planDueExports } from '../../engine/runs/plan_due_exports.ts';
-import { readReceipt } from '../../engine/runs/receipt.ts';
+import { planDueExports } from '../../engine/exports/runs/plan_due_exports.ts';
+import { readReceipt } from '../../engine/exports/runs/receipt.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 import {
   all_events,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
-import type { Engine } from '../../engine/engine.ts';
+import type { Engine } from '../../engine/exports/engine.ts';
 import { isFields } from '../../platform/fields.ts';
 import { uuidParameter } from '../../platform/http/caller/access.ts';
 import { jsonBody } from '../../platform/http/bodies/body.ts';

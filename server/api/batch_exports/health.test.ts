@@ -16,9 +16,9 @@ import {
   toldOf,
 } from '../../../test/factories/batch_exports/ended_runs.ts';
 import { openHarness } from '../../../test/harness.ts';
-import { NonRetryableError } from '../../engine/destination/errors.ts';
-import { judgeFreshness } from '../../engine/health/freshness.ts';
-import { listComparableRows } from '../../engine/health/store.ts';
+import { NonRetryableError } from '../../engine/model/destination/errors.ts';
+import { judgeFreshness } from '../../engine/exports/health/freshness.ts';
+import { listComparableRows } from '../../engine/exports/health/store.ts';
 
 const hour_ms = 3_600_000;
 let now = Date.parse('2026-01-01T00:00:00Z');

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { storeConfig } from '../../engine/destination/stored_config.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { recountBackfills } from '../../engine/planning/backfill.ts';
-import { writeRunLog } from '../../engine/run_log.ts';
+import { storeConfig } from '../../engine/model/destination/stored_config.ts';
+import type { Engine } from '../../engine/exports/engine.ts';
+import { recountBackfills } from '../../engine/exports/planning/backfill.ts';
+import { writeRunLog } from '../../engine/model/run_log.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { checkChangedExport } from './body/changed_export.ts';
 import type { CheckedChange, WantedChange } from './body/changed_export.ts';

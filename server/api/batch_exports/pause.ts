@@ -1,6 +1,6 @@
-import { forgetFailures } from '../../engine/health/store.ts';
-import { writeRunLog } from '../../engine/run_log.ts';
-import { findWaitingSentence } from '../../engine/runs/hold_until_reconciled.ts';
+import { forgetFailures } from '../../engine/exports/health/store.ts';
+import { writeRunLog } from '../../engine/model/run_log.ts';
+import { findWaitingSentence } from '../../engine/exports/runs/hold_until_reconciled.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { conflict } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';

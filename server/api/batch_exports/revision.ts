@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DestinationDefinition } from '../../engine/destination/destination.ts';
-import { namesLocalTime } from '../../engine/formats/naming.ts';
-import { event_filter_keys, eventFilterOf } from '../../engine/models/event_filter.ts';
+import type { DestinationDefinition } from '../../engine/model/destination/destination.ts';
+import { namesLocalTime } from '../../engine/destinations/formats/naming.ts';
+import { event_filter_keys, eventFilterOf } from '../../engine/model/models/event_filter.ts';
 import type { CheckedChange } from './body/changed_export.ts';
 import type { Destination } from './body/destination_body.ts';
 

@@ -1,6 +1,6 @@
-import { boundaryAtOrBefore } from '../../engine/planning/interval.ts';
-import type { Interval } from '../../engine/planning/interval.ts';
-import { firstSchedule, nextSchedule } from '../../engine/planning/plan.ts';
+import { boundaryAtOrBefore } from '../../engine/exports/planning/interval.ts';
+import type { Interval } from '../../engine/exports/planning/interval.ts';
+import { firstSchedule, nextSchedule } from '../../engine/exports/planning/plan.ts';
 
 /** When an export runs; instants in milliseconds. */
 export type Rhythm = {

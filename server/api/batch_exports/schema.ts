@@ -4,9 +4,9 @@ import type { QuerySchema } from '../../engine/query/custom_query.ts';
 import {
   rejected_rows_limit,
   rejected_rows_modes,
-} from '../../engine/destination/rejected_rows.ts';
-import { model_names } from '../../engine/models/model.ts';
-import { intervals } from '../../engine/planning/interval.ts';
+} from '../../engine/model/destination/rejected_rows.ts';
+import { model_names } from '../../engine/model/models/model.ts';
+import { intervals } from '../../engine/exports/planning/interval.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';

@@ -12,8 +12,8 @@ import {
   projectBase,
 } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
-import { loadConfig } from '../../engine/destination/stored_config.ts';
-import type { StoredConfig } from '../../engine/destination/stored_config.ts';
+import { loadConfig } from '../../engine/model/destination/stored_config.ts';
+import type { StoredConfig } from '../../engine/model/destination/stored_config.ts';
 
 const password = 'pl4nted-s3cret-word';
 const config = { user: 'writer', password, host: 'db.example.com', database: 'warehouse' };

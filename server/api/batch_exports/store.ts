@@ -1,11 +1,11 @@
 import sql, { empty, join, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { QuerySchema } from '../../engine/query/custom_query.ts';
-import type { RejectedRowsPolicy } from '../../engine/destination/rejected_rows.ts';
-import type { StoredConfig } from '../../engine/destination/stored_config.ts';
-import { lineOfEach } from '../../engine/run_log.ts';
-import type { PauseReason } from '../../engine/health/pause_automatically.ts';
-import type { Interval } from '../../engine/planning/interval.ts';
+import type { RejectedRowsPolicy } from '../../engine/model/destination/rejected_rows.ts';
+import type { StoredConfig } from '../../engine/model/destination/stored_config.ts';
+import { lineOfEach } from '../../engine/model/run_log.ts';
+import type { PauseReason } from '../../engine/exports/health/pause_automatically.ts';
+import type { Interval } from '../../engine/exports/planning/interval.ts';
 import type { RecordPlace } from '../../platform/http/caller/access.ts';
 import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
@@ -17,7 +17,7 @@ import { isInPlace, next_run, own_config, pageOfPlace } from './place.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';
 import { run_text } from './runs/fields.ts';
 import type { BatchExport } from './schema.ts';
-import type { ModelName } from '../../engine/models/model.ts';
+import type { ModelName } from '../../engine/model/models/model.ts';
 
 /** How many of an export's newest runs stand in `latest_runs`. */
 const latest_runs_max = 10;

@@ -7,9 +7,9 @@ import { gunzipSync } from 'node:zlib';
 import { aroundTests } from '../../../test/around_tests.ts';
 import { projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import type { Answer, Harness } from '../../../test/harness.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { columnsOf, openSourceQuery } from '../../engine/source/source_query.ts';
-import { streamSliceOnce } from '../../engine/source/recent_slices.ts';
+import type { Engine } from '../../engine/exports/engine.ts';
+import { columnsOf, openSourceQuery } from '../../engine/exports/source/source_query.ts';
+import { streamSliceOnce } from '../../engine/exports/source/recent_slices.ts';
 import {
   first_hour_at,
   insertEvents,

@@ -1,5 +1,5 @@
 import type { Mended } from '../../engine/ingest/parse/tolerant_json.ts';
-import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
+import type { WarningReason } from '../../engine/ingest/warnings/warning.ts';
 
 /** Largest event at the paths for AI: it holds what a model was told and what it answered. */
 export const ai_event_size_bytes_max = 8 * 1024 * 1024;

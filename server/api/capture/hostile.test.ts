@@ -5,8 +5,8 @@ import { storedEvents } from '../../../test/factories/events/stored_events.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { watchThread } from '../../../test/processor_time.ts';
-import { cheap_bodies, heavy_bodies } from './hostile_bodies.ts';
-import type { HostileBody } from './hostile_bodies.ts';
+import { cheap_bodies, heavy_bodies } from '../../../test/capture_cases/hostile_bodies.ts';
+import type { HostileBody } from '../../../test/capture_cases/hostile_bodies.ts';
 import { protocols } from './protocols.ts';
 
 let harness: Harness;

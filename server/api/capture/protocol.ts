@@ -1,5 +1,5 @@
 import type { ApiError } from '../../platform/http/errors.ts';
-import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
+import type { WarningReason } from '../../engine/ingest/warnings/warning.ts';
 import type { Draft } from './draft.ts';
 
 /** A request with events, as plain data: what is long is read in another thread. */

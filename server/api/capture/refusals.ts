@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts';
-import { sharedRefusedEvents } from '../../engine/ingestion_warnings/refused_events.ts';
-import type { RefusedEvent } from '../../engine/ingestion_warnings/refused_event.ts';
-import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
+import { sharedRefusedEvents } from '../../engine/ingest/warnings/refused_events.ts';
+import type { RefusedEvent } from '../../engine/ingest/warnings/refused_event.ts';
+import { sharedWarnings } from '../../engine/ingest/warnings/warnings.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { shownKeys } from './keys.ts';
 import { protocolsOf } from './read/message.ts';

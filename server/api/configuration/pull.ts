@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Deps } from '../../deps.ts';
-import { isGivenSecret } from '../../engine/destination/stored_config.ts';
+import { isGivenSecret } from '../../engine/model/destination/stored_config.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
 import { mapInTurns } from '../../platform/pacing/turns.ts';

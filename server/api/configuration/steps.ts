@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isGivenSecret } from '../../engine/destination/stored_config.ts';
+import { isGivenSecret } from '../../engine/model/destination/stored_config.ts';
 import type { Fields } from '../../platform/fields.ts';
 import { changesOf, secretChange } from '../../platform/activity/changes.ts';
 import { isInstant } from '../../platform/instant.ts';

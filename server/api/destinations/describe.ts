@@ -1,7 +1,7 @@
-import type { DestinationDefinition } from '../../engine/destination/destination.ts';
-import { models } from '../../engine/models/index.ts';
+import type { DestinationDefinition } from '../../engine/model/destination/destination.ts';
+import { models } from '../../engine/model/models/index.ts';
 import { publicSchema } from '../../platform/http/openapi/public_schema.ts';
-import { model_names } from '../../engine/models/model.ts';
+import { model_names } from '../../engine/model/models/model.ts';
 import { documentedConfig } from './schema.ts';
 import type { DestinationType } from './schema.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shareHarness } from '../../../test/harness.ts';
 import { destinations } from '../../engine/destinations/index.ts';
-import { compressionsOf } from '../../engine/destination/encoding.ts';
+import { compressionsOf } from '../../engine/model/destination/encoding.ts';
 
 const harness = shareHarness({ clickhouse: false });
 

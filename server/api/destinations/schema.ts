@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import type { Static, TObject } from 'typebox';
-import type { DestinationDefinition } from '../../engine/destination/destination.ts';
-import { configSchemaOf } from '../../engine/models/event_filter.ts';
-import { model_names } from '../../engine/models/model.ts';
+import type { DestinationDefinition } from '../../engine/model/destination/destination.ts';
+import { configSchemaOf } from '../../engine/model/models/event_filter.ts';
+import { model_names } from '../../engine/model/models/model.ts';
 
 const keys = (description: string) => Type.Array(Type.String(), { description });
 

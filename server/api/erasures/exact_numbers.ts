@@ -1,5 +1,5 @@
 import { parseExact, shortNumber } from '../../engine/ingest/parse/exact_json.ts';
-import type { EventCriteria } from '../../engine/erasures/criteria.ts';
+import type { EventCriteria } from '../../engine/privacy/erasures/criteria.ts';
 
 type Properties = { filter: { properties: { value: unknown }[] } };
 

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import type { Deps } from '../../deps.ts';
-import { countRows } from '../../engine/erasures/count_rows.ts';
-import type { Criteria } from '../../engine/erasures/criteria.ts';
-import { row_tables } from '../../engine/removals/delete_rows.ts';
+import { countRows } from '../../engine/privacy/erasures/count_rows.ts';
+import type { Criteria } from '../../engine/privacy/erasures/criteria.ts';
+import { row_tables } from '../../engine/model/removals/delete_rows.ts';
 import { caughtUpForAnswer } from '../../platform/clickhouse/topology/caught_up.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { body, rawBody } from '../../platform/http/bodies/body.ts';

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { erasure_steps } from '../../engine/erasures/erasure.ts';
+import { erasure_steps } from '../../engine/privacy/erasures/erasure.ts';
 import { PageQuery } from '../../platform/http/lists/pagination.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';

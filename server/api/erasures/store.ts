@@ -4,11 +4,11 @@ import { v7 as uuidv7 } from 'uuid';
 import type { List, Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
-import { askedOf, sealCriteria } from '../../engine/erasures/criteria.ts';
-import type { Criteria } from '../../engine/erasures/criteria.ts';
+import { askedOf, sealCriteria } from '../../engine/privacy/erasures/criteria.ts';
+import type { Criteria } from '../../engine/privacy/erasures/criteria.ts';
 import { rememberErased } from '../../engine/ingest/persons/erased_ids.ts';
 import type { LateEvents } from '../../engine/ingest/persons/erased_ids.ts';
-import { waitsForOlder } from '../../engine/erasures/erasure.ts';
+import { waitsForOlder } from '../../engine/privacy/erasures/erasure.ts';
 import type { ErasureRow } from './schema.ts';
 
 /** The erasures of a table `e` as they are on the wire. */

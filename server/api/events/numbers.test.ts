@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shareHarness } from '../../../test/harness.ts';
-import { extractText, readableJson } from '../../engine/models/readable_json.ts';
+import { extractText, readableJson } from '../../engine/model/models/readable_json.ts';
 
 const harness = shareHarness();
 

@@ -8,9 +8,9 @@ import { out_of_files } from '../../platform/open_files.ts';
 import { checkOnly, takeLines, takeList } from '../../engine/ingest/stream.ts';
 import type { FaultyList } from '../../engine/ingest/parse/event_list.ts';
 import type { Taken } from '../../engine/ingest/stream.ts';
-import { examples_max } from '../../engine/ingestion_warnings/store.ts';
-import type { NoteWarning } from '../../engine/ingestion_warnings/warning.ts';
-import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
+import { examples_max } from '../../engine/ingest/warnings/store.ts';
+import type { NoteWarning } from '../../engine/ingest/warnings/warning.ts';
+import { sharedWarnings } from '../../engine/ingest/warnings/warnings.ts';
 import {
   ApiError,
   invalid,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { sharedWarnings } from '../../engine/ingestion_warnings/warnings.ts';
+import { sharedWarnings } from '../../engine/ingest/warnings/warnings.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 import { eventually } from '../../../test/eventually.ts';
 import { storedEvents } from '../../../test/factories/events/stored_events.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { warning_reasons } from '../../engine/ingestion_warnings/warning.ts';
+import { warning_reasons } from '../../engine/ingest/warnings/warning.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { answerPage, pageOf } from '../../platform/http/lists/pagination.ts';
 import { query } from '../../platform/http/lists/query.ts';

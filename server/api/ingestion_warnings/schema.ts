@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { warning_outcomes, warning_reasons } from '../../engine/ingestion_warnings/warning.ts';
-import type { WarningReason } from '../../engine/ingestion_warnings/warning.ts';
+import { warning_outcomes, warning_reasons } from '../../engine/ingest/warnings/warning.ts';
+import type { WarningReason } from '../../engine/ingest/warnings/warning.ts';
 import { PageQuery } from '../../platform/http/lists/pagination.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
 import { instant } from '../../platform/http/schemas.ts';

@@ -10,7 +10,7 @@ import { inDepth } from '../../../test/depth.ts';
 import { hostile_texts } from '../../../test/factories/hostile_texts.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
-import { writeRunLog } from '../../engine/run_log.ts';
+import { writeRunLog } from '../../engine/model/run_log.ts';
 
 /** What is planted where a customer's secrets are; none of it may reach an agent. */
 const planted = {

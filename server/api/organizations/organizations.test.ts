@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { shareHarness } from '../../../test/harness.ts';
 import { isLater } from '../../../test/watchers/instants.ts';
-import { sweepDeleted } from '../../engine/runs/sweep_history.ts';
+import { sweepDeleted } from '../../engine/exports/runs/sweep_history.ts';
 import { slugBeside, slugOf } from './slug.ts';
 import { addMember } from '../../../test/factories/people/members.ts';
 

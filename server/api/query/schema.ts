@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { model_names } from '../../engine/models/model.ts';
+import { model_names } from '../../engine/model/models/model.ts';
 import { nullable } from '../../platform/nullable.ts';
 
 const model = Type.Enum([...model_names], {

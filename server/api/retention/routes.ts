@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../../deps.ts';
-import { lookAhead } from '../../engine/retention/look.ts';
-import type { Outlook } from '../../engine/retention/look.ts';
+import { lookAhead } from '../../engine/privacy/retention/look.ts';
+import type { Outlook } from '../../engine/privacy/retention/look.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { notFound, unavailable } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';

@@ -15,7 +15,7 @@ import {
 } from '../../../test/factories/people/people.ts';
 import { harness, openAroundTests } from '../../../test/factories/people/people_around_tests.ts';
 import { listRemovals } from '../../cli/removals.ts';
-import { certifyDeletions } from '../../engine/removals/certify_deletions.ts';
+import { certifyDeletions } from '../../engine/model/removals/certify_deletions.ts';
 import { isSigned } from '../../platform/secrets/secrets.ts';
 import { addMember } from '../../../test/factories/people/members.ts';
 

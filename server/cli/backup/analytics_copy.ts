@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import { row_tables } from '../../engine/removals/delete_rows.ts';
-import type { RowTable } from '../../engine/removals/delete_rows.ts';
+import { row_tables } from '../../engine/model/removals/delete_rows.ts';
+import type { RowTable } from '../../engine/model/removals/delete_rows.ts';
 import { settled } from '../../engine/ingest/lock.ts';
 import { streamAnswer } from '../../platform/clickhouse/answer.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';

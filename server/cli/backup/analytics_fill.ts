@@ -1,5 +1,5 @@
 import { finished } from 'node:stream/promises';
-import { row_tables } from '../../engine/removals/delete_rows.ts';
+import { row_tables } from '../../engine/model/removals/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { readFile } from './backup_file.ts';
 import type { Manifest, Stretch } from './manifest.ts';

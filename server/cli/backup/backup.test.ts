@@ -19,7 +19,7 @@ import {
 import type { DeliveringHarness } from '../../../test/factories/batch_exports/delivering_harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
-import { row_tables } from '../../engine/removals/delete_rows.ts';
+import { row_tables } from '../../engine/model/removals/delete_rows.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { lockDataFolder } from '../../platform/data_folder.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { row_tables } from '../../engine/removals/delete_rows.ts';
-import type { RowTable } from '../../engine/removals/delete_rows.ts';
+import { row_tables } from '../../engine/model/removals/delete_rows.ts';
+import type { RowTable } from '../../engine/model/removals/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { counted } from '../../platform/counted.ts';

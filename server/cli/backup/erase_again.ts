@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag';
 import { erasureEntry } from '../../api/erasures/entry.ts';
 import { createErasure } from '../../api/erasures/store.ts';
-import { openCriteria } from '../../engine/erasures/criteria.ts';
-import { workOneStep } from '../../engine/erasures/work.ts';
-import { storedErasedIds } from '../../engine/reconcile/stored_erased_ids.ts';
-import type { Engine } from '../../engine/engine.ts';
+import { openCriteria } from '../../engine/privacy/erasures/criteria.ts';
+import { workOneStep } from '../../engine/privacy/erasures/work.ts';
+import { storedErasedIds } from '../../engine/exports/reconcile/stored_erased_ids.ts';
+import type { Engine } from '../../engine/exports/engine.ts';
 import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { commandLine } from '../../platform/command_line.ts';
 import type { LaterErasure, LaterKnown } from './later_backups.ts';

@@ -18,7 +18,7 @@ import { erasing } from '../../../test/factories/events/erasures.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { Harness, TestOrganization } from '../../../test/harness.ts';
 import { leastEnvironment } from '../../../test/processes/sluice_process.ts';
-import { startWorker } from '../../engine/workers/worker.ts';
+import { startWorker } from '../../engine/exports/workers/worker.ts';
 import { openClickHouse } from '../../platform/clickhouse/client.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
 import { verifyExports } from '../verify/verify.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { RowTable } from '../../engine/removals/delete_rows.ts';
+import type { RowTable } from '../../engine/model/removals/delete_rows.ts';
 import { UserError } from '../user_error.ts';
 import { openKeys, sealKeys } from './passphrase.ts';
 import type { SealedKeys } from './passphrase.ts';

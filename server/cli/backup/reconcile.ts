@@ -1,5 +1,5 @@
-import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
-import type { Assumption } from '../../engine/reconcile/assume.ts';
+import { reconcileAll } from '../../engine/exports/reconcile/reconcile.ts';
+import type { Assumption } from '../../engine/exports/reconcile/assume.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { CommandContext } from '../command_context.ts';
 import { WrongUsageError } from '../user_error.ts';

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { row_tables } from '../../engine/removals/delete_rows.ts';
+import { row_tables } from '../../engine/model/removals/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { UserError } from '../user_error.ts';

@@ -1,8 +1,8 @@
-import type { Engine } from '../../engine/engine.ts';
-import { keepClear, removeAgain } from '../../engine/reconcile/kept_store.ts';
-import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
-import type { Reconciled } from '../../engine/reconcile/reconcile.ts';
-import { setAside } from '../../engine/runs/hold_until_reconciled.ts';
+import type { Engine } from '../../engine/exports/engine.ts';
+import { keepClear, removeAgain } from '../../engine/exports/reconcile/kept_store.ts';
+import { reconcileAll } from '../../engine/exports/reconcile/reconcile.ts';
+import type { Reconciled } from '../../engine/exports/reconcile/reconcile.ts';
+import { setAside } from '../../engine/exports/runs/hold_until_reconciled.ts';
 import type { CommandContext } from '../command_context.ts';
 import { openProcess } from '../process/process.ts';
 import type { Stores } from '../stores/stores.ts';

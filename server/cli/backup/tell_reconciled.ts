@@ -1,5 +1,5 @@
 import { counted } from '../../platform/counted.ts';
-import type { Reconciled } from '../../engine/reconcile/reconcile.ts';
+import type { Reconciled } from '../../engine/exports/reconcile/reconcile.ts';
 import { oneLine } from '../shown_text.ts';
 
 /** So many names of files are listed; --json has them all. */

@@ -1,5 +1,5 @@
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
-import { row_tables } from '../../engine/removals/delete_rows.ts';
+import { row_tables } from '../../engine/model/removals/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { isoInstant, systemClock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/postgres/database.ts';

@@ -4,8 +4,8 @@ import sql from 'sql-template-tag';
 import { newExport, projectBase } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
-import { reconcileAll } from '../../engine/reconcile/reconcile.ts';
-import { setAside } from '../../engine/runs/hold_until_reconciled.ts';
+import { reconcileAll } from '../../engine/exports/reconcile/reconcile.ts';
+import { setAside } from '../../engine/exports/runs/hold_until_reconciled.ts';
 import { lookAtExports } from './export_findings.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 

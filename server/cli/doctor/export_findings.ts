@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
-import { listUncertain } from '../../engine/ledger/uncertain.ts';
-import { waitingSentence } from '../../engine/runs/hold_until_reconciled.ts';
+import { listUncertain } from '../../engine/model/ledger/uncertain.ts';
+import { waitingSentence } from '../../engine/exports/runs/hold_until_reconciled.ts';
 import { commandLine } from '../../platform/command_line.ts';
 import { counted } from '../../platform/counted.ts';
 import type { Database } from '../../platform/postgres/database.ts';

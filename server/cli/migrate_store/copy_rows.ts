@@ -1,6 +1,6 @@
 import { finished } from 'node:stream/promises';
-import { row_tables } from '../../engine/removals/delete_rows.ts';
-import type { RowTable } from '../../engine/removals/delete_rows.ts';
+import { row_tables } from '../../engine/model/removals/delete_rows.ts';
+import type { RowTable } from '../../engine/model/removals/delete_rows.ts';
 import { streamAnswer } from '../../platform/clickhouse/answer.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { row_tables } from '../../engine/removals/delete_rows.ts';
+import { row_tables } from '../../engine/model/removals/delete_rows.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { statementFor } from '../../platform/clickhouse/topology/statements.ts';

@@ -1,5 +1,5 @@
-import { row_tables } from '../../engine/removals/delete_rows.ts';
-import type { RowTable } from '../../engine/removals/delete_rows.ts';
+import { row_tables } from '../../engine/model/removals/delete_rows.ts';
+import type { RowTable } from '../../engine/model/removals/delete_rows.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';

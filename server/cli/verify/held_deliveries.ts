@@ -1,8 +1,11 @@
 import sql from 'sql-template-tag';
 import { findDestination } from '../../engine/destinations/index.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { forgetDeliveries } from '../../engine/reconcile/missing_deliveries.ts';
-import type { HeldDelivery, LookedAtExport } from '../../engine/reconcile/missing_deliveries.ts';
+import type { Engine } from '../../engine/exports/engine.ts';
+import { forgetDeliveries } from '../../engine/exports/reconcile/missing_deliveries.ts';
+import type {
+  HeldDelivery,
+  LookedAtExport,
+} from '../../engine/exports/reconcile/missing_deliveries.ts';
 import { counted } from '../../platform/counted.ts';
 import { isAgreed } from '../agreed.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import sql from 'sql-template-tag';
 import { newExport } from '../../../test/factories/batch_exports/batch_exports.ts';
 import { openQueryHarness } from '../../../test/factories/batch_exports/query_exports.ts';
-import { storeConfig } from '../../engine/destination/stored_config.ts';
+import { storeConfig } from '../../engine/model/destination/stored_config.ts';
 import { verifyExports } from './verify.ts';
 import { aroundTests } from '../../../test/around_tests.ts';
 

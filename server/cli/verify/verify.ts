@@ -1,24 +1,27 @@
 import sql from 'sql-template-tag';
-import { KnownError, NonRetryableError } from '../../engine/destination/errors.ts';
+import { KnownError, NonRetryableError } from '../../engine/model/destination/errors.ts';
 import type {
   DeliveredSlices,
   DestinationDefinition,
   Difference,
-} from '../../engine/destination/destination.ts';
+} from '../../engine/model/destination/destination.ts';
 import { findDestination } from '../../engine/destinations/index.ts';
-import { row_tables } from '../../engine/removals/delete_rows.ts';
-import { destinationDeps } from '../../engine/engine.ts';
-import type { Engine } from '../../engine/engine.ts';
-import { fromStored } from '../../engine/ledger/rectangles.ts';
-import { earliestOf, findRemoved, removedSentence } from '../../engine/ledger/removed.ts';
-import type { Removed } from '../../engine/ledger/removed.ts';
-import { listUncertain } from '../../engine/ledger/uncertain.ts';
-import { deliveryOf, findHeldDeliveries } from '../../engine/reconcile/missing_deliveries.ts';
-import type { LookedAtExport } from '../../engine/reconcile/missing_deliveries.ts';
-import { openConfig } from '../../engine/runs/run_input.ts';
-import { readReceipt } from '../../engine/runs/receipt.ts';
-import { columnsOf } from '../../engine/source/source_query.ts';
-import { listSlices } from '../../engine/runs/progress.ts';
+import { row_tables } from '../../engine/model/removals/delete_rows.ts';
+import { destinationDeps } from '../../engine/exports/engine.ts';
+import type { Engine } from '../../engine/exports/engine.ts';
+import { fromStored } from '../../engine/model/ledger/rectangles.ts';
+import { earliestOf, findRemoved, removedSentence } from '../../engine/model/ledger/removed.ts';
+import type { Removed } from '../../engine/model/ledger/removed.ts';
+import { listUncertain } from '../../engine/model/ledger/uncertain.ts';
+import {
+  deliveryOf,
+  findHeldDeliveries,
+} from '../../engine/exports/reconcile/missing_deliveries.ts';
+import type { LookedAtExport } from '../../engine/exports/reconcile/missing_deliveries.ts';
+import { openConfig } from '../../engine/exports/runs/run_input.ts';
+import { readReceipt } from '../../engine/exports/runs/receipt.ts';
+import { columnsOf } from '../../engine/exports/source/source_query.ts';
+import { listSlices } from '../../engine/exports/runs/progress.ts';
 import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { counted } from '../../platform/counted.ts';
 import { openStallTimer } from '../../platform/pacing/stall_timer.ts';

@@ -1,4 +1,4 @@
-import type { DestinationDefinition } from '../destination/destination.ts';
+import type { DestinationDefinition } from '../model/destination/destination.ts';
 import { azureblob } from './azureblob/azureblob.ts';
 import { bigquery } from './bigquery/bigquery.ts';
 import { clickhouse } from './clickhouse/clickhouse.ts';

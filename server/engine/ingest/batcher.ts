@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { DiskRoom } from '../../platform/disk/disk_room.ts';
 import { openSemaphore } from '../../platform/pacing/semaphore.ts';
 import type { Semaphore } from '../../platform/pacing/semaphore.ts';
-import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
+import { sharedWarnings } from './warnings/warnings.ts';
 import type { IncomingEvent } from './parse/event.ts';
 import { flushEvents } from './flush.ts';
 import type { Fate, FlushDeps, FlushFailure, FlushOutcome } from './flush.ts';

@@ -5,7 +5,7 @@ import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
-import type { NoteWarning } from '../ingestion_warnings/warning.ts';
+import type { NoteWarning } from './warnings/warning.ts';
 import { withoutErased } from './persons/erased_ids.ts';
 import type { IncomingEvent } from './parse/event.ts';
 import { findKnownUuids } from './known_uuids.ts';

@@ -13,7 +13,7 @@ import {
   store,
 } from '../../../test/factories/events/ingestions.ts';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
-import { sharedWarnings } from '../ingestion_warnings/warnings.ts';
+import { sharedWarnings } from './warnings/warnings.ts';
 import { openSecrets } from '../../platform/secrets/secrets.ts';
 import { openIngestion } from './batcher.ts';
 import { readState } from './lock.ts';

@@ -1,7 +1,7 @@
 import { openTurns } from '../../platform/pacing/turns.ts';
-import type { Warning } from '../ingestion_warnings/warning.ts';
+import type { Warning } from './warnings/warning.ts';
 import type { IncomingEvent } from './parse/event.ts';
-import type { IdentityWarningReason } from '../identities/judge_merge.ts';
+import type { IdentityWarningReason } from './identities/judge_merge.ts';
 import type { LoadedPersons } from './persons/load_persons.ts';
 import { PersonBatch } from './persons/person_batch.ts';
 import type { PersonRow } from './persons/person_batch.ts';

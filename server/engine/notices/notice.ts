@@ -1,4 +1,4 @@
-import type { RunEnd } from '../run.ts';
+import type { RunEnd } from '../model/run.ts';
 
 /** What can be told of an export: one event for each change of its state. */
 export const notice_events = [

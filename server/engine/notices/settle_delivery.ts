@@ -5,7 +5,7 @@ import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, Transaction } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
-import { writeRunLog } from '../run_log.ts';
+import { writeRunLog } from '../model/run_log.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { DueDelivery } from './claim.ts';
 import { nextAttempt } from '../../platform/pacing/retry_schedule.ts';

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { isoInstant } from '../../platform/clock.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { writeRunLogs } from '../run_log.ts';
+import { writeRunLogs } from '../model/run_log.ts';
 import type { Notice, NoticeBody } from './notice.ts';
 
 /**

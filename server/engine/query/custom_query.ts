@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
-import type { Column } from '../models/column.ts';
-import type { Model } from '../models/model.ts';
+import type { Column } from '../model/models/column.ts';
+import type { Model } from '../model/models/model.ts';
 import { checkByEngine } from './gate/check_by_engine.ts';
 import { resolveQuery } from './query.ts';
 import type { ResolvedQuery } from './query.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { worst_texts } from './cases/worst_texts.ts';
+import { worst_texts } from '../../../test/query_cases/worst_texts.ts';
 import { resolveQuery } from './query.ts';
 import { QueryError } from './query_error.ts';
 

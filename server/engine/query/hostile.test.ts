@@ -4,13 +4,23 @@ import { inDepth } from '../../../test/depth.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
 import { countProcessorTime } from '../../../test/processor_time.ts';
-import { hostile_loads, hostile_meanings, largeLoads } from './cases/hostile_harmless.ts';
-import { refused_reach } from './cases/hostile_reach.ts';
-import { refused_sizes, refused_tricks } from './cases/hostile_tricks.ts';
-import { assertAnswers, assertOnlyOwnRows } from './cases/only_own_rows.ts';
-import { checkInTurn, checkQuery, forEachOf, inTurn, printQuery } from './cases/run_query.ts';
-import { january, openTwoProjects } from './cases/two_projects.ts';
-import type { TwoProjects } from './cases/two_projects.ts';
+import {
+  hostile_loads,
+  hostile_meanings,
+  largeLoads,
+} from '../../../test/query_cases/hostile_harmless.ts';
+import { refused_reach } from '../../../test/query_cases/hostile_reach.ts';
+import { refused_sizes, refused_tricks } from '../../../test/query_cases/hostile_tricks.ts';
+import { assertAnswers, assertOnlyOwnRows } from '../../../test/query_cases/only_own_rows.ts';
+import {
+  checkInTurn,
+  checkQuery,
+  forEachOf,
+  inTurn,
+  printQuery,
+} from '../../../test/query_cases/run_query.ts';
+import { january, openTwoProjects } from '../../../test/query_cases/two_projects.ts';
+import type { TwoProjects } from '../../../test/query_cases/two_projects.ts';
 import { QueryError } from './query_error.ts';
 
 /**

@@ -4,11 +4,16 @@ import fc from 'fast-check';
 import { inDepth } from '../../../test/depth.ts';
 import { any_character } from '../../../test/factories/any_character.ts';
 import { openAroundTests, projects } from '../../../test/factories/batch_exports/query_projects.ts';
-import { random_query } from './cases/random_query.ts';
-import { random_expression, random_select } from './cases/random_tree.ts';
-import { withoutSpans } from './cases/without_spans.ts';
-import { checkQuery, forEachOf, printQuery, readRows } from './cases/run_query.ts';
-import { foreign_mark, january } from './cases/two_projects.ts';
+import { random_query } from '../../../test/query_cases/random_query.ts';
+import { random_expression, random_select } from '../../../test/query_cases/random_tree.ts';
+import { withoutSpans } from '../../../test/query_cases/without_spans.ts';
+import {
+  checkQuery,
+  forEachOf,
+  printQuery,
+  readRows,
+} from '../../../test/query_cases/run_query.ts';
+import { foreign_mark, january } from '../../../test/query_cases/two_projects.ts';
 import { parse } from './parse/parse.ts';
 import { printSelect } from './parse/print.ts';
 import { QueryError } from './query_error.ts';

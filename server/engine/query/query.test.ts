@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileFormats } from '../destination/encoding.ts';
-import type { Encoding } from '../destination/encoding.ts';
-import { selectFor } from '../formats/select.ts';
-import { models } from '../models/index.ts';
-import { checkQuery, printQuery, readRows, readSql, settings } from './cases/run_query.ts';
-import { foreign_mark, january } from './cases/two_projects.ts';
+import { fileFormats } from '../model/destination/encoding.ts';
+import type { Encoding } from '../model/destination/encoding.ts';
+import { selectFor } from '../destinations/formats/select.ts';
+import { models } from '../model/models/index.ts';
+import {
+  checkQuery,
+  printQuery,
+  readRows,
+  readSql,
+  settings,
+} from '../../../test/query_cases/run_query.ts';
+import { foreign_mark, january } from '../../../test/query_cases/two_projects.ts';
 import { QueryError } from './query_error.ts';
 import { resolveQuery } from './query.ts';
 import { openAroundTests, projects } from '../../../test/factories/batch_exports/query_projects.ts';

@@ -1,9 +1,9 @@
-import { every_event, filterCondition } from '../models/event_filter.ts';
-import type { EventFilter } from '../models/event_filter.ts';
-import type { Rectangle } from '../ledger/rectangles.ts';
-import type { Column } from '../models/column.ts';
-import type { Model } from '../models/model.ts';
-import { models } from '../models/index.ts';
+import { every_event, filterCondition } from '../model/models/event_filter.ts';
+import type { EventFilter } from '../model/models/event_filter.ts';
+import type { Rectangle } from '../model/ledger/rectangles.ts';
+import type { Column } from '../model/models/column.ts';
+import type { Model } from '../model/models/model.ts';
+import { models } from '../model/models/index.ts';
 import type { Context, ResolvedSelect } from './resolve/scope.ts';
 import { Fault } from './fault.ts';
 import { finalExpression, outputColumns } from './resolve/output.ts';

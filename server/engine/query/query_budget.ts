@@ -1,4 +1,4 @@
-import { stopError } from '../destination/stop.ts';
+import { stopError } from '../model/destination/stop.ts';
 
 /** The memory of the analytics store that all custom queries of this process share. */
 export type QueryBudget = {

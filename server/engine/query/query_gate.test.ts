@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { printQuery, readSql, settings } from './cases/run_query.ts';
-import { january } from './cases/two_projects.ts';
+import { printQuery, readSql, settings } from '../../../test/query_cases/run_query.ts';
+import { january } from '../../../test/query_cases/two_projects.ts';
 import { checkByEngine, gateRelation } from './gate/check_by_engine.ts';
 import { findForeignNode } from './gate/gate.ts';
 import { QueryError } from './query_error.ts';

@@ -9,19 +9,19 @@ import {
   printQuery,
   readRows,
   readSql,
-} from './cases/run_query.ts';
-import { january } from './cases/two_projects.ts';
-import { working_conversions } from './cases/works_conversions.ts';
-import { working_functions } from './cases/works_functions.ts';
-import { working_rows } from './cases/works_rows.ts';
+} from '../../../test/query_cases/run_query.ts';
+import { january } from '../../../test/query_cases/two_projects.ts';
+import { working_conversions } from '../../../test/query_cases/works_conversions.ts';
+import { working_functions } from '../../../test/query_cases/works_functions.ts';
+import { working_rows } from '../../../test/query_cases/works_rows.ts';
 import {
   working_person_distinct_ids,
   working_persons,
   working_tables,
-} from './cases/works_tables.ts';
-import { working_values } from './cases/works_values.ts';
-import type { WorkingQuery } from './cases/works_values.ts';
-import type { ModelName } from '../models/model.ts';
+} from '../../../test/query_cases/works_tables.ts';
+import { working_values } from '../../../test/query_cases/works_values.ts';
+import type { WorkingQuery } from '../../../test/query_cases/works_values.ts';
+import type { ModelName } from '../model/models/model.ts';
 
 /** A third of the queries run; all are read and printed. */
 const isRun = inTurn(inDepth(3, 1));

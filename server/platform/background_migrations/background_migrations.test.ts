@@ -8,7 +8,7 @@ import { eventually } from '../../../test/eventually.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
 import type { TestStores } from '../../../test/harness_stores.ts';
 import { lookAtBackground } from '../../cli/doctor/background_findings.ts';
-import { partsToRewrite } from '../../engine/removals/delete_rows.ts';
+import { partsToRewrite } from '../../engine/model/removals/delete_rows.ts';
 import { openClickHouse } from '../clickhouse/client.ts';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { silentLog } from '../log.ts';

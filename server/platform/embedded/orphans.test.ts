@@ -36,7 +36,7 @@ async function startParent(
 ): Promise<{ kill(): void; stores: { url: string; pid: number }[] }> {
   const parent = spawn(
     process.execPath,
-    [fileURLToPath(new URL('fixture_parent.ts', import.meta.url)), root],
+    [fileURLToPath(new URL('../../../test/processes/embedded_parent.ts', import.meta.url)), root],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string];

@@ -6,7 +6,7 @@ import {
   zstdCompressSync,
   zstdDecompressSync,
 } from 'node:zlib';
-import type { Encoding } from '../../../server/engine/destination/encoding.ts';
+import type { Encoding } from '../../../server/engine/model/destination/encoding.ts';
 
 const same = (bytes: Buffer): Buffer => bytes;
 const ways: Record<string, [open: typeof same, close: typeof same]> = {

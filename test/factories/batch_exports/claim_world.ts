@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { claimRuns } from '../../../server/engine/workers/claims.ts';
-import type { RunBounds } from '../../../server/engine/workers/claims.ts';
-import type { ClaimedRun } from '../../../server/engine/run.ts';
+import { claimRuns } from '../../../server/engine/exports/workers/claims.ts';
+import type { RunBounds } from '../../../server/engine/exports/workers/claims.ts';
+import type { ClaimedRun } from '../../../server/engine/model/run.ts';
 import { insertRunRow, newExport } from './batch_exports.ts';
 import type { Harness } from '../../harness.ts';
 

@@ -1,5 +1,8 @@
 import { Readable } from 'node:stream';
-import type { ContentSource, ValueRow } from '../../../server/engine/destination/content_source.ts';
+import type {
+  ContentSource,
+  ValueRow,
+} from '../../../server/engine/model/destination/content_source.ts';
 
 /**
  * A source that still has these rows: of each delivery the same ones, or those that `rows` gives of

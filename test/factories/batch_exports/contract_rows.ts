@@ -1,5 +1,5 @@
-import { literal } from '../../../server/engine/formats/expression.ts';
-import type { Column } from '../../../server/engine/models/column.ts';
+import { literal } from '../../../server/engine/destinations/formats/expression.ts';
+import type { Column } from '../../../server/engine/model/models/column.ts';
 import { inDepth } from '../../depth.ts';
 
 /** A source row as ClickHouse stores it; `properties` is text that should be JSON. */

@@ -8,9 +8,12 @@ import type {
   DestinationDefinition,
   DestinationDeps,
   SliceOutcome,
-} from '../../../server/engine/destination/destination.ts';
-import { NonRetryableError, RetryableError } from '../../../server/engine/destination/errors.ts';
-import type { Column } from '../../../server/engine/models/column.ts';
+} from '../../../server/engine/model/destination/destination.ts';
+import {
+  NonRetryableError,
+  RetryableError,
+} from '../../../server/engine/model/destination/errors.ts';
+import type { Column } from '../../../server/engine/model/models/column.ts';
 import { contractColumns, parseExact } from './contract_rows.ts';
 
 /** The one column `uuid`. */

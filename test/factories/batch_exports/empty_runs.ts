@@ -4,8 +4,8 @@ import { fillEvents } from '../events/fill_events.ts';
 import { betweenFiles } from '../../between_files.ts';
 import { openHarness } from '../../harness.ts';
 import type { Harness, TestOrganization } from '../../harness.ts';
-import type { Engine } from '../../../server/engine/engine.ts';
-import { completeEmptyRuns } from '../../../server/engine/runs/empty_runs.ts';
+import type { Engine } from '../../../server/engine/exports/engine.ts';
+import { completeEmptyRuns } from '../../../server/engine/exports/runs/empty_runs.ts';
 
 /** The first hour that has an event. */
 export const first_hour = Date.parse('2026-01-01T00:00:00Z');

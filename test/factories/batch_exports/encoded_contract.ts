@@ -3,8 +3,8 @@ import { after, before } from 'node:test';
 import { openClickHouseBytes } from '../../servers/databases/clickhouse_bytes.ts';
 import type { ClickHouseBytes } from '../../servers/databases/clickhouse_bytes.ts';
 import { contractRows, contractTable } from './contract_rows.ts';
-import { encodeStage } from '../../../server/engine/formats/encode_stage.ts';
-import type { Encoding } from '../../../server/engine/destination/encoding.ts';
+import { encodeStage } from '../../../server/engine/destinations/formats/encode_stage.ts';
+import type { Encoding } from '../../../server/engine/model/destination/encoding.ts';
 
 /**
  * Holds the rows of the contract; opened and closed around the tests of the file that imports it.

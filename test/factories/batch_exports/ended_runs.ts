@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { claimRun } from '../../../server/engine/workers/claims.ts';
-import { endRun } from '../../../server/engine/runs/end_runs.ts';
-import type { RunEnd } from '../../../server/engine/run.ts';
+import { claimRun } from '../../../server/engine/exports/workers/claims.ts';
+import { endRun } from '../../../server/engine/exports/runs/end_runs.ts';
+import type { RunEnd } from '../../../server/engine/model/run.ts';
 import { insertRunRow } from './batch_exports.ts';
 import type { RunWanted } from './batch_exports.ts';
 import type { Harness } from '../../harness.ts';

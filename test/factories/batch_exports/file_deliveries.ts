@@ -3,7 +3,7 @@ import type {
   Delivery,
   Sink,
   SliceOutcome,
-} from '../../../server/engine/destination/destination.ts';
+} from '../../../server/engine/model/destination/destination.ts';
 
 /** A delivery of no columns to a folder, or what the changes make of it. */
 export const fileDelivery = (changes: Partial<Delivery> = {}): Delivery => ({

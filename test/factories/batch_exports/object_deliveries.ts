@@ -3,7 +3,7 @@ import type {
   Delivery,
   Sink,
   SliceOutcome,
-} from '../../../server/engine/destination/destination.ts';
+} from '../../../server/engine/model/destination/destination.ts';
 
 /** A delivery of no columns to an object store. */
 export const delivery: Delivery = {

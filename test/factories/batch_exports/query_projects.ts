@@ -1,8 +1,8 @@
 import { betweenFiles } from '../../between_files.ts';
 import { openTestStores } from '../../harness_stores.ts';
 import type { TestStores } from '../../harness_stores.ts';
-import { openTwoProjects } from '../../../server/engine/query/cases/two_projects.ts';
-import type { TwoProjects } from '../../../server/engine/query/cases/two_projects.ts';
+import { openTwoProjects } from '../../query_cases/two_projects.ts';
+import type { TwoProjects } from '../../query_cases/two_projects.ts';
 
 let stores: TestStores;
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { workOneStep } from '../../../server/engine/erasures/work.ts';
+import { workOneStep } from '../../../server/engine/privacy/erasures/work.ts';
 import { eventually } from '../../eventually.ts';
 import type { TestOrganization } from '../../harness.ts';
 import { erasing } from '../events/erasures.ts';

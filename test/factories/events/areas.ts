@@ -1,4 +1,4 @@
-import type { Rectangle } from '../../../server/engine/ledger/rectangles.ts';
+import type { Rectangle } from '../../../server/engine/model/ledger/rectangles.ts';
 
 /** True when the point lies in one of the rectangles. */
 export function contains(rectangles: Rectangle[], eventTime: number, insertedAt: number): boolean {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import sql from 'sql-template-tag';
-import { workOneStep } from '../../../server/engine/erasures/work.ts';
+import { workOneStep } from '../../../server/engine/privacy/erasures/work.ts';
 import type { TestOrganization } from '../../harness.ts';
 import { newExport, projectBase } from '../batch_exports/batch_exports.ts';
 import { until } from '../batch_exports/delivering_harness.ts';

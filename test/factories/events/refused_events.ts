@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import { storeRefusedEvents } from '../../../server/engine/ingestion_warnings/refused_event_store.ts';
-import type { RefusedEvent } from '../../../server/engine/ingestion_warnings/refused_event.ts';
+import { storeRefusedEvents } from '../../../server/engine/ingest/warnings/refused_event_store.ts';
+import type { RefusedEvent } from '../../../server/engine/ingest/warnings/refused_event.ts';
 import { isoInstant } from '../../../server/platform/clock.ts';
 import type { Database } from '../../../server/platform/postgres/database.ts';
 

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { Session } from 'chdb';
-import { literal } from '../../../server/engine/formats/expression.ts';
-import type { FormatSelection } from '../../../server/engine/formats/expression.ts';
-import { encodeStage } from '../../../server/engine/formats/encode_stage.ts';
-import type { Encoding } from '../../../server/engine/destination/encoding.ts';
-import { selectFor } from '../../../server/engine/formats/select.ts';
-import { literalColumns } from '../../../server/engine/formats/text_row.ts';
-import type { TextRow } from '../../../server/engine/models/column.ts';
+import { literal } from '../../../server/engine/destinations/formats/expression.ts';
+import type { FormatSelection } from '../../../server/engine/destinations/formats/expression.ts';
+import { encodeStage } from '../../../server/engine/destinations/formats/encode_stage.ts';
+import type { Encoding } from '../../../server/engine/model/destination/encoding.ts';
+import { selectFor } from '../../../server/engine/destinations/formats/select.ts';
+import { literalColumns } from '../../../server/engine/destinations/formats/text_row.ts';
+import type { TextRow } from '../../../server/engine/model/models/column.ts';
 
 /** A ClickHouse of a test's own, which gives the bytes of a query as they are. */
 export type ClickHouseBytes = {

@@ -5,7 +5,7 @@ import type {
   Delivery,
   DestinationDeps,
   SliceOutcome,
-} from '../../../server/engine/destination/destination.ts';
+} from '../../../server/engine/model/destination/destination.ts';
 import { openTestStores } from '../../harness_stores.ts';
 import { destinationDeps } from '../../destinations/destination_deps.ts';
 import { accessTo, poolOf, socketOf } from './embedded_postgres.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { Engine } from '../../../engine/engine.ts';
-import { externalIdOf } from '../../../engine/object_store/aws_role.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { externalIdOf } from '../../../engine/destinations/object_store/aws_role.ts';
 import { AwsRole } from './schema.ts';
 
 /** `aws_role/`: by what a role of AWS knows the organization, for its trust policy. */

@@ -7,7 +7,7 @@ import {
   projectBase,
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { shareHarness } from '../../../../test/harness.ts';
-import { advanceBackfills } from '../../../engine/runs/advance_backfills.ts';
+import { advanceBackfills } from '../../../engine/exports/runs/advance_backfills.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 
 const harness = shareHarness({ clickhouse: false });

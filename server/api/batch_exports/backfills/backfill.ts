@@ -1,9 +1,13 @@
-import { startBackfill } from '../../../engine/planning/backfill.ts';
-import type { BackfillRange } from '../../../engine/planning/backfill.ts';
-import { backfillArea, timesOf } from '../../../engine/planning/backfill_area.ts';
-import { findRemoved, isWhollyRemoved, removedSentence } from '../../../engine/ledger/removed.ts';
-import type { Engine } from '../../../engine/engine.ts';
-import { intervalCount, nominalLength } from '../../../engine/planning/interval.ts';
+import { startBackfill } from '../../../engine/exports/planning/backfill.ts';
+import type { BackfillRange } from '../../../engine/exports/planning/backfill.ts';
+import { backfillArea, timesOf } from '../../../engine/exports/planning/backfill_area.ts';
+import {
+  findRemoved,
+  isWhollyRemoved,
+  removedSentence,
+} from '../../../engine/model/ledger/removed.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { intervalCount, nominalLength } from '../../../engine/exports/planning/interval.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { conflict, invalidMany } from '../../../platform/http/errors.ts';
 import type { Violation } from '../../../platform/http/errors.ts';

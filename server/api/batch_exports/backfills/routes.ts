@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { cancelBackfill } from '../../../engine/planning/backfill.ts';
-import type { Engine } from '../../../engine/engine.ts';
+import { cancelBackfill } from '../../../engine/exports/planning/backfill.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { NoFields, body, jsonBody } from '../../../platform/http/bodies/body.ts';
 import { conflict, missing } from '../../../platform/http/errors.ts';

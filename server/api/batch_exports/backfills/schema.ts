@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { backfill_times } from '../../../engine/planning/backfill_area.ts';
-import { listed_runs_max } from '../../../engine/planning/backfill_counts.ts';
+import { backfill_times } from '../../../engine/exports/planning/backfill_area.ts';
+import { listed_runs_max } from '../../../engine/exports/planning/backfill_counts.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { BatchExport } from '../schema.ts';

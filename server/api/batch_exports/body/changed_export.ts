@@ -1,5 +1,5 @@
-import { loadConfig } from '../../../engine/destination/stored_config.ts';
-import type { Engine } from '../../../engine/engine.ts';
+import { loadConfig } from '../../../engine/model/destination/stored_config.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { isFields } from '../../../platform/fields.ts';
 import { aliasViolations } from '../aliases.ts';
 import type { Meant } from '../aliases.ts';

@@ -1,10 +1,10 @@
 import type {
   DestinationDefinition,
   OperatorRules,
-} from '../../../engine/destination/destination.ts';
-import { withDefaults } from '../../../engine/destination/config_defaults.ts';
+} from '../../../engine/model/destination/destination.ts';
+import { withDefaults } from '../../../engine/model/destination/config_defaults.ts';
 import { destinations, findDestination } from '../../../engine/destinations/index.ts';
-import { configSchemaOf } from '../../../engine/models/event_filter.ts';
+import { configSchemaOf } from '../../../engine/model/models/event_filter.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import { checked } from '../../../platform/http/bodies/validator.ts';
 import { collectViolations } from './collect.ts';

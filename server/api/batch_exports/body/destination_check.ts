@@ -1,16 +1,16 @@
 import type {
   DestinationDefinition,
   OperatorRules,
-} from '../../../engine/destination/destination.ts';
-import { withDefaults } from '../../../engine/destination/config_defaults.ts';
+} from '../../../engine/model/destination/destination.ts';
+import { withDefaults } from '../../../engine/model/destination/config_defaults.ts';
 import {
   exportPart,
   isOfConnection,
   joinedConfig,
-} from '../../../engine/destination/connection.ts';
+} from '../../../engine/model/destination/connection.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
-import type { RejectedRowsPolicy } from '../../../engine/destination/rejected_rows.ts';
-import type { Interval } from '../../../engine/planning/interval.ts';
+import type { RejectedRowsPolicy } from '../../../engine/model/destination/rejected_rows.ts';
+import type { Interval } from '../../../engine/exports/planning/interval.ts';
 import { isFields } from '../../../platform/fields.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import { movedSecrets } from '../../../platform/http/bodies/moved_secrets.ts';

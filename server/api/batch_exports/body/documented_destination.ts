@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { TObject, TSchema } from 'typebox';
-import type { DestinationDefinition } from '../../../engine/destination/destination.ts';
+import type { DestinationDefinition } from '../../../engine/model/destination/destination.ts';
 import { destinations } from '../../../engine/destinations/index.ts';
 import { documentedConfig } from '../../destinations/schema.ts';
 

@@ -5,7 +5,7 @@ import { aroundTests } from '../../../../test/around_tests.ts';
 import { attrsOf, projectBase } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
-import { readReceipt } from '../../../engine/runs/receipt.ts';
+import { readReceipt } from '../../../engine/exports/runs/receipt.ts';
 
 let home: TestOrganization;
 

@@ -2,10 +2,10 @@ import type { Static, TObject } from 'typebox';
 import type {
   DestinationDefinition,
   OperatorRules,
-} from '../../../engine/destination/destination.ts';
+} from '../../../engine/model/destination/destination.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
-import { event_filter_keys } from '../../../engine/models/event_filter.ts';
-import { intervals, nominalLength } from '../../../engine/planning/interval.ts';
+import { event_filter_keys } from '../../../engine/model/models/event_filter.ts';
+import { intervals, nominalLength } from '../../../engine/exports/planning/interval.ts';
 import { isFields } from '../../../platform/fields.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import { isInstant } from '../../../platform/instant.ts';
@@ -18,7 +18,7 @@ import type { Current, Sink } from './destination_check.ts';
 import { instantViolations, rangeViolations } from './instants.ts';
 import type { QueryCheck } from './query_check.ts';
 import type { ConnectionCheck } from './used_connection.ts';
-import type { ModelName } from '../../../engine/models/model.ts';
+import type { ModelName } from '../../../engine/model/models/model.ts';
 
 /** A body that every rule accepted. `sink` is there when the body speaks of the destination. */
 export type Input<Schema extends TObject> = { fields: Static<Schema>; sink: Sink | undefined };

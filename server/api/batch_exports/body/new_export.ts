@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { isFields } from '../../../platform/fields.ts';
 import { invalid, notFound } from '../../../platform/http/errors.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';

@@ -1,6 +1,6 @@
-import type { OperatorRules } from '../../../engine/destination/destination.ts';
-import type { Engine } from '../../../engine/engine.ts';
-import { externalIdOf } from '../../../engine/object_store/aws_role.ts';
+import type { OperatorRules } from '../../../engine/model/destination/destination.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { externalIdOf } from '../../../engine/destinations/object_store/aws_role.ts';
 
 /** What the operator allows an organization. */
 export function rulesFor(

@@ -1,15 +1,15 @@
 import { checkQuery, columnsOfQuery, schemaOf } from '../../../engine/query/custom_query.ts';
 import type { QuerySchema } from '../../../engine/query/custom_query.ts';
-import type { Engine } from '../../../engine/engine.ts';
-import type { Column } from '../../../engine/models/column.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import type { Column } from '../../../engine/model/models/column.ts';
 import { resolveQuery } from '../../../engine/query/query.ts';
 import { QueryError } from '../../../engine/query/query_error.ts';
 import type { QueryFault } from '../../../engine/query/query_error.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import { whileWaiting } from '../../../platform/http/while_waiting.ts';
 import { query_characters_max } from '../schema.ts';
-import { model_names } from '../../../engine/models/model.ts';
-import type { ModelName } from '../../../engine/models/model.ts';
+import { model_names } from '../../../engine/model/models/model.ts';
+import type { ModelName } from '../../../engine/model/models/model.ts';
 
 /** What decides which rows and columns an export has. */
 export type Content = {

@@ -1,5 +1,5 @@
-import { loadConfig, connectionContext } from '../../../engine/destination/stored_config.ts';
-import type { Engine } from '../../../engine/engine.ts';
+import { loadConfig, connectionContext } from '../../../engine/model/destination/stored_config.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { isFields } from '../../../platform/fields.ts';
 import { conflict } from '../../../platform/http/errors.ts';
 import type { Violation } from '../../../platform/http/errors.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { changesOf } from '../../../platform/activity/changes.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { NoFields, body } from '../../../platform/http/bodies/body.ts';

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
-import { takenOf } from '../../../engine/ledger/ledger.ts';
-import { subtract } from '../../../engine/ledger/rectangles.ts';
-import type { Rectangle } from '../../../engine/ledger/rectangles.ts';
+import { takenOf } from '../../../engine/model/ledger/ledger.ts';
+import { subtract } from '../../../engine/model/ledger/rectangles.ts';
+import type { Rectangle } from '../../../engine/model/ledger/rectangles.ts';
 import { appendActivity } from '../../../platform/activity/chain.ts';
 import type { Actor } from '../../../platform/activity/chain.ts';
 import type { Entry } from '../../../platform/http/write.ts';

@@ -1,5 +1,5 @@
-import { loadConfig, connectionContext } from '../../../engine/destination/stored_config.ts';
-import type { Engine } from '../../../engine/engine.ts';
+import { loadConfig, connectionContext } from '../../../engine/model/destination/stored_config.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { changesOf, secretChange } from '../../../platform/activity/changes.ts';
 import type { Entry } from '../../../platform/http/write.ts';
 import { definitionOf } from './input.ts';

@@ -1,5 +1,5 @@
-import type { Engine } from '../../../engine/engine.ts';
-import { writeRunLog } from '../../../engine/run_log.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { writeRunLog } from '../../../engine/model/run_log.ts';
 import { ApiError, invalidMany } from '../../../platform/http/errors.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';

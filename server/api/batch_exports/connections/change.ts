@@ -5,9 +5,9 @@ import {
   isGivenSecret,
   loadConfig,
   storeConfig,
-} from '../../../engine/destination/stored_config.ts';
-import type { StoredConfig } from '../../../engine/destination/stored_config.ts';
-import type { Engine } from '../../../engine/engine.ts';
+} from '../../../engine/model/destination/stored_config.ts';
+import type { StoredConfig } from '../../../engine/model/destination/stored_config.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { invalidMany } from '../../../platform/http/errors.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';

@@ -14,9 +14,9 @@ import {
 } from '../../../../test/factories/batch_exports/connections.ts';
 import { places_cases } from '../../../../test/factories/batch_exports/destination_places.ts';
 import { shareHarness } from '../../../../test/harness.ts';
-import { connectionPart, exportPart } from '../../../engine/destination/connection.ts';
-import { loadConfig } from '../../../engine/destination/stored_config.ts';
-import type { StoredConfig } from '../../../engine/destination/stored_config.ts';
+import { connectionPart, exportPart } from '../../../engine/model/destination/connection.ts';
+import { loadConfig } from '../../../engine/model/destination/stored_config.ts';
+import type { StoredConfig } from '../../../engine/model/destination/stored_config.ts';
 import { destinations, findDestination } from '../../../engine/destinations/index.ts';
 
 const harness = shareHarness({ clickhouse: false });

@@ -12,8 +12,8 @@ import {
   newConnection,
 } from '../../../../test/factories/batch_exports/connections.ts';
 import { shareHarness } from '../../../../test/harness.ts';
-import { loadConfig } from '../../../engine/destination/stored_config.ts';
-import type { StoredConfig } from '../../../engine/destination/stored_config.ts';
+import { loadConfig } from '../../../engine/model/destination/stored_config.ts';
+import type { StoredConfig } from '../../../engine/model/destination/stored_config.ts';
 
 const harness = shareHarness({ clickhouse: false });
 

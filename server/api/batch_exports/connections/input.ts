@@ -1,9 +1,9 @@
-import { connectionPart, isOfConnection } from '../../../engine/destination/connection.ts';
-import { withDefaults } from '../../../engine/destination/config_defaults.ts';
+import { connectionPart, isOfConnection } from '../../../engine/model/destination/connection.ts';
+import { withDefaults } from '../../../engine/model/destination/config_defaults.ts';
 import type {
   DestinationDefinition,
   OperatorRules,
-} from '../../../engine/destination/destination.ts';
+} from '../../../engine/model/destination/destination.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import { movedSecrets } from '../../../platform/http/bodies/moved_secrets.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import { v7 as uuidv7 } from 'uuid';
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { body } from '../../../platform/http/bodies/body.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { conflict, missing } from '../../../platform/http/errors.ts';

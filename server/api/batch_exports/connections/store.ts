@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import type { StoredConfig } from '../../../engine/destination/stored_config.ts';
+import type { StoredConfig } from '../../../engine/model/destination/stored_config.ts';
 import type { RecordPlace } from '../../../platform/http/caller/access.ts';
 import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';

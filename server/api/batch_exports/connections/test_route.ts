@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { joinedConfig } from '../../../engine/destination/connection.ts';
-import { destinationDeps } from '../../../engine/engine.ts';
-import type { Engine } from '../../../engine/engine.ts';
-import { models } from '../../../engine/models/index.ts';
+import { joinedConfig } from '../../../engine/model/destination/connection.ts';
+import { destinationDeps } from '../../../engine/exports/engine.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { models } from '../../../engine/model/models/index.ts';
 import { body } from '../../../platform/http/bodies/body.ts';
 import { refuseAgentBeside } from '../../../platform/http/caller/agent.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';

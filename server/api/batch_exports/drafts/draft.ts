@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import type { DestinationDefinition } from '../../../engine/destination/destination.ts';
+import type { DestinationDefinition } from '../../../engine/model/destination/destination.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
-import type { Engine } from '../../../engine/engine.ts';
-import type { Column } from '../../../engine/models/column.ts';
-import { models } from '../../../engine/models/index.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import type { Column } from '../../../engine/model/models/column.ts';
+import { models } from '../../../engine/model/models/index.ts';
 import { jsonBody } from '../../../platform/http/bodies/body.ts';
 import { conflict, invalid } from '../../../platform/http/errors.ts';
 import { withOwnNames } from '../aliases.ts';
@@ -14,7 +14,7 @@ import { checkNewExport } from '../body/new_export.ts';
 import { checkContent } from '../body/query_check.ts';
 import { checkConnection } from '../body/used_connection.ts';
 import type { QueryCheck } from '../body/query_check.ts';
-import type { ModelName } from '../../../engine/models/model.ts';
+import type { ModelName } from '../../../engine/model/models/model.ts';
 
 /** An export as it would be, secrets included: to be tried, never to be answered or stored. */
 export type Draft = {

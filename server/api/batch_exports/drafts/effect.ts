@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { jsonBody } from '../../../platform/http/bodies/body.ts';
 import { withOwnNames } from '../aliases.ts';
 import { checkChangedExport } from '../body/changed_export.ts';

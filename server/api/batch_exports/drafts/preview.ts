@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type { Engine } from '../../../engine/engine.ts';
-import { encodeStage } from '../../../engine/formats/encode_stage.ts';
-import { toStored } from '../../../engine/ledger/rectangles.ts';
-import { openSourceQuery } from '../../../engine/source/source_query.ts';
-import { readFirst } from '../../../engine/source/source.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { encodeStage } from '../../../engine/destinations/formats/encode_stage.ts';
+import { toStored } from '../../../engine/model/ledger/rectangles.ts';
+import { openSourceQuery } from '../../../engine/exports/source/source_query.ts';
+import { readFirst } from '../../../engine/exports/source/source.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import type { Draft } from './draft.ts';

@@ -1,6 +1,6 @@
-import { NonRetryableError } from '../../../engine/destination/errors.ts';
-import type { Engine } from '../../../engine/engine.ts';
-import { row_tables } from '../../../engine/removals/delete_rows.ts';
+import { NonRetryableError } from '../../../engine/model/destination/errors.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { row_tables } from '../../../engine/model/removals/delete_rows.ts';
 import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import { inQueryTurn } from '../../../platform/http/limits/owner_turns.ts';

@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
-import { destinationDeps } from '../../../engine/engine.ts';
-import type { Engine } from '../../../engine/engine.ts';
+import { destinationDeps } from '../../../engine/exports/engine.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { refuseAgentBeside } from '../../../platform/http/caller/agent.ts';
 import { isValidateOnly } from '../../../platform/http/lists/query.ts';
 import { ChangeEffect, DestinationTest, ExportPreview } from './schema.ts';

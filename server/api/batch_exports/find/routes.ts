@@ -1,10 +1,10 @@
 import { Temporal } from 'temporal-polyfill';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import { findRemoved, removedSentence } from '../../../engine/ledger/removed.ts';
-import type { Removed } from '../../../engine/ledger/removed.ts';
-import type { Engine } from '../../../engine/engine.ts';
-import { row_tables } from '../../../engine/removals/delete_rows.ts';
+import { findRemoved, removedSentence } from '../../../engine/model/ledger/removed.ts';
+import type { Removed } from '../../../engine/model/ledger/removed.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { row_tables } from '../../../engine/model/removals/delete_rows.ts';
 import { caughtUpForAnswer } from '../../../platform/clickhouse/topology/caught_up.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { counted } from '../../../platform/counted.ts';

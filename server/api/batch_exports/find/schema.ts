@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
-import { model_names } from '../../../engine/models/model.ts';
+import { model_names } from '../../../engine/model/models/model.ts';
 import { slot_reasons, slot_states } from '../slots/schema.ts';
 
 /** What became of a record in an export: what became of its slot, or why it has none. */

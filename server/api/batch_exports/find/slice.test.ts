@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StoredSlice } from '../../../engine/run.ts';
+import type { StoredSlice } from '../../../engine/model/run.ts';
 import { sliceOf } from './slice.ts';
 import type { StoredRecord } from './store.ts';
 

@@ -1,4 +1,4 @@
-import type { StoredSlice } from '../../../engine/run.ts';
+import type { StoredSlice } from '../../../engine/model/run.ts';
 import type { StoredRecord } from './store.ts';
 
 /**

@@ -1,11 +1,11 @@
 import sql from 'sql-template-tag';
-import type { StoredSlice } from '../../../engine/run.ts';
+import type { StoredSlice } from '../../../engine/model/run.ts';
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import type { BatchExportRun } from '../runs/schema.ts';
 import { exports_max, records_max } from './schema.ts';
-import type { ModelName } from '../../../engine/models/model.ts';
-import { run_days_max } from '../../../engine/planning/interval.ts';
+import type { ModelName } from '../../../engine/model/models/model.ts';
+import { run_days_max } from '../../../engine/exports/planning/interval.ts';
 
 const look_seconds_max = 10;
 

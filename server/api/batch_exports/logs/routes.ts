@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { getExport } from '../found.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { BatchExportLogs, DocumentedLogQuery } from './schema.ts';

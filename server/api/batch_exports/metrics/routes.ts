@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { invalid } from '../../../platform/http/errors.ts';
 import { inReadTurn, ownerOf } from '../../../platform/http/limits/owner_turns.ts';

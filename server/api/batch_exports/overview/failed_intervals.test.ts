@@ -14,8 +14,8 @@ import {
 } from '../../../../test/factories/batch_exports/ended_runs.ts';
 import { shareHarness } from '../../../../test/harness.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
-import { endRun } from '../../../engine/runs/end_runs.ts';
-import { claimRun } from '../../../engine/workers/claims.ts';
+import { endRun } from '../../../engine/exports/runs/end_runs.ts';
+import { claimRun } from '../../../engine/exports/workers/claims.ts';
 import type { ExportOverview } from './schema.ts';
 
 const harness = shareHarness({ clickhouse: false });

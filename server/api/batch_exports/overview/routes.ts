@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Engine } from '../../../engine/engine.ts';
-import { findFailedIntervals } from '../../../engine/health/failed_intervals.ts';
-import type { FailedInterval } from '../../../engine/health/failed_intervals.ts';
-import { deliveredSentence } from '../../../engine/health/health.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
+import { findFailedIntervals } from '../../../engine/exports/health/failed_intervals.ts';
+import type { FailedInterval } from '../../../engine/exports/health/failed_intervals.ts';
+import { deliveredSentence } from '../../../engine/exports/health/health.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { answerPage, pageAnswer, pageAsked } from '../../../platform/http/lists/pagination.ts';
 import type { Page } from '../../../platform/http/lists/pagination.ts';

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { intervals } from '../../../engine/planning/interval.ts';
+import { intervals } from '../../../engine/exports/planning/interval.ts';
 import { PageQuery, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
-import { model_names } from '../../../engine/models/model.ts';
+import { model_names } from '../../../engine/model/models/model.ts';
 import { ManagedBy } from '../../configuration/schema.ts';
 import { NextRun } from '../schema.ts';
 import { run_statuses } from '../runs/schema.ts';

@@ -1,6 +1,6 @@
 import sql, { empty, join } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import type { PauseReason } from '../../../engine/health/pause_automatically.ts';
+import type { PauseReason } from '../../../engine/exports/health/pause_automatically.ts';
 import type { Page } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
 import { managedBy } from '../../configuration/store.ts';

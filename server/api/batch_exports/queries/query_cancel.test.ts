@@ -7,8 +7,8 @@ import { eventually } from '../../../../test/eventually.ts';
 import type { TestOrganization } from '../../../../test/harness.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
-import { claimRun } from '../../../engine/workers/claims.ts';
-import { executeRun } from '../../../engine/delivery/execute.ts';
+import { claimRun } from '../../../engine/exports/workers/claims.ts';
+import { executeRun } from '../../../engine/exports/delivery/execute.ts';
 
 let exporting: QueryHarness;
 let home: TestOrganization;

@@ -9,12 +9,12 @@ import { openQueryHarness } from '../../../../test/factories/batch_exports/query
 import { openS3Server } from '../../../../test/servers/object_stores/s3_server.ts';
 import { bigquery } from '../../../engine/destinations/bigquery/bigquery.ts';
 import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
-import { destinationDeps } from '../../../engine/engine.ts';
-import { selectFor } from '../../../engine/formats/select.ts';
-import { models } from '../../../engine/models/index.ts';
-import { openBucket } from '../../../engine/object_store/s3_bucket.ts';
-import { columnsOf } from '../../../engine/source/source_query.ts';
-import { sampleRow } from '../../../engine/sql_tables/sample_row.ts';
+import { destinationDeps } from '../../../engine/exports/engine.ts';
+import { selectFor } from '../../../engine/destinations/formats/select.ts';
+import { models } from '../../../engine/model/models/index.ts';
+import { openBucket } from '../../../engine/destinations/object_store/s3_bucket.ts';
+import { columnsOf } from '../../../engine/exports/source/source_query.ts';
+import { sampleRow } from '../../../engine/destinations/sql_tables/sample_row.ts';
 import { statuses } from '../../../../test/factories/batch_exports/query_deliveries.ts';
 import { openProxiedPostgres } from '../../../../test/factories/batch_exports/proxied_postgres.ts';
 

@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test';
 import type { TestOrganization } from '../../../../test/harness.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import type { QueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
-import { NonRetryableError, RetryableError } from '../../../engine/destination/errors.ts';
-import { openSourceQuery } from '../../../engine/source/source_query.ts';
-import { streamSlice } from '../../../engine/source/source.ts';
+import { NonRetryableError, RetryableError } from '../../../engine/model/destination/errors.ts';
+import { openSourceQuery } from '../../../engine/exports/source/source_query.ts';
+import { streamSlice } from '../../../engine/exports/source/source.ts';
 import { inQueryTurn } from '../../../platform/http/limits/owner_turns.ts';
 
 const events_count = 40_000;

@@ -4,9 +4,9 @@ import sql from 'sql-template-tag';
 import { aroundTests } from '../../../../test/around_tests.ts';
 import { openQueryHarness } from '../../../../test/factories/batch_exports/query_exports.ts';
 import { verifyExports } from '../../../cli/verify/verify.ts';
-import { RetryableError } from '../../../engine/destination/errors.ts';
+import { RetryableError } from '../../../engine/model/destination/errors.ts';
 import { slice_encoding } from '../../../engine/destinations/bigquery/stage.ts';
-import { destinationDeps } from '../../../engine/engine.ts';
+import { destinationDeps } from '../../../engine/exports/engine.ts';
 import { statuses } from '../../../../test/factories/batch_exports/query_deliveries.ts';
 import { openProxiedPostgres } from '../../../../test/factories/batch_exports/proxied_postgres.ts';
 

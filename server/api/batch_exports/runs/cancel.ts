@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { writeRunLog } from '../../../engine/run_log.ts';
+import { writeRunLog } from '../../../engine/model/run_log.ts';
 import { conflict } from '../../../platform/http/errors.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { LockedRun } from './store.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { fromStored } from '../../../engine/ledger/rectangles.ts';
-import { insertRun } from '../../../engine/planning/plan.ts';
-import { writeRunLog } from '../../../engine/run_log.ts';
+import { fromStored } from '../../../engine/model/ledger/rectangles.ts';
+import { insertRun } from '../../../engine/exports/planning/plan.ts';
+import { writeRunLog } from '../../../engine/model/run_log.ts';
 import { conflict } from '../../../platform/http/errors.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { LockedExport } from '../store.ts';

@@ -1,6 +1,6 @@
-import { fromStored, intersect } from '../../../engine/ledger/rectangles.ts';
-import type { Rectangle } from '../../../engine/ledger/rectangles.ts';
-import { listUncertain } from '../../../engine/ledger/uncertain.ts';
+import { fromStored, intersect } from '../../../engine/model/ledger/rectangles.ts';
+import type { Rectangle } from '../../../engine/model/ledger/rectangles.ts';
+import { listUncertain } from '../../../engine/model/ledger/uncertain.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
 import type { LockedExport } from '../store.ts';
 import { retryRun } from './retry.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import { answerKeyset, cursorQuery, keysetAsked } from '../../../platform/http/lists/cursor.ts';
 import { conflict, missing } from '../../../platform/http/errors.ts';

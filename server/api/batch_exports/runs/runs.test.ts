@@ -8,9 +8,9 @@ import {
   projectBase,
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { shareHarness } from '../../../../test/harness.ts';
-import { addDelivered } from '../../../engine/ledger/ledger.ts';
-import { fromStored } from '../../../engine/ledger/rectangles.ts';
-import type { StoredRectangle } from '../../../engine/ledger/rectangles.ts';
+import { addDelivered } from '../../../engine/model/ledger/ledger.ts';
+import { fromStored } from '../../../engine/model/ledger/rectangles.ts';
+import type { StoredRectangle } from '../../../engine/model/ledger/rectangles.ts';
 
 const harness = shareHarness({ clickhouse: false });
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { remembered_attempts_max } from '../../../engine/run.ts';
+import { remembered_attempts_max } from '../../../engine/model/run.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';

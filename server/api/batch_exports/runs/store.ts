@@ -1,7 +1,7 @@
 import sql, { empty, join, raw } from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import type { StoredRectangle } from '../../../engine/ledger/rectangles.ts';
-import type { BackfillBy } from '../../../engine/planning/backfill_area.ts';
+import type { StoredRectangle } from '../../../engine/model/ledger/rectangles.ts';
+import type { BackfillBy } from '../../../engine/exports/planning/backfill_area.ts';
 import { keysetCondition, keysetOrder } from '../../../platform/http/lists/cursor.ts';
 import type { Keyset } from '../../../platform/http/lists/cursor.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';

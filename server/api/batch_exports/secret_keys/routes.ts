@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import sql from 'sql-template-tag';
-import { secretKeysOf } from '../../../engine/destination/stored_config.ts';
-import type { StoredConfig } from '../../../engine/destination/stored_config.ts';
-import type { Engine } from '../../../engine/engine.ts';
+import { secretKeysOf } from '../../../engine/model/destination/stored_config.ts';
+import type { StoredConfig } from '../../../engine/model/destination/stored_config.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { uuidParameter } from '../../../platform/http/caller/access.ts';
 import type { Mount } from '../../../platform/http/caller/mount.ts';
 import { missing } from '../../../platform/http/errors.ts';

@@ -1,9 +1,9 @@
-import { isCovered, isTouched } from '../../../engine/ledger/spans.ts';
+import { isCovered, isTouched } from '../../../engine/model/ledger/spans.ts';
 import {
   boundaryAfter,
   boundaryAtOrBefore,
   intervalCount,
-} from '../../../engine/planning/interval.ts';
+} from '../../../engine/exports/planning/interval.ts';
 import type { SlotReason, SlotState } from './schema.ts';
 import type { Scheduled } from './store.ts';
 

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import {
   boundaryAfter,
   boundaryAtOrBefore,
   nominalLength,
-} from '../../../engine/planning/interval.ts';
+} from '../../../engine/exports/planning/interval.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { invalid, missing } from '../../../platform/http/errors.ts';
 import { linkTo } from '../../../platform/http/lists/pagination.ts';

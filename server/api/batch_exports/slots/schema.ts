@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { intervals } from '../../../engine/planning/interval.ts';
+import { intervals } from '../../../engine/exports/planning/interval.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';

@@ -9,8 +9,8 @@ import {
   projectBase,
 } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { openHarness } from '../../../../test/harness.ts';
-import { subtract, toStored } from '../../../engine/ledger/rectangles.ts';
-import type { Rectangle } from '../../../engine/ledger/rectangles.ts';
+import { subtract, toStored } from '../../../engine/model/ledger/rectangles.ts';
+import type { Rectangle } from '../../../engine/model/ledger/rectangles.ts';
 import type { SlotRange } from './schema.ts';
 import { inOneLook } from './store.ts';
 

@@ -1,4 +1,4 @@
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { counted } from '../../../platform/counted.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';

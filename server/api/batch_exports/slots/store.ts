@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { deliveredOf, inHandOf } from '../../../engine/ledger/ledger.ts';
-import { coveredSpans, multirangeText } from '../../../engine/ledger/spans.ts';
-import type { Span } from '../../../engine/ledger/spans.ts';
-import { run_days_max } from '../../../engine/planning/interval.ts';
-import type { Interval } from '../../../engine/planning/interval.ts';
+import { deliveredOf, inHandOf } from '../../../engine/model/ledger/ledger.ts';
+import { coveredSpans, multirangeText } from '../../../engine/model/ledger/spans.ts';
+import type { Span } from '../../../engine/model/ledger/spans.ts';
+import { run_days_max } from '../../../engine/exports/planning/interval.ts';
+import type { Interval } from '../../../engine/exports/planning/interval.ts';
 import type { Database, Transaction } from '../../../platform/postgres/database.ts';
 import { databaseInstant } from '../../../platform/postgres/instant.ts';
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Engine } from '../../../engine/engine.ts';
+import type { Engine } from '../../../engine/exports/engine.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { satisfying } from '../../../platform/http/caller/scopes.ts';
 import { answerKeyset, keysetAsked } from '../../../platform/http/lists/cursor.ts';

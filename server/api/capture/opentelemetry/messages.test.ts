@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { case_key, case_now } from '../protocol_case.ts';
+import { case_key, case_now } from '../../../../test/capture_cases/protocol_case.ts';
 import { openMessage } from '../read/message.ts';
 
 /** A field of protobuf with what it holds; shorter than two million bytes. */

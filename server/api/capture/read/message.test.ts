@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { watchThread } from '../../../../test/processor_time.ts';
-import { case_key as key, case_now } from '../protocol_case.ts';
-import { records } from '../hostile_bodies.ts';
+import { case_key as key, case_now } from '../../../../test/capture_cases/protocol_case.ts';
+import { records } from '../../../../test/capture_cases/hostile_bodies.ts';
 import type { Sent } from '../protocol.ts';
 import { readMessage } from './aside.ts';
 import { openMessage } from './message.ts';

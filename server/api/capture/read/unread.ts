@@ -1,4 +1,4 @@
-import { refused_content_bytes_max } from '../../../engine/ingestion_warnings/refused_events.ts';
+import { refused_content_bytes_max } from '../../../engine/ingest/warnings/refused_events.ts';
 import { write_key_characters } from '../../../platform/http/caller/write_key.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { Violation } from '../../../platform/http/errors.ts';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { cookieless_id } from '../../../engine/identities/illegal_ids.ts';
+import { cookieless_id } from '../../../engine/ingest/identities/illegal_ids.ts';
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { Draft } from '../draft.ts';

@@ -9,8 +9,8 @@ import type { TestOrganization } from '../../../../test/harness.ts';
 import {
   storeRefusedEvents,
   sweepRefusedEvents,
-} from '../../../engine/ingestion_warnings/refused_event_store.ts';
-import { sharedRefusedEvents } from '../../../engine/ingestion_warnings/refused_events.ts';
+} from '../../../engine/ingest/warnings/refused_event_store.ts';
+import { sharedRefusedEvents } from '../../../engine/ingest/warnings/refused_events.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 
 const harness = aroundTests(openHarness);

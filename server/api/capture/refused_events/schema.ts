@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { warning_reasons } from '../../../engine/ingestion_warnings/warning.ts';
-import type { WarningReason } from '../../../engine/ingestion_warnings/warning.ts';
+import { warning_reasons } from '../../../engine/ingest/warnings/warning.ts';
+import type { WarningReason } from '../../../engine/ingest/warnings/warning.ts';
 import { PageQuery } from '../../../platform/http/lists/pagination.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { nullable } from '../../../platform/nullable.ts';

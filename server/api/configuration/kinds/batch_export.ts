@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { Fields } from '../../../platform/fields.ts';
-import { exportPart } from '../../../engine/destination/connection.ts';
-import { withDefaults } from '../../../engine/destination/config_defaults.ts';
+import { exportPart } from '../../../engine/model/destination/connection.ts';
+import { withDefaults } from '../../../engine/model/destination/config_defaults.ts';
 import {
   rejected_percent_default,
   rejected_rows_default,
-} from '../../../engine/destination/rejected_rows.ts';
-import { loadConfig } from '../../../engine/destination/stored_config.ts';
+} from '../../../engine/model/destination/rejected_rows.ts';
+import { loadConfig } from '../../../engine/model/destination/stored_config.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { mapInTurns } from '../../../platform/pacing/turns.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { withDefaults } from '../../../engine/destination/config_defaults.ts';
-import { connectionPart, isOfConnection } from '../../../engine/destination/connection.ts';
-import { connectionContext, loadConfig } from '../../../engine/destination/stored_config.ts';
+import { withDefaults } from '../../../engine/model/destination/config_defaults.ts';
+import { connectionPart, isOfConnection } from '../../../engine/model/destination/connection.ts';
+import { connectionContext, loadConfig } from '../../../engine/model/destination/stored_config.ts';
 import { findDestination } from '../../../engine/destinations/index.ts';
 import { isFields } from '../../../platform/fields.ts';
 import type { Fields } from '../../../platform/fields.ts';

@@ -10,7 +10,7 @@ import {
   setEnvironmentCredentials,
 } from '../../../../test/servers/object_stores/s3_server.ts';
 import type { S3Server } from '../../../../test/servers/object_stores/s3_server.ts';
-import { openBucket } from '../../../engine/object_store/s3_bucket.ts';
+import { openBucket } from '../../../engine/destinations/object_store/s3_bucket.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import { UserError, WrongUsageError } from '../../user_error.ts';
 import { openPlace } from './open_place.ts';

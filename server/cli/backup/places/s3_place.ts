@@ -1,9 +1,12 @@
 import type { Readable } from 'node:stream';
-import { KnownError } from '../../../engine/destination/errors.ts';
-import { bucketViolations, endpointViolations } from '../../../engine/object_store/config_rules.ts';
-import { withStoreFaults } from '../../../engine/object_store/faults.ts';
-import { openBucket } from '../../../engine/object_store/s3_bucket.ts';
-import { uploadWhole } from '../../../engine/object_store/upload.ts';
+import { KnownError } from '../../../engine/model/destination/errors.ts';
+import {
+  bucketViolations,
+  endpointViolations,
+} from '../../../engine/destinations/object_store/config_rules.ts';
+import { withStoreFaults } from '../../../engine/destinations/object_store/faults.ts';
+import { openBucket } from '../../../engine/destinations/object_store/s3_bucket.ts';
+import { uploadWhole } from '../../../engine/destinations/object_store/upload.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
 import type { ProxySettings } from '../../../platform/outbound/proxy.ts';
 import { UserError, WrongUsageError } from '../../user_error.ts';

@@ -1,4 +1,4 @@
-import { row_tables } from '../../../engine/removals/delete_rows.ts';
+import { row_tables } from '../../../engine/model/removals/delete_rows.ts';
 
 /** The folders of what backups write, below which a folder may have drafts. */
 export const written_folders = ['analytics/', 'control/', 'backups/'];

@@ -1,5 +1,5 @@
-import type { DestinationDefinition } from '../../destination/destination.ts';
-import { defineObjectStore } from '../../object_store/define.ts';
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { defineObjectStore } from '../object_store/define.ts';
 import { azureblob_config, azureblobViolations } from './config.ts';
 import { readConnectionString } from './connection_string.ts';
 import { openContainer } from './container.ts';

@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { ConfigViolation } from '../../destination/destination.ts';
-import { file_keys, fileViolations, prefixKey } from '../../formats/file_config.ts';
-import { endpointViolations, textOf } from '../../object_store/config_rules.ts';
+import type { ConfigViolation } from '../../model/destination/destination.ts';
+import { file_keys, fileViolations, prefixKey } from '../formats/file_config.ts';
+import { endpointViolations, textOf } from '../object_store/config_rules.ts';
 import { readConnectionString } from './connection_string.ts';
 import type { Access } from './connection_string.ts';
-import { optionalText, requiredText } from '../../destination/config_keys.ts';
-import { violation } from '../../destination/violation.ts';
+import { optionalText, requiredText } from '../../model/destination/config_keys.ts';
+import { violation } from '../../model/destination/violation.ts';
 
 /** The keys of an Azure Blob Storage destination. */
 export const azureblob_config = Type.Object(

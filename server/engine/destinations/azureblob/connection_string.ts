@@ -1,5 +1,5 @@
 import { isPlainBase } from '../../../platform/outbound/plain_address.ts';
-import { textOf } from '../../object_store/config_rules.ts';
+import { textOf } from '../object_store/config_rules.ts';
 
 /** Where a blob service is, and either the account's key or a shared access signature. */
 export type Access =

@@ -6,8 +6,8 @@ import {
   partTimeout,
   request_attempts_max,
   request_timeout_milliseconds,
-} from '../../object_store/object_store.ts';
-import type { ObjectStore, OpenUpload } from '../../object_store/object_store.ts';
+} from '../object_store/object_store.ts';
+import type { ObjectStore, OpenUpload } from '../object_store/object_store.ts';
 import { accessOf } from './config.ts';
 import type { AzureBlobConfig } from './config.ts';
 import { azureblob_faults, isNamed } from './faults.ts';

@@ -1,4 +1,4 @@
-import type { DestinationDeps } from '../../destination/destination.ts';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
 import { openGoogleClient } from './client.ts';
 import type { GoogleClient } from './client.ts';
 import type { BigQueryConfig } from './config.ts';

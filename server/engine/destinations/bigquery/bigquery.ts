@@ -1,5 +1,5 @@
-import type { DestinationDefinition } from '../../destination/destination.ts';
-import { tableReaders } from '../../sql_tables/delivered_table.ts';
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { checkBigQuery } from './check.ts';
 import { api_origin, bigquery_config, bigQueryViolations, secret_keys } from './config.ts';
 import { openBigQueryTable } from './delivered_table.ts';

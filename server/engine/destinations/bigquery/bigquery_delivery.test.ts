@@ -20,10 +20,10 @@ import {
   rivals_left,
   uuid_only,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
-import { RetryableError } from '../../destination/errors.ts';
-import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
-import type { Column } from '../../models/column.ts';
-import { persons } from '../../models/persons.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import type { Delivery, SliceOutcome } from '../../model/destination/destination.ts';
+import type { Column } from '../../model/models/column.ts';
+import { persons } from '../../model/models/persons.ts';
 import { bigquery } from './bigquery.ts';
 import type { BigQueryConfig } from './config.ts';
 

@@ -17,9 +17,9 @@ import {
 import { assertChanged, uuid_only } from '../../../../test/factories/batch_exports/deliveries.ts';
 import type { Value } from '../../../../test/servers/bigquery/tables.ts';
 import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
-import type { DestinationDeps } from '../../destination/destination.ts';
-import { sampleRow } from '../../sql_tables/sample_row.ts';
+import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import { sampleRow } from '../sql_tables/sample_row.ts';
 import { openDataset } from './api.ts';
 import { bigquery } from './bigquery.ts';
 import { loadConfiguration, createScratchTable, slice_encoding } from './stage.ts';

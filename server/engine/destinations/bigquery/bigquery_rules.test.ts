@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
-import type { Column } from '../../models/column.ts';
-import { events } from '../../models/events.ts';
-import { persons } from '../../models/persons.ts';
+import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
+import type { Column } from '../../model/models/column.ts';
+import { events } from '../../model/models/events.ts';
+import { persons } from '../../model/models/persons.ts';
 import type { Dataset, Field } from './api.ts';
 import type { BigQueryConfig } from './config.ts';
 import { quoted } from './config.ts';

@@ -1,8 +1,8 @@
 import type { common } from '@google-cloud/bigquery';
-import type { DestinationDeps } from '../../destination/destination.ts';
-import { stopError, throwIfStopped } from '../../destination/stop.ts';
-import { googleBody, googleRetries, guardedFetch } from '../../object_store/google_request.ts';
-import { request_timeout_milliseconds } from '../../object_store/object_store.ts';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import { stopError, throwIfStopped } from '../../model/destination/stop.ts';
+import { googleBody, googleRetries, guardedFetch } from '../object_store/google_request.ts';
+import { request_timeout_milliseconds } from '../object_store/object_store.ts';
 import { api_origin, privateKeyOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 

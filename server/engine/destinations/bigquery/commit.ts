@@ -1,8 +1,8 @@
-import type { Delivery, Manifest, SliceOutcome } from '../../destination/destination.ts';
-import { commitKnowingly } from '../../sql_tables/commit.ts';
-import type { CommitAnswer } from '../../sql_tables/commit.ts';
-import { recordsIn } from '../../sql_tables/staged_sink.ts';
-import type { Standing } from '../../sql_tables/staged_sink.ts';
+import type { Delivery, Manifest, SliceOutcome } from '../../model/destination/destination.ts';
+import { commitKnowingly } from '../sql_tables/commit.ts';
+import type { CommitAnswer } from '../sql_tables/commit.ts';
+import { recordsIn } from '../sql_tables/staged_sink.ts';
+import type { Standing } from '../sql_tables/staged_sink.ts';
 import { findTable } from './api.ts';
 import type { Dataset } from './api.ts';
 import { receipts_table, targetOf } from './config.ts';

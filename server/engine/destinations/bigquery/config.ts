@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { ConfigViolation } from '../../destination/destination.ts';
+import type { ConfigViolation } from '../../model/destination/destination.ts';
 import { isPlainBase } from '../../../platform/outbound/plain_address.ts';
-import { isRsaKey } from '../../object_store/google_key.ts';
-import { defaultFlag, requiredText } from '../../destination/config_keys.ts';
-import { violation } from '../../destination/violation.ts';
-import { tableKey } from '../../sql_tables/config_rules.ts';
-import type { Target } from '../../sql_tables/target.ts';
+import { isRsaKey } from '../object_store/google_key.ts';
+import { defaultFlag, requiredText } from '../../model/destination/config_keys.ts';
+import { violation } from '../../model/destination/violation.ts';
+import { tableKey } from '../sql_tables/config_rules.ts';
+import type { Target } from '../sql_tables/target.ts';
 
 /** The keys of a BigQuery destination. */
 export const bigquery_config = Type.Object(

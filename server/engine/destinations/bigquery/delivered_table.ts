@@ -1,7 +1,7 @@
-import type { ValueRow } from '../../destination/content_source.ts';
-import type { DestinationDeps } from '../../destination/destination.ts';
-import type { DeliveredTable, TableOfReceipts } from '../../sql_tables/delivered_table.ts';
-import { isMerged } from '../../sql_tables/layout.ts';
+import type { ValueRow } from '../../model/destination/content_source.ts';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import type { DeliveredTable, TableOfReceipts } from '../sql_tables/delivered_table.ts';
+import { isMerged } from '../sql_tables/layout.ts';
 import { findTable, openDataset } from './api.ts';
 import type { Dataset } from './api.ts';
 import { findReceipt } from './commit.ts';

@@ -1,6 +1,6 @@
-import { causesOf, codeOf, explain, lasting, passing } from '../../destination/faults.ts';
-import type { Fault } from '../../destination/faults.ts';
-import { explainFault, throttled } from '../../object_store/faults.ts';
+import { causesOf, codeOf, explain, lasting, passing } from '../../model/destination/faults.ts';
+import type { Fault } from '../../model/destination/faults.ts';
+import { explainFault, throttled } from '../object_store/faults.ts';
 import { secret_keys, stage_prefix } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 import { parseJson } from '../../../platform/parse_json.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { stopError } from '../../destination/stop.ts';
+import { stopError } from '../../model/destination/stop.ts';
 import { projectPath, unlessStatus } from './api.ts';
 import type { Dataset } from './api.ts';
 import { JobError } from './faults.ts';

@@ -4,16 +4,16 @@ import type {
   Manifest,
   Sink,
   SliceOutcome,
-} from '../../destination/destination.ts';
-import { newStanding, openStagedSink } from '../../sql_tables/staged_sink.ts';
-import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
+} from '../../model/destination/destination.ts';
+import { newStanding, openStagedSink } from '../sql_tables/staged_sink.ts';
+import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
 import { openDataset } from './api.ts';
 import type { Dataset } from './api.ts';
 import { endCommits, findReceipt, replaceReceipt, showRows } from './commit.ts';
 import { targetOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 import { bigQueryErrors } from './faults.ts';
-import { withFaults } from '../../destination/faults.ts';
+import { withFaults } from '../../model/destination/faults.ts';
 import { dropStages, isStaged, joinedStages, stageSlice } from './stage.ts';
 import type { StageState } from './stage.ts';
 import { prepareTables } from './table.ts';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { systemClock } from '../../../platform/clock.ts';
-import { requireCame } from '../../sql_tables/staged_sink.ts';
-import type { Delivery, Slice, SliceOutcome } from '../../destination/destination.ts';
-import type { Encoding } from '../../destination/encoding.ts';
-import type { Column } from '../../models/column.ts';
+import { requireCame } from '../sql_tables/staged_sink.ts';
+import type { Delivery, Slice, SliceOutcome } from '../../model/destination/destination.ts';
+import type { Encoding } from '../../model/destination/encoding.ts';
+import type { Column } from '../../model/models/column.ts';
 import { dropTable, findTable, listTables, createTable, tableReference } from './api.ts';
 import type { Dataset, Field } from './api.ts';
 import { stage_prefix } from './config.ts';

@@ -1,6 +1,6 @@
-import type { Column } from '../../models/column.ts';
-import { isMerged, newerCondition, person_key, versionColumns } from '../../sql_tables/layout.ts';
-import type { Layout } from '../../sql_tables/layout.ts';
+import type { Column } from '../../model/models/column.ts';
+import { isMerged, newerCondition, person_key, versionColumns } from '../sql_tables/layout.ts';
+import type { Layout } from '../sql_tables/layout.ts';
 import { inDataset, quoted, targetOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
 

@@ -1,11 +1,11 @@
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { Column, ColumnType } from '../../models/column.ts';
-import { isMerged, person_key } from '../../sql_tables/layout.ts';
-import type { Layout } from '../../sql_tables/layout.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { Column, ColumnType } from '../../model/models/column.ts';
+import { isMerged, person_key } from '../sql_tables/layout.ts';
+import type { Layout } from '../sql_tables/layout.ts';
 import { findTable, createTable } from './api.ts';
 import type { Dataset, Field, NewTable, Table } from './api.ts';
 import { receipts_table, targetOf } from './config.ts';
-import { requireNoneMissing } from '../../sql_tables/fitting.ts';
+import { requireNoneMissing } from '../sql_tables/fitting.ts';
 
 /**
  * The types of a column that a value of the export goes into unchanged, in the API's spelling and

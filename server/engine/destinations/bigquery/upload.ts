@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { stopError } from '../../destination/stop.ts';
-import { RetryableError } from '../../destination/errors.ts';
-import { partTimeout } from '../../object_store/object_store.ts';
+import { stopError } from '../../model/destination/stop.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import { partTimeout } from '../object_store/object_store.ts';
 import type { Dataset } from './api.ts';
 import type { GoogleAnswer, GoogleClient } from './client.ts';
 import { factsOf } from './faults.ts';

@@ -1,6 +1,6 @@
-import { urlHost } from '../../destination/url_host.ts';
-import type { DestinationDefinition } from '../../destination/destination.ts';
-import { tableReaders } from '../../sql_tables/delivered_table.ts';
+import { urlHost } from '../../model/destination/url_host.ts';
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { checkClickHouse } from './check.ts';
 import { clickhouse_config, clickHouseViolations } from './config.ts';
 import { openClickHouseTable } from './delivered_table.ts';

@@ -10,7 +10,7 @@ import {
   killDelivery,
   writtenAgain,
 } from '../../../../test/processes/killed_delivery.ts';
-import type { Sink, SliceOutcome } from '../../destination/destination.ts';
+import type { Sink, SliceOutcome } from '../../model/destination/destination.ts';
 import { clickhouse } from './clickhouse.ts';
 import {
   openAroundTests,

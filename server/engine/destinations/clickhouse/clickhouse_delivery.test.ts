@@ -13,10 +13,10 @@ import {
   manifest,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
-import type { Delivery } from '../../destination/destination.ts';
-import { RetryableError } from '../../destination/errors.ts';
-import type { Column } from '../../models/column.ts';
-import { persons as personsModel } from '../../models/persons.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import type { Column } from '../../model/models/column.ts';
+import { persons as personsModel } from '../../model/models/persons.ts';
 import { checkClickHouse } from './check.ts';
 import { clickhouse } from './clickhouse.ts';
 import type { ClickHouseConfig } from './config.ts';

@@ -6,7 +6,7 @@ import { isPassing, manifest } from '../../../../test/factories/batch_exports/de
 import { openClickHouseProxy } from '../../../../test/servers/databases/clickhouse_proxy.ts';
 import { deliverAgain } from '../../../../test/processes/killed_delivery.ts';
 import type { DeliveryOrders } from '../../../../test/processes/killed_delivery.ts';
-import type { Sink } from '../../destination/destination.ts';
+import type { Sink } from '../../model/destination/destination.ts';
 import { clickhouse } from './clickhouse.ts';
 import {
   openAroundTests,

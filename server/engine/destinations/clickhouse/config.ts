@@ -1,17 +1,17 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { isPlainBase } from '../../../platform/outbound/plain_address.ts';
-import type { ConfigViolation } from '../../destination/destination.ts';
-import { identifier } from '../../formats/expression.ts';
-import { defaultText, requiredText } from '../../destination/config_keys.ts';
-import { violation } from '../../destination/violation.ts';
+import type { ConfigViolation } from '../../model/destination/destination.ts';
+import { identifier } from '../formats/expression.ts';
+import { defaultText, requiredText } from '../../model/destination/config_keys.ts';
+import { violation } from '../../model/destination/violation.ts';
 import {
   nulViolations,
   ownNameViolations,
   self_signed_key,
   tableKey,
-} from '../../sql_tables/config_rules.ts';
-import type { Target } from '../../sql_tables/target.ts';
+} from '../sql_tables/config_rules.ts';
+import type { Target } from '../sql_tables/target.ts';
 
 /** The keys of a ClickHouse destination. */
 export const clickhouse_config = Type.Object(

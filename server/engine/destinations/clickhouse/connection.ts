@@ -8,9 +8,9 @@ import {
   version_query,
   without_settings,
 } from '../../../platform/clickhouse/oldest_version.ts';
-import { stopError, throwIfStopped } from '../../destination/stop.ts';
-import type { DestinationDeps } from '../../destination/destination.ts';
-import type { ValueRow } from '../../destination/content_source.ts';
+import { stopError, throwIfStopped } from '../../model/destination/stop.ts';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import type { ValueRow } from '../../model/destination/content_source.ts';
 import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { answerError, tooOld } from './faults.ts';

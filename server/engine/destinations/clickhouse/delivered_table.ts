@@ -1,7 +1,7 @@
-import type { Delivery, DestinationDeps } from '../../destination/destination.ts';
-import { identifier } from '../../formats/expression.ts';
-import type { DeliveredTable, TableOfReceipts } from '../../sql_tables/delivered_table.ts';
-import { isMerged } from '../../sql_tables/layout.ts';
+import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
+import { identifier } from '../formats/expression.ts';
+import type { DeliveredTable, TableOfReceipts } from '../sql_tables/delivered_table.ts';
+import { isMerged } from '../sql_tables/layout.ts';
 import { targetOf } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';

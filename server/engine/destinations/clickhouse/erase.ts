@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
-import type { ErasedRows } from '../../destination/destination.ts';
-import { identifier } from '../../formats/expression.ts';
-import { hasOwn, keyColumn } from '../../sql_tables/layout.ts';
+import type { ErasedRows } from '../../model/destination/destination.ts';
+import { identifier } from '../formats/expression.ts';
+import { hasOwn, keyColumn } from '../sql_tables/layout.ts';
 import { inDatabase } from './config.ts';
 import type { Session } from './session.ts';
 

@@ -1,7 +1,7 @@
 import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
-import { explain, faultError, lasting, passing } from '../../destination/faults.ts';
-import type { Fault } from '../../destination/faults.ts';
-import { server_faults } from '../../sql_tables/server_faults.ts';
+import { explain, faultError, lasting, passing } from '../../model/destination/faults.ts';
+import type { Fault } from '../../model/destination/faults.ts';
+import { server_faults } from '../sql_tables/server_faults.ts';
 
 const { cancelled, short, statement, unverified, value } = server_faults;
 const unreachable = passing(

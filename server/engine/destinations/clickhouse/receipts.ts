@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { Delivery } from '../../destination/destination.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
 import type { Connection } from './connection.ts';
 
 /**

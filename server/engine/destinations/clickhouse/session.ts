@@ -1,4 +1,4 @@
-import type { Delivery } from '../../destination/destination.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
 import type { Connection } from './connection.ts';
 import type { Table } from './table.ts';
 

@@ -1,5 +1,5 @@
-import { RetryableError } from '../../destination/errors.ts';
-import { identifier } from '../../formats/expression.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import { identifier } from '../formats/expression.ts';
 import { listIntendedStages, writeReceipt } from './receipts.ts';
 import type { Session } from './session.ts';
 import { attachAll } from './slices.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { isOnly } from '../../destination/destination.ts';
+import { isOnly } from '../../model/destination/destination.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -9,16 +9,16 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
-} from '../../destination/destination.ts';
-import { commitKnowingly } from '../../sql_tables/commit.ts';
-import type { CommitAnswer } from '../../sql_tables/commit.ts';
-import { newStanding, openStagedSink, recordsIn } from '../../sql_tables/staged_sink.ts';
-import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
-import { stageName } from '../../sql_tables/stages.ts';
+} from '../../model/destination/destination.ts';
+import { commitKnowingly } from '../sql_tables/commit.ts';
+import type { CommitAnswer } from '../sql_tables/commit.ts';
+import { newStanding, openStagedSink, recordsIn } from '../sql_tables/staged_sink.ts';
+import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
+import { stageName } from '../sql_tables/stages.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import { clickHouseError } from './faults.ts';
-import { withFaults } from '../../destination/faults.ts';
+import { withFaults } from '../../model/destination/faults.ts';
 import { findReceipt, writeReceipt } from './receipts.ts';
 import { eraseRows } from './erase.ts';
 import { announceStage, showStage, takeBack, takeStageBack } from './show.ts';

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
-import { RetryableError } from '../../destination/errors.ts';
-import type { Delivery, Json, Slice, SliceOutcome } from '../../destination/destination.ts';
-import { identifier, literal } from '../../formats/expression.ts';
-import { measured } from '../../sql_tables/measured.ts';
-import { recordsIn, requireCame } from '../../sql_tables/staged_sink.ts';
-import { stageLost, stagePrefix } from '../../sql_tables/stages.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import type { Delivery, Json, Slice, SliceOutcome } from '../../model/destination/destination.ts';
+import { identifier, literal } from '../formats/expression.ts';
+import { measured } from '../sql_tables/measured.ts';
+import { recordsIn, requireCame } from '../sql_tables/staged_sink.ts';
+import { stageLost, stagePrefix } from '../sql_tables/stages.ts';
 import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
 import { listIntendedStages } from './receipts.ts';

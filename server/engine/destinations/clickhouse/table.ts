@@ -1,11 +1,11 @@
-import { NonRetryableError } from '../../destination/errors.ts';
-import { identifier, literal } from '../../formats/expression.ts';
-import type { Column, ColumnType } from '../../models/column.ts';
-import { isMerged, person_key, versionColumns } from '../../sql_tables/layout.ts';
-import type { Layout } from '../../sql_tables/layout.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import { identifier, literal } from '../formats/expression.ts';
+import type { Column, ColumnType } from '../../model/models/column.ts';
+import { isMerged, person_key, versionColumns } from '../sql_tables/layout.ts';
+import type { Layout } from '../sql_tables/layout.ts';
 import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
-import { requireNoneMissing } from '../../sql_tables/fitting.ts';
+import { requireNoneMissing } from '../sql_tables/fitting.ts';
 
 /**
  * Holds, in every row, which stage table it came by: so it can be told whether a commit whose

@@ -1,5 +1,5 @@
-import { explain, lasting, passing, withFaults } from '../../destination/faults.ts';
-import type { Fault } from '../../destination/faults.ts';
+import { explain, lasting, passing, withFaults } from '../../model/destination/faults.ts';
+import type { Fault } from '../../model/destination/faults.ts';
 
 const not_writable = lasting(
   'permission_denied',

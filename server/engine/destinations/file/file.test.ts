@@ -13,9 +13,9 @@ import type { Config } from '../../../../test/destinations/destination_world.ts'
 import { parseJsonLines } from '../../../../test/watchers/read_formats.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
-import type { SliceOutcome } from '../../destination/destination.ts';
-import { stemOf } from '../../formats/naming.ts';
+import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
+import type { SliceOutcome } from '../../model/destination/destination.ts';
+import { stemOf } from '../formats/naming.ts';
 import { fileError } from './faults.ts';
 import { file } from './file.ts';
 import {

@@ -4,29 +4,29 @@ import { join } from 'node:path';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { openContent } from '../../../platform/folders.ts';
-import { runSteps } from '../../destination/timed_steps.ts';
+import { runSteps } from '../../model/destination/timed_steps.ts';
 import type {
   CheckStep,
   ConfigViolation,
   DestinationDefinition,
-} from '../../destination/destination.ts';
+} from '../../model/destination/destination.ts';
 import {
   file_keys,
   fileEncoding,
   fileSliceBytes,
   fileViolations,
   prefixKey,
-} from '../../formats/file_config.ts';
-import { heldReceipts } from '../../formats/held_receipts.ts';
-import type { ReceiptStore } from '../../formats/held_receipts.ts';
-import { constantFolder } from '../../formats/naming.ts';
-import { verifyFiles } from '../../formats/verify_files.ts';
-import type { FileStore } from '../../formats/verify_files.ts';
-import { dotViolations } from '../../object_store/config_rules.ts';
+} from '../formats/file_config.ts';
+import { heldReceipts } from '../formats/held_receipts.ts';
+import type { ReceiptStore } from '../formats/held_receipts.ts';
+import { constantFolder } from '../formats/naming.ts';
+import { verifyFiles } from '../formats/verify_files.ts';
+import type { FileStore } from '../formats/verify_files.ts';
+import { dotViolations } from '../object_store/config_rules.ts';
 import { fileError } from './faults.ts';
 import { findInside, createFolder, removeFolders } from './folder.ts';
 import { openFileSink } from './sink.ts';
-import { violation } from '../../destination/violation.ts';
+import { violation } from '../../model/destination/violation.ts';
 
 const config = Type.Object(
   {

@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { createFolders, syncFolder } from '../../../platform/folders.ts';
-import { NonRetryableError } from '../../destination/errors.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
 import { isMissing } from './faults.ts';
 
 /**

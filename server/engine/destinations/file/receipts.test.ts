@@ -11,7 +11,7 @@ import {
 } from '../../../../test/factories/batch_exports/file_deliveries.ts';
 import { silentLog } from '../../../platform/log.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { receiptsOfStem, stemOf } from '../../formats/naming.ts';
+import { receiptsOfStem, stemOf } from '../formats/naming.ts';
 import { file } from './file.ts';
 
 const root = folderAroundTests();

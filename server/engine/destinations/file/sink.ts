@@ -3,18 +3,18 @@ import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { openContent, syncFolder } from '../../../platform/folders.ts';
-import { RetryableError, withCertainty } from '../../destination/errors.ts';
+import { RetryableError, withCertainty } from '../../model/destination/errors.ts';
 import type {
   Delivery,
   Manifest,
   Sink,
   Slice,
   SliceOutcome,
-} from '../../destination/destination.ts';
-import { fileEncoding } from '../../formats/file_config.ts';
-import type { FileConfig } from '../../formats/file_config.ts';
-import { folderPart, receiptsOfStem, sliceName, stemOf } from '../../formats/naming.ts';
-import { deliveryOfReceipt } from '../../formats/verify_files.ts';
+} from '../../model/destination/destination.ts';
+import { fileEncoding } from '../formats/file_config.ts';
+import type { FileConfig } from '../formats/file_config.ts';
+import { folderPart, receiptsOfStem, sliceName, stemOf } from '../formats/naming.ts';
+import { deliveryOfReceipt } from '../formats/verify_files.ts';
 import { isMissing, withFileErrors } from './faults.ts';
 import { writeFileDurably } from './write_file.ts';
 import {

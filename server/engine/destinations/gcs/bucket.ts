@@ -1,6 +1,6 @@
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { ObjectStore } from '../../object_store/object_store.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { ObjectStore } from '../object_store/object_store.ts';
 import { openGoogleClient } from './client.ts';
 import type { GoogleClient } from './client.ts';
 import { endpointOf, readServiceAccount } from './config.ts';

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { StorageOptions } from '@google-cloud/storage';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import { googleBody, googleRetries, guardedFetch } from '../../object_store/google_request.ts';
-import { request_timeout_milliseconds } from '../../object_store/object_store.ts';
+import { googleBody, googleRetries, guardedFetch } from '../object_store/google_request.ts';
+import { request_timeout_milliseconds } from '../object_store/object_store.ts';
 import type { ServiceAccount } from './config.ts';
 
 /** One request to Google; `path` holds the query. `bytes` is sent as it is. */

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { ConfigViolation } from '../../destination/destination.ts';
-import { file_keys, fileViolations, prefixKey } from '../../formats/file_config.ts';
-import { isRsaKey } from '../../object_store/google_key.ts';
-import { dotViolations, endpointViolations, textOf } from '../../object_store/config_rules.ts';
-import { optionalText, requiredText } from '../../destination/config_keys.ts';
-import { violation } from '../../destination/violation.ts';
+import type { ConfigViolation } from '../../model/destination/destination.ts';
+import { file_keys, fileViolations, prefixKey } from '../formats/file_config.ts';
+import { isRsaKey } from '../object_store/google_key.ts';
+import { dotViolations, endpointViolations, textOf } from '../object_store/config_rules.ts';
+import { optionalText, requiredText } from '../../model/destination/config_keys.ts';
+import { violation } from '../../model/destination/violation.ts';
 
 /** The keys of a Google Cloud Storage destination. */
 export const gcs_config = Type.Object(

@@ -1,7 +1,7 @@
-import { causesOf, codeOf, lasting, passing } from '../../destination/faults.ts';
-import type { Fault } from '../../destination/faults.ts';
-import { explainFault, throttled } from '../../object_store/faults.ts';
-import type { StoreFaults } from '../../object_store/object_store.ts';
+import { causesOf, codeOf, lasting, passing } from '../../model/destination/faults.ts';
+import type { Fault } from '../../model/destination/faults.ts';
+import { explainFault, throttled } from '../object_store/faults.ts';
+import type { StoreFaults } from '../object_store/object_store.ts';
 import { parseJson } from '../../../platform/parse_json.ts';
 
 const credentials = lasting(

@@ -1,5 +1,5 @@
-import type { DestinationDefinition } from '../../destination/destination.ts';
-import { defineObjectStore } from '../../object_store/define.ts';
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { defineObjectStore } from '../object_store/define.ts';
 import { openBucket } from './bucket.ts';
 import { gcs_config, gcsViolations } from './config.ts';
 

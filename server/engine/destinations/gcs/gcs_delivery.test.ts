@@ -7,8 +7,8 @@ import {
   manifest,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { openFaultyServer, stopWhileHeld } from '../../../../test/servers/faulty_server.ts';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
-import type { Sink, SliceOutcome } from '../../destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
+import type { Sink, SliceOutcome } from '../../model/destination/destination.ts';
 import { openBucket } from './bucket.ts';
 import type { GcsConfig } from './config.ts';
 import { gcs_faults } from './faults.ts';

@@ -1,8 +1,8 @@
-import { RetryableError } from '../../destination/errors.ts';
-import { strangeAnswerError } from '../../object_store/faults.ts';
-import { partTimeout } from '../../object_store/object_store.ts';
-import type { ObjectStore, OpenUpload, Part } from '../../object_store/object_store.ts';
-import { endUploadsBut } from '../../object_store/upload.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import { strangeAnswerError } from '../object_store/faults.ts';
+import { partTimeout } from '../object_store/object_store.ts';
+import type { ObjectStore, OpenUpload, Part } from '../object_store/object_store.ts';
+import { endUploadsBut } from '../object_store/upload.ts';
 import type { GoogleClient } from './client.ts';
 import { unlessMissing } from './faults.ts';
 import { elementsOf, escapeXml, readXml, textOfElement } from './xml.ts';

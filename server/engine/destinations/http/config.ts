@@ -3,9 +3,9 @@ import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 import { isPlainAddress } from '../../../platform/outbound/plain_address.ts';
 import { readWebhookSecret } from '../../../platform/outbound/standard_webhooks.ts';
-import type { ConfigViolation } from '../../destination/destination.ts';
-import { requiredText } from '../../destination/config_keys.ts';
-import { violation } from '../../destination/violation.ts';
+import type { ConfigViolation } from '../../model/destination/destination.ts';
+import { requiredText } from '../../model/destination/config_keys.ts';
+import { violation } from '../../model/destination/violation.ts';
 
 /**
  * The shapes of a request's body, the default first. `Batch` is

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { openHttpReceiver } from '../../../../test/servers/http_receiver.ts';
 import type { Answer, HttpReceiver } from '../../../../test/servers/http_receiver.ts';
 import { openOutbound } from '../../../platform/outbound/outbound.ts';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
+import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
 import { bodiesOf, bodyOf } from './bodies.ts';
 import type { HttpConfig } from './config.ts';
 import { openEndpoint } from './endpoint.ts';

@@ -1,6 +1,6 @@
 import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
-import { codeOf, explain, faultError, lasting, passing } from '../../destination/faults.ts';
-import type { Fault } from '../../destination/faults.ts';
+import { codeOf, explain, faultError, lasting, passing } from '../../model/destination/faults.ts';
+import type { Fault } from '../../model/destination/faults.ts';
 
 const unverified = lasting(
   'tls_not_verified',

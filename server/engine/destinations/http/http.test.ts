@@ -5,7 +5,7 @@ import { freshDelivery } from '../../../../test/factories/batch_exports/deliveri
 import { parseExact } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { DestinationUnderTest } from '../../../../test/destinations/destination_world.ts';
-import { NonRetryableError } from '../../destination/errors.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { HttpConfig } from './config.ts';
 import { http } from './http.ts';
 import {

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../../platform/clock.ts';
-import { tryOut } from '../../destination/try_out.ts';
-import { urlHost } from '../../destination/url_host.ts';
-import { throwIfStopped } from '../../destination/stop.ts';
+import { tryOut } from '../../model/destination/try_out.ts';
+import { urlHost } from '../../model/destination/url_host.ts';
+import { throwIfStopped } from '../../model/destination/stop.ts';
 import type {
   CheckStep,
   DeliveredSlices,
   DestinationDefinition,
   DestinationDeps,
   Difference,
-} from '../../destination/destination.ts';
+} from '../../model/destination/destination.ts';
 import { bodyOf } from './bodies.ts';
 import { http_config, httpViolations } from './config.ts';
 import type { HttpConfig } from './config.ts';

@@ -8,7 +8,7 @@ import { freshDelivery } from '../../../../test/factories/batch_exports/deliveri
 import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { deliverAgain, killDelivery } from '../../../../test/processes/killed_delivery.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
-import type { Delivery } from '../../destination/destination.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
 import type { HttpConfig } from './config.ts';
 import { http } from './http.ts';
 import {

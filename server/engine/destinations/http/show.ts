@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { ShownRequest } from '../../destination/shown_request.ts';
+import type { ShownRequest } from '../../model/destination/shown_request.ts';
 import { bodiesOf, bodyOf } from './bodies.ts';
 import type { HttpConfig } from './config.ts';
 import { headersOf, packed } from './endpoint.ts';

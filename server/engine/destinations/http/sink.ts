@@ -1,5 +1,5 @@
-import type { Delivery, Sink } from '../../destination/destination.ts';
-import { handOver } from '../../destination/hand_over.ts';
+import type { Delivery, Sink } from '../../model/destination/destination.ts';
+import { handOver } from '../../model/destination/hand_over.ts';
 import { bodiesOf } from './bodies.ts';
 import type { Body } from './bodies.ts';
 import type { HttpConfig } from './config.ts';

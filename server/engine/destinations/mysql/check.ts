@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { tryOut } from '../../destination/try_out.ts';
-import type { Step } from '../../destination/timed_steps.ts';
-import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
-import type { Column } from '../../models/column.ts';
-import { requireSame, sampleLine, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
-import type { SampleRow } from '../../sql_tables/sample_row.ts';
+import { tryOut } from '../../model/destination/try_out.ts';
+import type { Step } from '../../model/destination/timed_steps.ts';
+import type { CheckStep, DestinationDeps } from '../../model/destination/destination.ts';
+import type { Column } from '../../model/models/column.ts';
+import { requireSame, sampleLine, sampleRow, testedLayout } from '../sql_tables/sample_row.ts';
+import type { SampleRow } from '../sql_tables/sample_row.ts';
 import { inDatabase, quoted, targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';

@@ -1,18 +1,18 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { ConfigViolation } from '../../destination/destination.ts';
-import { defaultFlag, defaultPort, requiredText } from '../../destination/config_keys.ts';
-import { violation } from '../../destination/violation.ts';
+import type { ConfigViolation } from '../../model/destination/destination.ts';
+import { defaultFlag, defaultPort, requiredText } from '../../model/destination/config_keys.ts';
+import { violation } from '../../model/destination/violation.ts';
 import {
   hostViolations,
   nulViolations,
   receiptsViolations,
   self_signed_key,
   tableKey,
-} from '../../sql_tables/config_rules.ts';
-import { sshViolations, ssh_keys } from '../../sql_tables/ssh/ssh_config.ts';
-import { rejectedName } from '../../sql_tables/target.ts';
-import type { RejectingTarget } from '../../sql_tables/target.ts';
+} from '../sql_tables/config_rules.ts';
+import { sshViolations, ssh_keys } from '../sql_tables/ssh/ssh_config.ts';
+import { rejectedName } from '../sql_tables/target.ts';
+import type { RejectingTarget } from '../sql_tables/target.ts';
 
 /** The keys of a MySQL destination. */
 export const mysql_config = Type.Object(

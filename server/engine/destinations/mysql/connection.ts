@@ -1,18 +1,18 @@
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Connection as Client, QueryResult, RowDataPacket } from 'mysql2';
-import { stopOf, throwIfStopped, unlessStopped } from '../../destination/stop.ts';
-import type { DestinationDeps } from '../../destination/destination.ts';
+import { stopOf, throwIfStopped, unlessStopped } from '../../model/destination/stop.ts';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
 import {
   hearFirst,
   isMySqlGreeting,
   otherServerError,
   otherServerIn,
   unheardError,
-} from '../../sql_tables/first_words.ts';
-import { sshAccessOf } from '../../sql_tables/ssh/ssh_config.ts';
-import { openWay } from '../../sql_tables/open_way.ts';
-import type { Way } from '../../sql_tables/way.ts';
+} from '../sql_tables/first_words.ts';
+import { sshAccessOf } from '../sql_tables/ssh/ssh_config.ts';
+import { openWay } from '../sql_tables/open_way.ts';
+import type { Way } from '../sql_tables/way.ts';
 import { targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 

@@ -1,12 +1,12 @@
-import type { ValueRow } from '../../destination/content_source.ts';
-import type { Delivery, DestinationDeps } from '../../destination/destination.ts';
-import type { DeliveredTable, TableOfReceipts } from '../../sql_tables/delivered_table.ts';
-import { isMerged } from '../../sql_tables/layout.ts';
+import type { ValueRow } from '../../model/destination/content_source.ts';
+import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
+import type { DeliveredTable, TableOfReceipts } from '../sql_tables/delivered_table.ts';
+import { isMerged } from '../sql_tables/layout.ts';
 import { quoted, targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
-import { rejectedName } from '../../sql_tables/target.ts';
+import { rejectedName } from '../sql_tables/target.ts';
 import { listRejected } from './rejected.ts';
 import { tableExists } from './table.ts';
 

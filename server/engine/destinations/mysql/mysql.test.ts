@@ -1,7 +1,7 @@
 import { parseExact } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
-import { ssh_secrets } from '../../sql_tables/ssh/ssh_config.ts';
+import { ssh_secrets } from '../sql_tables/ssh/ssh_config.ts';
 import { mysql } from './mysql.ts';
 import {
   onMariaDb,

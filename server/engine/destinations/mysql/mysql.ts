@@ -1,12 +1,7 @@
-import type { DestinationDefinition } from '../../destination/destination.ts';
-import {
-  only_with_ssh,
-  ssh_secrets,
-  ssh_ways,
-  ssh_where,
-} from '../../sql_tables/ssh/ssh_config.ts';
-import { tableReaders } from '../../sql_tables/delivered_table.ts';
-import { rejectedNameFault } from '../../sql_tables/target.ts';
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { only_with_ssh, ssh_secrets, ssh_ways, ssh_where } from '../sql_tables/ssh/ssh_config.ts';
+import { tableReaders } from '../sql_tables/delivered_table.ts';
+import { rejectedNameFault } from '../sql_tables/target.ts';
 import { checkMySql } from './check.ts';
 import { mysql_config, mySqlViolations } from './config.ts';
 import { openMySqlTable } from './delivered_table.ts';

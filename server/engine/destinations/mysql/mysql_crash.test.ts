@@ -16,8 +16,8 @@ import { openMySqlProxy } from '../../../../test/servers/databases/mysql_proxy.t
 import { testMySqlStages } from '../../../../test/destinations/mysql_stages.ts';
 import { MySqlWorld } from '../../../../test/destinations/mysql_world.ts';
 import type { MySqlOrders } from '../../../../test/destinations/mysql_world.ts';
-import { RetryableError } from '../../destination/errors.ts';
-import type { Sink, SliceOutcome } from '../../destination/destination.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import type { Sink, SliceOutcome } from '../../model/destination/destination.ts';
 import { mysql } from './mysql.ts';
 
 function isLost(error: unknown): boolean {

@@ -12,9 +12,9 @@ import {
   rivals_left,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
-import type { Delivery } from '../../destination/destination.ts';
-import type { Column } from '../../models/column.ts';
-import { persons as personsModel } from '../../models/persons.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
+import type { Column } from '../../model/models/column.ts';
+import { persons as personsModel } from '../../model/models/persons.ts';
 import type { MySqlConfig } from './config.ts';
 import { mysql } from './mysql.ts';
 import {

@@ -1,8 +1,8 @@
-import type { Delivery } from '../../destination/destination.ts';
-import { recordText } from '../../destination/rejected_rows.ts';
-import { requireRejectedTable } from '../../sql_tables/rejected/rejected_table.ts';
-import type { HeldRejection, RejectedTable } from '../../sql_tables/rejected/set_aside.ts';
-import { rejectedName } from '../../sql_tables/target.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
+import { recordText } from '../../model/destination/rejected_rows.ts';
+import { requireRejectedTable } from '../sql_tables/rejected/rejected_table.ts';
+import type { HeldRejection, RejectedTable } from '../sql_tables/rejected/set_aside.ts';
+import { rejectedName } from '../sql_tables/target.ts';
 import type { Connection } from './connection.ts';
 import { mySqlError } from './faults.ts';
 import { requireInnoDb, tableExists } from './table.ts';

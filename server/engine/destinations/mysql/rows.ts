@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { Column } from '../../models/column.ts';
-import { fieldText, lineBatches } from '../../sql_tables/tab_separated.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { Column } from '../../model/models/column.ts';
+import { fieldText, lineBatches } from '../sql_tables/tab_separated.ts';
 
 /** Rows as the text between `VALUES` and the end of an INSERT, and how many they are. */
 export type ValueList = { text: string; records: number };

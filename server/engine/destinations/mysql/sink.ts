@@ -1,21 +1,21 @@
 import type { Readable } from 'node:stream';
-import { RetryableError } from '../../destination/errors.ts';
-import { handOver } from '../../destination/hand_over.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import { handOver } from '../../model/destination/hand_over.ts';
 import type {
   Delivery,
   DestinationDeps,
   Manifest,
   Sink,
   Slice,
-} from '../../destination/destination.ts';
-import type { CommitAnswer } from '../../sql_tables/commit.ts';
-import { inTransactions } from '../../sql_tables/in_transactions.ts';
-import { openStagedSink, receiptKeptError, requireCame } from '../../sql_tables/staged_sink.ts';
+} from '../../model/destination/destination.ts';
+import type { CommitAnswer } from '../sql_tables/commit.ts';
+import { inTransactions } from '../sql_tables/in_transactions.ts';
+import { openStagedSink, receiptKeptError, requireCame } from '../sql_tables/staged_sink.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { mySqlError } from './faults.ts';
-import { withFaults } from '../../destination/faults.ts';
+import { withFaults } from '../../model/destination/faults.ts';
 import { prepareRejected, rejectedTable } from './rejected.ts';
 import { valueLists } from './rows.ts';
 import { dropStages, createStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
-import { isMerged } from '../../sql_tables/layout.ts';
-import { measured } from '../../sql_tables/measured.ts';
+import type { Delivery, SliceOutcome } from '../../model/destination/destination.ts';
+import { isMerged } from '../sql_tables/layout.ts';
+import { measured } from '../sql_tables/measured.ts';
 import {
   freeName,
   isOfSlices,
@@ -10,9 +10,9 @@ import {
   stageName,
   stagePrefix,
   wholeSlices,
-} from '../../sql_tables/stages.ts';
-import type { StagedState } from '../../sql_tables/stages.ts';
-import { recordsIn, requireMoved } from '../../sql_tables/staged_sink.ts';
+} from '../sql_tables/stages.ts';
+import type { StagedState } from '../sql_tables/stages.ts';
+import { recordsIn, requireMoved } from '../sql_tables/staged_sink.ts';
 import { inDatabase, quoted } from './config.ts';
 import type { Connection } from './connection.ts';
 import { columnList, insertStatement } from './table.ts';

@@ -1,8 +1,8 @@
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { Delivery, DestinationDeps } from '../../destination/destination.ts';
-import type { Column, ColumnType } from '../../models/column.ts';
-import { foldedKeyError, requireFitting, requireUniqueIndex } from '../../sql_tables/fitting.ts';
-import type { FoundColumn } from '../../sql_tables/fitting.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
+import type { Column, ColumnType } from '../../model/models/column.ts';
+import { foldedKeyError, requireFitting, requireUniqueIndex } from '../sql_tables/fitting.ts';
+import type { FoundColumn } from '../sql_tables/fitting.ts';
 import {
   hasOwn,
   isMerged,
@@ -10,8 +10,8 @@ import {
   newerCondition,
   person_key,
   versionColumns,
-} from '../../sql_tables/layout.ts';
-import type { Layout } from '../../sql_tables/layout.ts';
+} from '../sql_tables/layout.ts';
+import type { Layout } from '../sql_tables/layout.ts';
 import { quoted } from './config.ts';
 import type { Connection } from './connection.ts';
 

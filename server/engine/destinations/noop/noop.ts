@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Type } from 'typebox';
-import type { DestinationDefinition, Sink } from '../../destination/destination.ts';
+import type { DestinationDefinition, Sink } from '../../model/destination/destination.ts';
 
 const config = Type.Object(
   { arg: Type.Optional(Type.String({ default: '', description: 'Any text; it has no effect.' })) },

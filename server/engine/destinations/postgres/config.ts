@@ -1,16 +1,16 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { schemaTarget } from '../../sql_tables/target.ts';
-import type { SchemaTarget } from '../../sql_tables/target.ts';
-import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';
+import { schemaTarget } from '../sql_tables/target.ts';
+import type { SchemaTarget } from '../sql_tables/target.ts';
+import type { ServerAccess } from '../sql_tables/postgres_connection.ts';
 import {
   defaultFlag,
   defaultPort,
   defaultText,
   requiredText,
-} from '../../destination/config_keys.ts';
-import { sshAccessOf, ssh_keys } from '../../sql_tables/ssh/ssh_config.ts';
-import { self_signed_key, tableKey } from '../../sql_tables/config_rules.ts';
+} from '../../model/destination/config_keys.ts';
+import { sshAccessOf, ssh_keys } from '../sql_tables/ssh/ssh_config.ts';
+import { self_signed_key, tableKey } from '../sql_tables/config_rules.ts';
 
 /** The keys of a PostgreSQL destination. */
 export const postgres_config = Type.Object(

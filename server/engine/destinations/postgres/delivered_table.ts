@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream';
-import type { Delivery, DestinationDeps } from '../../destination/destination.ts';
-import type { DeliveredTable, TableOfReceipts } from '../../sql_tables/delivered_table.ts';
-import { isMerged, columnList } from '../../sql_tables/layout.ts';
-import { connect } from '../../sql_tables/postgres_connection.ts';
-import type { Connection } from '../../sql_tables/postgres_connection.ts';
-import { rowsOf } from '../../sql_tables/tab_separated.ts';
+import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
+import type { DeliveredTable, TableOfReceipts } from '../sql_tables/delivered_table.ts';
+import { isMerged, columnList } from '../sql_tables/layout.ts';
+import { connect } from '../sql_tables/postgres_connection.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
+import { rowsOf } from '../sql_tables/tab_separated.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
-import { rejectedName } from '../../sql_tables/target.ts';
+import { rejectedName } from '../sql_tables/target.ts';
 import { listRejected } from './rejected.ts';
 import { tableExists } from './table.ts';
 

@@ -5,7 +5,7 @@ import {
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import type { Config } from '../../../../test/destinations/destination_world.ts';
-import { ssh_secrets } from '../../sql_tables/ssh/ssh_config.ts';
+import { ssh_secrets } from '../sql_tables/ssh/ssh_config.ts';
 import { postgres } from './postgres.ts';
 import {
   openAroundTests,

@@ -1,22 +1,25 @@
-import type { ConfigViolation, DestinationDefinition } from '../../destination/destination.ts';
-import type { Column } from '../../models/column.ts';
+import type {
+  ConfigViolation,
+  DestinationDefinition,
+} from '../../model/destination/destination.ts';
+import type { Column } from '../../model/models/column.ts';
 import {
   only_with_ssh,
   sshViolations,
   ssh_secrets,
   ssh_ways,
   ssh_where,
-} from '../../sql_tables/ssh/ssh_config.ts';
-import { tableReaders } from '../../sql_tables/delivered_table.ts';
-import { postgresError } from '../../sql_tables/postgres_faults.ts';
+} from '../sql_tables/ssh/ssh_config.ts';
+import { tableReaders } from '../sql_tables/delivered_table.ts';
+import { postgresError } from '../sql_tables/postgres_faults.ts';
 import { checkPostgres } from './check.ts';
 import { postgres_config } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { openPostgresTable } from './delivered_table.ts';
 import { openPostgresSink } from './sink.ts';
-import { violation } from '../../destination/violation.ts';
-import { rejectedNameFault } from '../../sql_tables/target.ts';
-import { hostViolations, receiptsViolations } from '../../sql_tables/config_rules.ts';
+import { violation } from '../../model/destination/violation.ts';
+import { rejectedNameFault } from '../sql_tables/target.ts';
+import { hostViolations, receiptsViolations } from '../sql_tables/config_rules.ts';
 
 /** A table in the user's PostgreSQL; rows and receipt appear in one transaction. */
 export const postgres: DestinationDefinition<typeof postgres_config> = {

@@ -17,10 +17,10 @@ import {
   manifest,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { certificate } from '../../../../test/servers/certificate.ts';
-import type { Delivery } from '../../destination/destination.ts';
-import { NonRetryableError } from '../../destination/errors.ts';
-import { person_distinct_ids as idsModel } from '../../models/person_distinct_ids.ts';
-import { persons as personsModel } from '../../models/persons.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import { person_distinct_ids as idsModel } from '../../model/models/person_distinct_ids.ts';
+import { persons as personsModel } from '../../model/models/persons.ts';
 import type { PostgresConfig } from './config.ts';
 import { postgres } from './postgres.ts';
 import {

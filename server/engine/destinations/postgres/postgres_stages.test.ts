@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isLasting, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { eventually } from '../../../../test/eventually.ts';
-import { NonRetryableError } from '../../destination/errors.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
 import { uuidDelivery } from '../../../../test/servers/databases/postgres_destination.ts';
 import { postgres } from './postgres.ts';
 import {

@@ -10,9 +10,9 @@ import {
 } from '../../../../test/servers/databases/postgres_destination.ts';
 import { eventually } from '../../../../test/eventually.ts';
 import { openPostgresProxy } from '../../../../test/servers/databases/postgres_proxy.ts';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
-import type { Sink } from '../../destination/destination.ts';
-import { persons as personsModel } from '../../models/persons.ts';
+import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
+import type { Sink } from '../../model/destination/destination.ts';
+import { persons as personsModel } from '../../model/models/persons.ts';
 import type { PostgresConfig } from './config.ts';
 import { postgres } from './postgres.ts';
 import { aroundTests } from '../../../../test/around_tests.ts';

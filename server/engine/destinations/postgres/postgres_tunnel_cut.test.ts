@@ -11,7 +11,7 @@ import {
 } from '../../../../test/servers/databases/postgres_destination.ts';
 import { startSshServer } from '../../../../test/servers/ssh_server.ts';
 import type { SshServer } from '../../../../test/servers/ssh_server.ts';
-import { RetryableError } from '../../destination/errors.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
 import { postgres } from './postgres.ts';
 
 const database = aroundTests(openPostgresServer);

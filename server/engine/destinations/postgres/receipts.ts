@@ -1,6 +1,6 @@
-import { receiptKeptError } from '../../sql_tables/staged_sink.ts';
-import type { Delivery, Manifest } from '../../destination/destination.ts';
-import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import { receiptKeptError } from '../sql_tables/staged_sink.ts';
+import type { Delivery, Manifest } from '../../model/destination/destination.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
 import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { tableExists } from './table.ts';

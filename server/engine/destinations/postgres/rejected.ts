@@ -1,10 +1,10 @@
-import type { Delivery } from '../../destination/destination.ts';
-import { recordText } from '../../destination/rejected_rows.ts';
-import type { Connection } from '../../sql_tables/postgres_connection.ts';
-import { postgresError } from '../../sql_tables/postgres_faults.ts';
-import { requireRejectedTable } from '../../sql_tables/rejected/rejected_table.ts';
-import type { HeldRejection, RejectedTable } from '../../sql_tables/rejected/set_aside.ts';
-import { rejectedName } from '../../sql_tables/target.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
+import { recordText } from '../../model/destination/rejected_rows.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
+import { postgresError } from '../sql_tables/postgres_faults.ts';
+import { requireRejectedTable } from '../sql_tables/rejected/rejected_table.ts';
+import type { HeldRejection, RejectedTable } from '../sql_tables/rejected/set_aside.ts';
+import { rejectedName } from '../sql_tables/target.ts';
 import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { createTable, tableExists } from './table.ts';

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
-import { RetryableError } from '../../destination/errors.ts';
-import type { Delivery, Slice, SliceOutcome } from '../../destination/destination.ts';
-import { measured } from '../../sql_tables/measured.ts';
-import { columnList, isMerged, quoted } from '../../sql_tables/layout.ts';
-import { requireRecords } from '../../sql_tables/staged_sink.ts';
-import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import type { Delivery, Slice, SliceOutcome } from '../../model/destination/destination.ts';
+import { measured } from '../sql_tables/measured.ts';
+import { columnList, isMerged, quoted } from '../sql_tables/layout.ts';
+import { requireRecords } from '../sql_tables/staged_sink.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
 import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { mergeStatement } from './table.ts';

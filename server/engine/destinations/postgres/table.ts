@@ -1,8 +1,8 @@
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { Delivery } from '../../destination/destination.ts';
-import type { Column, ColumnType } from '../../models/column.ts';
-import { foldedKeyError, requireFitting, requireUniqueIndex } from '../../sql_tables/fitting.ts';
-import type { FoundColumn } from '../../sql_tables/fitting.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
+import type { Column, ColumnType } from '../../model/models/column.ts';
+import { foldedKeyError, requireFitting, requireUniqueIndex } from '../sql_tables/fitting.ts';
+import type { FoundColumn } from '../sql_tables/fitting.ts';
 import {
   hasOwn,
   isMerged,
@@ -11,10 +11,10 @@ import {
   person_key,
   quoted,
   versionColumns,
-} from '../../sql_tables/layout.ts';
-import type { Layout } from '../../sql_tables/layout.ts';
-import type { Connection } from '../../sql_tables/postgres_connection.ts';
-import { isThereAlready } from '../../sql_tables/postgres_faults.ts';
+} from '../sql_tables/layout.ts';
+import type { Layout } from '../sql_tables/layout.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
+import { isThereAlready } from '../sql_tables/postgres_faults.ts';
 import { targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 

@@ -1,17 +1,17 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { ConfigViolation, OperatorRules } from '../../destination/destination.ts';
+import type { ConfigViolation, OperatorRules } from '../../model/destination/destination.ts';
 import {
   bucketViolations,
   dotViolations,
   endpointViolations,
   textOf,
-} from '../../object_store/config_rules.ts';
-import { isServersRole, role_keys, roleViolations } from '../../object_store/aws_role.ts';
-import type { S3Place } from '../../object_store/s3_place.ts';
-import { schemaTarget } from '../../sql_tables/target.ts';
-import type { SchemaTarget } from '../../sql_tables/target.ts';
-import type { ServerAccess } from '../../sql_tables/postgres_connection.ts';
+} from '../object_store/config_rules.ts';
+import { isServersRole, role_keys, roleViolations } from '../object_store/aws_role.ts';
+import type { S3Place } from '../object_store/s3_place.ts';
+import { schemaTarget } from '../sql_tables/target.ts';
+import type { SchemaTarget } from '../sql_tables/target.ts';
+import type { ServerAccess } from '../sql_tables/postgres_connection.ts';
 import {
   defaultChoice,
   defaultFlag,
@@ -19,10 +19,10 @@ import {
   defaultText,
   optionalText,
   requiredText,
-} from '../../destination/config_keys.ts';
-import { violation } from '../../destination/violation.ts';
-import { sshAccessOf, sshViolations, ssh_keys } from '../../sql_tables/ssh/ssh_config.ts';
-import { hostViolations, receiptsViolations, tableKey } from '../../sql_tables/config_rules.ts';
+} from '../../model/destination/config_keys.ts';
+import { violation } from '../../model/destination/violation.ts';
+import { sshAccessOf, sshViolations, ssh_keys } from '../sql_tables/ssh/ssh_config.ts';
+import { hostViolations, receiptsViolations, tableKey } from '../sql_tables/config_rules.ts';
 
 /** The keys of a Redshift destination. */
 export const redshift_config = Type.Object(

@@ -7,15 +7,15 @@ import type {
   DestinationDeps,
   Slice,
   SliceOutcome,
-} from '../../destination/destination.ts';
-import { withStoreFaults } from '../../object_store/faults.ts';
-import { notingProgress } from '../../object_store/object_store.ts';
-import type { ObjectStore } from '../../object_store/object_store.ts';
-import { placeOf } from '../../object_store/aws_role.ts';
-import { openBucket } from '../../object_store/s3_bucket.ts';
-import { orEndUpload, uploadParts } from '../../object_store/upload.ts';
-import { measured } from '../../sql_tables/measured.ts';
-import { stageLost, stagedState } from '../../sql_tables/stages.ts';
+} from '../../model/destination/destination.ts';
+import { withStoreFaults } from '../object_store/faults.ts';
+import { notingProgress } from '../object_store/object_store.ts';
+import type { ObjectStore } from '../object_store/object_store.ts';
+import { placeOf } from '../object_store/aws_role.ts';
+import { openBucket } from '../object_store/s3_bucket.ts';
+import { orEndUpload, uploadParts } from '../object_store/upload.ts';
+import { measured } from '../sql_tables/measured.ts';
+import { stageLost, stagedState } from '../sql_tables/stages.ts';
 import { bucketOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { csvLine, rowsOf } from './rows.ts';

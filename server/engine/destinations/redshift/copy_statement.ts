@@ -1,7 +1,7 @@
-import { textOf } from '../../object_store/config_rules.ts';
-import type { Column } from '../../models/column.ts';
+import { textOf } from '../object_store/config_rules.ts';
+import type { Column } from '../../model/models/column.ts';
 import type { RedshiftConfig } from './config.ts';
-import { columnList } from '../../sql_tables/layout.ts';
+import { columnList } from '../sql_tables/layout.ts';
 
 /** The text of COPY's manifest: every object must be there, and no other is loaded. */
 export function manifestOf(config: RedshiftConfig, keys: string[]): string {

@@ -1,10 +1,10 @@
-import type { ValueRow } from '../../destination/content_source.ts';
-import type { DestinationDeps } from '../../destination/destination.ts';
-import type { DeliveredTable, TableOfReceipts } from '../../sql_tables/delivered_table.ts';
-import { isMerged, quoted } from '../../sql_tables/layout.ts';
-import type { Layout } from '../../sql_tables/layout.ts';
-import { connect } from '../../sql_tables/postgres_connection.ts';
-import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import type { ValueRow } from '../../model/destination/content_source.ts';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import type { DeliveredTable, TableOfReceipts } from '../sql_tables/delivered_table.ts';
+import { isMerged, quoted } from '../sql_tables/layout.ts';
+import type { Layout } from '../sql_tables/layout.ts';
+import { connect } from '../sql_tables/postgres_connection.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { findReceipt, hasReceipts } from './receipts.ts';

@@ -1,7 +1,7 @@
-import { lasting, passing } from '../../destination/faults.ts';
-import { postgresError } from '../../sql_tables/postgres_faults.ts';
-import type { OwnFaults } from '../../sql_tables/postgres_faults.ts';
-import { server_faults } from '../../sql_tables/server_faults.ts';
+import { lasting, passing } from '../../model/destination/faults.ts';
+import { postgresError } from '../sql_tables/postgres_faults.ts';
+import type { OwnFaults } from '../sql_tables/postgres_faults.ts';
+import { server_faults } from '../sql_tables/server_faults.ts';
 
 const value = lasting(
   'value_refused',

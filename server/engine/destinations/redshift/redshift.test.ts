@@ -5,10 +5,10 @@ import { sourceOf } from '../../../../test/factories/batch_exports/content_sourc
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import { writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { deliveryOf } from '../../../../test/destinations/redshift_world.ts';
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { ValueRow } from '../../destination/content_source.ts';
-import type { Column } from '../../models/column.ts';
-import { persons } from '../../models/persons.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { ValueRow } from '../../model/destination/content_source.ts';
+import type { Column } from '../../model/models/column.ts';
+import { persons } from '../../model/models/persons.ts';
 import { redshift } from './redshift.ts';
 import { world, row } from '../../../../test/destinations/redshift_slices.ts';
 import {

@@ -1,11 +1,6 @@
-import type { DestinationDefinition } from '../../destination/destination.ts';
-import {
-  only_with_ssh,
-  ssh_secrets,
-  ssh_ways,
-  ssh_where,
-} from '../../sql_tables/ssh/ssh_config.ts';
-import { tableReaders } from '../../sql_tables/delivered_table.ts';
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { only_with_ssh, ssh_secrets, ssh_ways, ssh_where } from '../sql_tables/ssh/ssh_config.ts';
+import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { checkRedshift } from './check.ts';
 import { redshift_config, redshiftViolations } from './config.ts';
 import { openRedshiftTable } from './delivered_table.ts';

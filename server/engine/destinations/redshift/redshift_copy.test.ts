@@ -11,10 +11,10 @@ import { only_deep } from '../../../../test/depth.ts';
 import { testDestination } from '../../../../test/destinations/destination_contract.ts';
 import { repeatedSlices, writeSlice } from '../../../../test/processes/killed_delivery.ts';
 import { RedshiftWorld, deliveryOf } from '../../../../test/destinations/redshift_world.ts';
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { SliceOutcome } from '../../destination/destination.ts';
-import type { Column } from '../../models/column.ts';
-import { persons } from '../../models/persons.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { SliceOutcome } from '../../model/destination/destination.ts';
+import type { Column } from '../../model/models/column.ts';
+import { persons } from '../../model/models/persons.ts';
 import type { RedshiftConfig } from './config.ts';
 import { redshift } from './redshift.ts';
 

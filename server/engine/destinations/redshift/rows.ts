@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { Column } from '../../models/column.ts';
-import { columnList, quoted } from '../../sql_tables/layout.ts';
-import { fieldText, linesOf } from '../../sql_tables/tab_separated.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { Column } from '../../model/models/column.ts';
+import { columnList, quoted } from '../sql_tables/layout.ts';
+import { fieldText, linesOf } from '../sql_tables/tab_separated.ts';
 import { varchar_bytes_max } from './table.ts';
 
 /** The values of one row as texts that Redshift reads, and their bytes together. */

@@ -7,23 +7,18 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
-} from '../../destination/destination.ts';
-import { commitKnowingly } from '../../sql_tables/commit.ts';
-import { postgresAnswer } from '../../sql_tables/postgres_commit.ts';
-import { connect } from '../../sql_tables/postgres_connection.ts';
-import type { Connection } from '../../sql_tables/postgres_connection.ts';
-import {
-  newStanding,
-  openStagedSink,
-  recordsIn,
-  requireCame,
-} from '../../sql_tables/staged_sink.ts';
-import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
+} from '../../model/destination/destination.ts';
+import { commitKnowingly } from '../sql_tables/commit.ts';
+import { postgresAnswer } from '../sql_tables/postgres_commit.ts';
+import { connect } from '../sql_tables/postgres_connection.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
+import { newStanding, openStagedSink, recordsIn, requireCame } from '../sql_tables/staged_sink.ts';
+import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { copyStage } from './copy_stage.ts';
 import { redshiftError } from './faults.ts';
-import { withFaults } from '../../destination/faults.ts';
+import { withFaults } from '../../model/destination/faults.ts';
 import { hasReceipt, writeReceipt } from './receipts.ts';
 import { dropSliceTables, unlessGone } from './slice_table.ts';
 import { insertStage, requireStaged } from './stage.ts';

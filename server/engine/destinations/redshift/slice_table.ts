@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
-import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
-import { quoted } from '../../sql_tables/layout.ts';
-import { measured } from '../../sql_tables/measured.ts';
-import type { Connection } from '../../sql_tables/postgres_connection.ts';
+import type { Delivery, SliceOutcome } from '../../model/destination/destination.ts';
+import { quoted } from '../sql_tables/layout.ts';
+import { measured } from '../sql_tables/measured.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
 import {
   freeName,
   newWrite,
@@ -11,8 +11,8 @@ import {
   stagePrefix,
   stagedState,
   wholeSlices,
-} from '../../sql_tables/stages.ts';
-import type { StagedState } from '../../sql_tables/stages.ts';
+} from '../sql_tables/stages.ts';
+import type { StagedState } from '../sql_tables/stages.ts';
 import { targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { hasReceipt } from './receipts.ts';

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
-import { isOnly } from '../../destination/destination.ts';
-import { RetryableError } from '../../destination/errors.ts';
-import type { Delivery, Json, Slice, SliceOutcome } from '../../destination/destination.ts';
-import type { Connection } from '../../sql_tables/postgres_connection.ts';
-import { recordsIn } from '../../sql_tables/staged_sink.ts';
+import { isOnly } from '../../model/destination/destination.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import type { Delivery, Json, Slice, SliceOutcome } from '../../model/destination/destination.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
+import { recordsIn } from '../sql_tables/staged_sink.ts';
 import { targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { insertsOf, rowsOf } from './rows.ts';

@@ -1,5 +1,5 @@
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
-import type { Column, ColumnType } from '../../models/column.ts';
+import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
+import type { Column, ColumnType } from '../../model/models/column.ts';
 import {
   columnList,
   isMerged,
@@ -7,13 +7,13 @@ import {
   person_key,
   quoted,
   versionColumns,
-} from '../../sql_tables/layout.ts';
-import type { Layout } from '../../sql_tables/layout.ts';
-import type { Connection } from '../../sql_tables/postgres_connection.ts';
-import { isThereAlready } from '../../sql_tables/postgres_faults.ts';
+} from '../sql_tables/layout.ts';
+import type { Layout } from '../sql_tables/layout.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
+import { isThereAlready } from '../sql_tables/postgres_faults.ts';
 import { targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
-import { requireNoneMissing } from '../../sql_tables/fitting.ts';
+import { requireNoneMissing } from '../sql_tables/fitting.ts';
 
 /** Bytes that the longest VARCHAR holds. */
 export const varchar_bytes_max = 65_535;

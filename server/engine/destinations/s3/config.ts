@@ -1,22 +1,22 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
-import type { ConfigViolation, OperatorRules } from '../../destination/destination.ts';
-import { file_keys, fileViolations, prefixKey } from '../../formats/file_config.ts';
+import type { ConfigViolation, OperatorRules } from '../../model/destination/destination.ts';
+import { file_keys, fileViolations, prefixKey } from '../formats/file_config.ts';
 import {
   bucketViolations,
   dotViolations,
   endpointViolations,
   textOf,
-} from '../../object_store/config_rules.ts';
+} from '../object_store/config_rules.ts';
 import {
   isServersRole,
   isWithoutKey,
   role_keys,
   roleViolations,
-} from '../../object_store/aws_role.ts';
-import { defaultFlag, optionalText, requiredText } from '../../destination/config_keys.ts';
-import { violation } from '../../destination/violation.ts';
+} from '../object_store/aws_role.ts';
+import { defaultFlag, optionalText, requiredText } from '../../model/destination/config_keys.ts';
+import { violation } from '../../model/destination/violation.ts';
 
 /** The keys of an S3 destination. */
 export const s3_config = Type.Object(

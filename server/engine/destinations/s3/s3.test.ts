@@ -4,7 +4,7 @@ import { testDestination } from '../../../../test/destinations/destination_contr
 import type { Config } from '../../../../test/destinations/destination_world.ts';
 import { contractColumns } from '../../../../test/factories/batch_exports/contract_rows.ts';
 import { parseParquet } from '../../../../test/watchers/read_formats.ts';
-import { uploadWhole } from '../../object_store/upload.ts';
+import { uploadWhole } from '../object_store/upload.ts';
 import { s3 } from './s3.ts';
 import {
   openAroundTests,

@@ -1,8 +1,8 @@
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { DestinationDefinition } from '../../destination/destination.ts';
-import { defineObjectStore } from '../../object_store/define.ts';
-import { openBucket } from '../../object_store/s3_bucket.ts';
-import { isServersRole, isWithoutKey, placeOf } from '../../object_store/aws_role.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { defineObjectStore } from '../object_store/define.ts';
+import { openBucket } from '../object_store/s3_bucket.ts';
+import { isServersRole, isWithoutKey, placeOf } from '../object_store/aws_role.ts';
 import { no_environment_credentials, s3_config, s3Violations } from './config.ts';
 
 /** Objects in a bucket of AWS S3 or of another store that speaks S3. */

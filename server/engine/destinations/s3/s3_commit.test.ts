@@ -3,10 +3,10 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { isPassing, manifest } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { inDepth } from '../../../../test/depth.ts';
-import type { Sink, SliceOutcome } from '../../destination/destination.ts';
-import { receiptsOfStem, sliceName, stemOf } from '../../formats/naming.ts';
-import type { ObjectStore } from '../../object_store/object_store.ts';
-import { openObjectSink } from '../../object_store/sink.ts';
+import type { Sink, SliceOutcome } from '../../model/destination/destination.ts';
+import { receiptsOfStem, sliceName, stemOf } from '../formats/naming.ts';
+import type { ObjectStore } from '../object_store/object_store.ts';
+import { openObjectSink } from '../object_store/sink.ts';
 import { s3 } from './s3.ts';
 import { delivery, write } from '../../../../test/factories/batch_exports/object_deliveries.ts';
 import {

@@ -10,7 +10,7 @@ import {
   manifest,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { setEnvironmentCredentials } from '../../../../test/servers/object_stores/s3_server.ts';
-import { openBucket } from '../../object_store/s3_bucket.ts';
+import { openBucket } from '../object_store/s3_bucket.ts';
 import type { S3Config } from './config.ts';
 import { s3 } from './s3.ts';
 import {

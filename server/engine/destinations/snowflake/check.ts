@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
-import { runSteps } from '../../destination/timed_steps.ts';
-import { NonRetryableError, RetryableError } from '../../destination/errors.ts';
-import type { CheckStep, DestinationDeps } from '../../destination/destination.ts';
-import type { Column } from '../../models/column.ts';
-import { quoted } from '../../sql_tables/layout.ts';
-import { changedValues, sampleLine, sampleRow, testedLayout } from '../../sql_tables/sample_row.ts';
-import type { SampleRow } from '../../sql_tables/sample_row.ts';
+import { runSteps } from '../../model/destination/timed_steps.ts';
+import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
+import type { CheckStep, DestinationDeps } from '../../model/destination/destination.ts';
+import type { Column } from '../../model/models/column.ts';
+import { quoted } from '../sql_tables/layout.ts';
+import { changedValues, sampleLine, sampleRow, testedLayout } from '../sql_tables/sample_row.ts';
+import type { SampleRow } from '../sql_tables/sample_row.ts';
 import { targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { connect } from './connection.ts';

@@ -1,7 +1,7 @@
 import tls from 'node:tls';
 import type { Worker } from 'node:worker_threads';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import { stopError } from '../../destination/stop.ts';
+import { stopError } from '../../model/destination/stop.ts';
 import { giveThreadBack, takeThread } from './thread.ts';
 import { openTunnel } from './tunnel.ts';
 import type { Tunnel } from './tunnel.ts';

@@ -1,18 +1,18 @@
 import { createPrivateKey } from 'node:crypto';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { ConfigViolation } from '../../destination/destination.ts';
-import { textOf } from '../../object_store/config_rules.ts';
-import { quoted } from '../../sql_tables/layout.ts';
+import type { ConfigViolation } from '../../model/destination/destination.ts';
+import { textOf } from '../object_store/config_rules.ts';
+import { quoted } from '../sql_tables/layout.ts';
 import {
   defaultChoice,
   defaultText,
   optionalText,
   requiredText,
-} from '../../destination/config_keys.ts';
-import { violation } from '../../destination/violation.ts';
-import { nulViolations, ownNameViolations } from '../../sql_tables/config_rules.ts';
-import type { Target } from '../../sql_tables/target.ts';
+} from '../../model/destination/config_keys.ts';
+import { violation } from '../../model/destination/violation.ts';
+import { nulViolations, ownNameViolations } from '../sql_tables/config_rules.ts';
+import type { Target } from '../sql_tables/target.ts';
 
 const name_characters_max = 255;
 

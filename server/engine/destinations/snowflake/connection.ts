@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import tls from 'node:tls';
-import { throwIfStopped, unlessStopped } from '../../destination/stop.ts';
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { DestinationDeps } from '../../destination/destination.ts';
-import { quoted } from '../../sql_tables/layout.ts';
+import { throwIfStopped, unlessStopped } from '../../model/destination/stop.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import { quoted } from '../sql_tables/layout.ts';
 import { SnowflakeFault, openClient } from './client.ts';
 import type { Client } from './client.ts';
-import { textOf } from '../../object_store/config_rules.ts';
+import { textOf } from '../object_store/config_rules.ts';
 import { addressOf, credentialsOf, targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { Column } from '../../models/column.ts';
-import { fieldText, linesOf } from '../../sql_tables/tab_separated.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { Column } from '../../model/models/column.ts';
+import { fieldText, linesOf } from '../sql_tables/tab_separated.ts';
 
 /**
  * A VARCHAR and a VARIANT of a table that says nothing else hold this much; a longer value fails in

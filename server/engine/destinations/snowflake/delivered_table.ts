@@ -1,8 +1,8 @@
-import type { ValueRow } from '../../destination/content_source.ts';
-import type { DestinationDeps } from '../../destination/destination.ts';
-import type { DeliveredTable, TableOfReceipts } from '../../sql_tables/delivered_table.ts';
-import { isMerged, quoted } from '../../sql_tables/layout.ts';
-import type { Layout } from '../../sql_tables/layout.ts';
+import type { ValueRow } from '../../model/destination/content_source.ts';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import type { DeliveredTable, TableOfReceipts } from '../sql_tables/delivered_table.ts';
+import { isMerged, quoted } from '../sql_tables/layout.ts';
+import type { Layout } from '../sql_tables/layout.ts';
 import { targetOf } from './config.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { connect } from './connection.ts';

@@ -1,9 +1,9 @@
 import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
-import { codeOf, explain, lasting, passing } from '../../destination/faults.ts';
-import type { Fault } from '../../destination/faults.ts';
+import { codeOf, explain, lasting, passing } from '../../model/destination/faults.ts';
+import type { Fault } from '../../model/destination/faults.ts';
 import { SnowflakeFault } from './client.ts';
 import type { ClientFault } from './client.ts';
-import { server_faults } from '../../sql_tables/server_faults.ts';
+import { server_faults } from '../sql_tables/server_faults.ts';
 
 const unverified = lasting(
   'tls_not_verified',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { Column } from '../../models/column.ts';
-import { quoted } from '../../sql_tables/layout.ts';
+import type { Column } from '../../model/models/column.ts';
+import { quoted } from '../sql_tables/layout.ts';
 import type { Connection } from './connection.ts';
 import { csvParts } from './csv_parts.ts';
 

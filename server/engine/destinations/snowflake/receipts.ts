@@ -1,5 +1,5 @@
-import { RetryableError } from '../../destination/errors.ts';
-import type { Delivery } from '../../destination/destination.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
 import { receipts_table } from './config.ts';
 import type { Connection } from './connection.ts';
 import { findTableKind } from './table.ts';

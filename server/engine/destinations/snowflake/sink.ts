@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../../../platform/log.ts';
-import { isOnly } from '../../destination/destination.ts';
-import { RetryableError } from '../../destination/errors.ts';
+import { isOnly } from '../../model/destination/destination.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
 import type {
   Delivery,
   DestinationDeps,
@@ -10,25 +10,20 @@ import type {
   Sink,
   Slice,
   SliceOutcome,
-} from '../../destination/destination.ts';
-import { commitKnowingly } from '../../sql_tables/commit.ts';
-import type { CommitAnswer } from '../../sql_tables/commit.ts';
-import { columnList, isMerged } from '../../sql_tables/layout.ts';
-import { measured } from '../../sql_tables/measured.ts';
-import {
-  newStanding,
-  openStagedSink,
-  recordsIn,
-  requireCame,
-} from '../../sql_tables/staged_sink.ts';
-import type { StagedDelivery, Standing } from '../../sql_tables/staged_sink.ts';
-import type { StagedState } from '../../sql_tables/stages.ts';
+} from '../../model/destination/destination.ts';
+import { commitKnowingly } from '../sql_tables/commit.ts';
+import type { CommitAnswer } from '../sql_tables/commit.ts';
+import { columnList, isMerged } from '../sql_tables/layout.ts';
+import { measured } from '../sql_tables/measured.ts';
+import { newStanding, openStagedSink, recordsIn, requireCame } from '../sql_tables/staged_sink.ts';
+import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
+import type { StagedState } from '../sql_tables/stages.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { SnowflakeFault } from './client.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { snowflakeError } from './faults.ts';
-import { withFaults } from '../../destination/faults.ts';
+import { withFaults } from '../../model/destination/faults.ts';
 import { openLoader, textColumn } from './load.ts';
 import type { Loader } from './load.ts';
 import {

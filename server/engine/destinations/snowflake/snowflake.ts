@@ -1,5 +1,5 @@
-import type { DestinationDefinition } from '../../destination/destination.ts';
-import { tableReaders } from '../../sql_tables/delivered_table.ts';
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { checkSnowflake } from './check.ts';
 import { addressOf, snowflake_config, snowflakeViolations } from './config.ts';
 import { openSnowflakeTable } from './delivered_table.ts';

@@ -12,9 +12,9 @@ import {
   rivals_left,
   failureIn,
 } from '../../../../test/factories/batch_exports/deliveries.ts';
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { Column } from '../../models/column.ts';
-import { persons as personsModel } from '../../models/persons.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { Column } from '../../model/models/column.ts';
+import { persons as personsModel } from '../../model/models/persons.ts';
 import type { SnowflakeConfig } from './config.ts';
 import { snowflake } from './snowflake.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertFault } from '../../../../test/factories/batch_exports/deliveries.ts';
-import type { Delivery } from '../../destination/destination.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
 import {
   openAroundTests,
   server,

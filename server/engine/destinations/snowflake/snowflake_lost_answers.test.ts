@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { isPassing } from '../../../../test/factories/batch_exports/deliveries.ts';
 import { is_deep } from '../../../../test/depth.ts';
 import { writeSlice } from '../../../../test/processes/killed_delivery.ts';
-import type { Sink } from '../../destination/destination.ts';
+import type { Sink } from '../../model/destination/destination.ts';
 import { SnowflakeFault } from './client.ts';
 import { snowflakeError } from './faults.ts';
 import { openTunnel } from './tunnel.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { quoted } from '../../sql_tables/layout.ts';
+import { quoted } from '../sql_tables/layout.ts';
 import {
   openAroundTests,
   server,

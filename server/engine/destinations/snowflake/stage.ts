@@ -1,5 +1,5 @@
-import type { Delivery, SliceOutcome } from '../../destination/destination.ts';
-import { quoted } from '../../sql_tables/layout.ts';
+import type { Delivery, SliceOutcome } from '../../model/destination/destination.ts';
+import { quoted } from '../sql_tables/layout.ts';
 import {
   freeName,
   isOfSlices,
@@ -8,7 +8,7 @@ import {
   stageName,
   stagePrefix,
   wholeSlices,
-} from '../../sql_tables/stages.ts';
+} from '../sql_tables/stages.ts';
 import { SnowflakeFault } from './client.ts';
 import type { Connection } from './connection.ts';
 import { temporaryName } from './load.ts';

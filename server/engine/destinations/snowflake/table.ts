@@ -1,16 +1,16 @@
-import { NonRetryableError } from '../../destination/errors.ts';
-import type { Column, ColumnType } from '../../models/column.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import type { Column, ColumnType } from '../../model/models/column.ts';
 import {
   isMerged,
   newerCondition,
   person_key,
   quoted,
   versionColumns,
-} from '../../sql_tables/layout.ts';
-import type { Layout } from '../../sql_tables/layout.ts';
+} from '../sql_tables/layout.ts';
+import type { Layout } from '../sql_tables/layout.ts';
 import { receipts_table } from './config.ts';
 import type { Connection } from './connection.ts';
-import { requireNoneMissing } from '../../sql_tables/fitting.ts';
+import { requireNoneMissing } from '../sql_tables/fitting.ts';
 
 /** Types of the columns of a table that the export creates. Instants are UTC. */
 const types: Record<ColumnType, string> = {

@@ -1,4 +1,4 @@
-import type { MergeAsk } from '../../identities/merge_ask.ts';
+import type { MergeAsk } from '../identities/merge_ask.ts';
 import type { JsonObject } from './exact_json.ts';
 
 /** An event that was read and found right, ready to be stored. */

@@ -1,5 +1,5 @@
 import type { EventProblem, PlainEvent, ReadEvent } from './event.ts';
-import { readMergeAsk, readUnset } from '../../identities/merge_ask.ts';
+import { readMergeAsk, readUnset } from '../identities/merge_ask.ts';
 import { isJsonObject, isTooDeep, nesting_max, parseExact } from './exact_json.ts';
 import type { JsonObject } from './exact_json.ts';
 import { parseInstant, storeInstant } from './instant.ts';

@@ -1,5 +1,5 @@
-import { examples_max } from '../../ingestion_warnings/store.ts';
-import type { WarningReason } from '../../ingestion_warnings/warning.ts';
+import { examples_max } from '../warnings/store.ts';
+import type { WarningReason } from '../warnings/warning.ts';
 import { parseExact } from './exact_json.ts';
 import { openJsonScan } from '../../../platform/json_scan.ts';
 import type { JsonPlace, JsonScan } from '../../../platform/json_scan.ts';

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import type { NoteWarning } from '../../ingestion_warnings/warning.ts';
+import type { NoteWarning } from '../warnings/warning.ts';
 import type { IncomingEvent } from '../parse/event.ts';
 import { isJsonObject, parseExact } from '../parse/exact_json.ts';
 

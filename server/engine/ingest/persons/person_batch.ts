@@ -1,6 +1,6 @@
-import { judgeMerge } from '../../identities/judge_merge.ts';
-import type { Identities, IdentityWarningReason } from '../../identities/judge_merge.ts';
-import type { MergeAsk } from '../../identities/merge_ask.ts';
+import { judgeMerge } from '../identities/judge_merge.ts';
+import type { Identities, IdentityWarningReason } from '../identities/judge_merge.ts';
+import type { MergeAsk } from '../identities/merge_ask.ts';
 import type { IncomingEvent } from '../parse/event.ts';
 import type { LoadedPersons } from './load_persons.ts';
 import { applyMerge, applySet, draftOf, personId } from './person.ts';

@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
 import { inlineTexts, inline_settings } from '../../../platform/clickhouse/inline_texts.ts';
-import { moved_ids_max } from '../../identities/judge_merge.ts';
+import { moved_ids_max } from '../identities/judge_merge.ts';
 import type { Person } from './person.ts';
 
 const cache_bytes_max = 64 * 1024 * 1024;

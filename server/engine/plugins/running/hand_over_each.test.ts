@@ -9,7 +9,7 @@ import {
   sendEvents,
   storedEvents,
 } from '../../../../test/factories/plugins/running_plugins.ts';
-import { workOneStep } from '../../erasures/work.ts';
+import { workOneStep } from '../../privacy/erasures/work.ts';
 import {
   harness,
   home,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { functionTable } from './functions_text.ts';
+import { functionTable } from '../../../../test/query_cases/functions_text.ts';
 import { functionTopics } from './index.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../../docs/query_language.md'), 'utf8');

@@ -4,8 +4,8 @@ import {
   openAroundTests,
   projects,
 } from '../../../../test/factories/batch_exports/query_projects.ts';
-import { checkQuery, readRows } from '../cases/run_query.ts';
-import { january } from '../cases/two_projects.ts';
+import { checkQuery, readRows } from '../../../../test/query_cases/run_query.ts';
+import { january } from '../../../../test/query_cases/two_projects.ts';
 import { functionTopics } from './index.ts';
 
 openAroundTests();

@@ -1,6 +1,6 @@
 import { text as textOf } from 'node:stream/consumers';
 import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
-import { literal } from '../../formats/expression.ts';
+import { literal } from '../../destinations/formats/expression.ts';
 import { matchesEngineType } from './engine_type.ts';
 import { findForeignNode } from './gate.ts';
 import { QueryError, queryError } from '../query_error.ts';

@@ -1,5 +1,5 @@
-import { models } from '../../models/index.ts';
-import { model_names } from '../../models/model.ts';
+import { models } from '../../model/models/index.ts';
+import { model_names } from '../../model/models/model.ts';
 import { isPrintedFunction } from './printed_functions.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { model_names } from '../../models/model.ts';
+import { model_names } from '../../model/models/model.ts';
 import { coerceCondition } from '../values/coerce.ts';
 import { compare } from '../values/compare.ts';
 import { Fault } from '../fault.ts';

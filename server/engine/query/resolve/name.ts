@@ -1,7 +1,7 @@
 import { coerce } from '../values/coerce.ts';
 import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
-import { extractText, readableJson } from '../../models/readable_json.ts';
+import { extractText, readableJson } from '../../model/models/readable_json.ts';
 import type { Source } from './source.ts';
 import type { Expression, ExpressionOf, Name } from '../parse/tree.ts';
 import { compose, plain_traits } from '../values/value.ts';

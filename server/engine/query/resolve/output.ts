@@ -1,4 +1,4 @@
-import type { Column } from '../../models/column.ts';
+import type { Column } from '../../model/models/column.ts';
 import { Fault } from '../fault.ts';
 import { name_characters_max } from './output_name.ts';
 import { columnTypeOf, describeType, engineTypeOf, isContainer } from '../values/value_type.ts';

@@ -1,4 +1,4 @@
-import type { Model } from '../../models/model.ts';
+import type { Model } from '../../model/models/model.ts';
 import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
 import type { Rows, Source } from './source.ts';

@@ -1,10 +1,10 @@
-import type { EventFilter } from '../../models/event_filter.ts';
-import type { Rectangle } from '../../ledger/rectangles.ts';
-import { models } from '../../models/index.ts';
-import type { Model } from '../../models/model.ts';
+import type { EventFilter } from '../../model/models/event_filter.ts';
+import type { Rectangle } from '../../model/ledger/rectangles.ts';
+import { models } from '../../model/models/index.ts';
+import type { Model } from '../../model/models/model.ts';
 import { Fault } from '../fault.ts';
 import type { Span } from '../query_error.ts';
-import { extractText, readableJson } from '../../models/readable_json.ts';
+import { extractText, readableJson } from '../../model/models/readable_json.ts';
 import { orNull } from '../values/value_type.ts';
 import type { ValueType } from '../values/value_type.ts';
 import type { QueryWriter } from '../values/writer.ts';

@@ -1,4 +1,4 @@
-import type { ColumnType } from '../../models/column.ts';
+import type { ColumnType } from '../../model/models/column.ts';
 
 /**
  * What a value is. `integer` has 64 bits with a sign, `unsigned` 64 bits without; `property` is a

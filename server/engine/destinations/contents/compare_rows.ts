@@ -1,0 +1,137 @@
+import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Difference } from '../../model/destination/destination.ts';
+import type { ValueRow } from '../../model/destination/content_source.ts';
+import type { Column } from '../../model/models/column.ts';
+import { canonicalValue } from './canonical.ts';
+import { differencesOfKey } from './key_differences.ts';
+import type { RowTexts } from './key_differences.ts';
+import { openKeyFilter } from './key_filter.ts';
+import { listDifferences } from './list_differences.ts';
+
+/**
+ * Two sets of rows that should be equal. Both are read once, and a second time where they differ;
+ * their order says nothing.
+ */
+export type ComparedRows = {
+  /** The table or file, as users know it. */
+  name: string;
+  columns: Pick<Column, 'name' | 'type'>[];
+  /** The column that tells rows apart; without it they can only be told by all their values. */
+  key: string | undefined;
+  /** True where rows of others are there too, which cannot be told from added ones. */
+  is_shared: boolean;
+  /** About how many rows there are. */
+  records: number;
+  expected: () => AsyncIterable<ValueRow>;
+  found: () => AsyncIterable<ValueRow>;
+  /** Called for each row that is read. */
+  onRow: () => void;
+};
+
+/**
+ * Rows are summed by the hash of their key in so many places: whatever their number, this is the
+ * memory.
+ */
+const places = 1 << 18;
+/**
+ * So many rows of each side are held at most to be told apart, and so many characters of them, but
+ * one row in any case.
+ */
+const held_rows_max = 20_000;
+const held_characters_max = 32 * 1024 * 1024;
+
+/**
+ * What differs between rows that were expected and rows that were found: up to 1,000 of a kind by
+ * key and column, the others as a number. Memory does not grow with the rows.
+ */
+export async function compareRows(compared: ComparedRows): Promise<Difference[]> {
+  const counts = new Int32Array(places);
+  const lows = new Uint32Array(places);
+  const highs = new Uint32Array(places);
+  const filter = compared.is_shared ? openKeyFilter(compared.records) : undefined;
+  const textsOf = reader(compared);
+  for await (const row of compared.expected()) {
+    compared.onRow();
+    const texts = textsOf(row);
+    filter?.add(texts.key);
+    addTo(texts, 1);
+  }
+  for await (const row of compared.found()) {
+    compared.onRow();
+    const texts = textsOf(row);
+    if (filter === undefined || filter.mayHave(texts.key)) addTo(texts, -1);
+  }
+  const differing = new Set<number>();
+  for (let place = 0; place < places; place += 1)
+    if (counts[place] !== 0 || lows[place] !== 0 || highs[place] !== 0) differing.add(place);
+  return differing.size === 0 ? [] : tellApart(compared, differing);
+
+  function addTo({ key, values }: RowTexts, sign: 1 | -1): void {
+    const place = placeOf(key);
+    const digest = hash('md5', rowText(values), 'buffer');
+    counts[place] = counts[place]! + sign;
+    lows[place] = lows[place]! + sign * digest.readUInt32LE(0);
+    highs[place] = highs[place]! + sign * digest.readUInt32LE(4);
+  }
+}
+
+/** Gives a row's values in their canonical form, and what it is told apart by. */
+function reader({
+  columns,
+  key,
+}: Pick<ComparedRows, 'columns' | 'key'>): (row: ValueRow) => RowTexts {
+  const types = columns.map((column) => column.type);
+  const at = columns.findIndex((column) => column.name === key);
+  return (row) => {
+    const values = types.map((type, index) => canonicalValue(type, row[index] ?? null));
+    return { key: at === -1 ? rowText(values) : (values[at] ?? 'NULL'), values };
+  };
+}
+
+function placeOf(key: string): number {
+  return crc32(key) & (places - 1);
+}
+
+/** A text that two rows share only when all their values are equal. */
+function rowText(values: ValueRow): string {
+  let text = '';
+  for (const value of values) text += value === null ? '-' : `${value.length}:${value}`;
+  return text;
+}
+
+/**
+ * Reads both sides again and compares the rows of the places that differ, as many of them as may be
+ * held.
+ */
+async function tellApart(compared: ComparedRows, differing: Set<number>): Promise<Difference[]> {
+  const rows_a_place = 1 + compared.records / places;
+  const looked_at = new Set([...differing].slice(0, Math.ceil(held_rows_max / rows_a_place)));
+  const keys = new Map<string, { expected: RowTexts[]; found: RowTexts[] }>();
+  const given_up = new Set<number>();
+  const textsOf = reader(compared);
+  for (const side of ['expected', 'found'] as const) {
+    let characters = 0;
+    let rows = 0;
+    for await (const row of compared[side]()) {
+      compared.onRow();
+      const texts = textsOf(row);
+      const place = placeOf(texts.key);
+      if (!looked_at.has(place) || given_up.has(place)) continue;
+      if (side === 'found' && compared.is_shared && !keys.has(texts.key)) continue;
+      characters += rowText(texts.values).length;
+      if (characters > held_characters_max && rows > 0) {
+        given_up.add(place);
+        continue;
+      }
+      rows += 1;
+      const held = keys.get(texts.key) ?? { expected: [], found: [] };
+      keys.set(texts.key, held);
+      held[side].push(texts);
+    }
+  }
+  const named = [...keys]
+    .filter(([key]) => !given_up.has(placeOf(key)))
+    .flatMap(([, { expected, found }]) => differencesOfKey(compared, expected, found));
+  return listDifferences(compared.name, named, differing.size - looked_at.size + given_up.size);
+}

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { Transform, pipeline } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
+import { constants, createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib';
+import { isPooled } from '../../../platform/memory/buffer_pool.ts';
+import { openMinorCollection } from '../../../platform/memory/minor_collection.ts';
+import { counterOf } from './count.ts';
+import type { Encoding } from '../../model/destination/encoding.ts';
+import { openUnmarking } from './marks.ts';
+import type { ChangedValues } from './marks.ts';
+
+/**
+ * What a slice turned out to be: records counted in the bytes themselves, bytes and SHA-256 (hex)
+ * of what the destination receives.
+ */
+export type EncodedSlice = { records: number; bytes: number; sha256: string };
+
+/** The way of one slice from ClickHouse's bytes to the destination's bytes. */
+export type EncodeStage = {
+  /**
+   * Counts, compresses and hashes `source` as it passes, with back-pressure; when the source fails,
+   * the result is destroyed with the same error. Called once.
+   */
+  pipeline(source: Readable): Readable;
+  /**
+   * How many bytes were made so far for the reader of the result, who may not have taken the last
+   * of them.
+   */
+  passed(): number;
+  /**
+   * How many values the source had to change, as far as their marks have passed. Parquet has no
+   * marks.
+   */
+  changed(): ChangedValues;
+  /** What passed; throws when the result has not been read to its end. */
+  finish(): EncodedSlice;
+};
+
+const chunk_bytes = 256 * 1024;
+
+/** The stage of one slice in an encoding; its memory does not grow with the slice. */
+export function encodeStage(encoding: Encoding): EncodeStage {
+  const counter = counterOf(encoding);
+  const hash = createHash('sha256');
+  const noteGarbage = openMinorCollection();
+  const unmarking = openUnmarking();
+  const unmark = encoding.format === 'Parquet' ? (chunk: Buffer) => chunk : unmarking.take;
+  let bytes = 0;
+  let ended: EncodedSlice | undefined;
+  return {
+    pipeline: (source) => {
+      const compressor = compressorOf(encoding);
+      const count = (given: Buffer): Buffer => {
+        if (!isPooled(given)) noteGarbage(given.length);
+        const chunk = unmark(given);
+        counter.take(chunk);
+        return chunk;
+      };
+      const measure = (chunk: Buffer): Buffer => {
+        hash.update(chunk);
+        bytes += chunk.length;
+        return chunk;
+      };
+      const end = () => {
+        ended = { records: counter.total(), bytes, sha256: hash.digest('hex') };
+      };
+      // What is not compressed passes one stage and not two: each costs its share of every chunk.
+      const stages: Duplex[] =
+        compressor === undefined
+          ? [passing((chunk) => measure(count(chunk)), end)]
+          : [passing(count, () => void counter.total()), compressor, passing(measure, end)];
+      const last = stages.at(-1)!;
+      // The error reaches the reader of the last stage, which `pipeline` destroys with it.
+      pipeline([source, ...stages], () => undefined);
+      return last;
+    },
+    passed: () => bytes,
+    changed: () => unmarking.changed,
+    finish: () => {
+      if (ended === undefined) throw new Error('The slice was not read to its end.');
+      return ended;
+    },
+  };
+}
+
+function passing(take: (chunk: Buffer) => Buffer, end: () => void): Transform {
+  return new Transform({
+    highWaterMark: chunk_bytes,
+    transform: (chunk: Buffer, _encoding, callback) => {
+      callback(null, take(chunk));
+    },
+    flush: (callback) => {
+      try {
+        end();
+        callback();
+      } catch (error) {
+        callback(error as Error);
+      }
+    },
+  });
+}
+
+/**
+ * Levels chosen by measurement: gzip 6, brotli 4 and zstd 3 all shrink JSON lines about sixfold;
+ * zstd takes a third of the time, and at level 1 two thirds of that for a tenth more bytes.
+ */
+function compressorOf(encoding: Encoding): Duplex | undefined {
+  if (encoding.compression === null || encoding.format === 'Parquet') return undefined;
+  switch (encoding.compression) {
+    case 'gzip':
+      return createGzip({ level: 6, chunkSize: chunk_bytes });
+    case 'brotli':
+      return createBrotliCompress({
+        chunkSize: chunk_bytes,
+        params: { [constants.BROTLI_PARAM_QUALITY]: 4 },
+      });
+    case 'zstd':
+      return createZstdCompress({
+        chunkSize: chunk_bytes,
+        params: { [constants.ZSTD_c_compressionLevel]: encoding.is_unpacked === true ? 1 : 3 },
+      });
+    default:
+      throw new Error(`${encoding.format} cannot be compressed with ${encoding.compression}.`);
+  }
+}

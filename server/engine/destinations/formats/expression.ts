@@ -1,0 +1,157 @@
+import type { Column } from '../../model/models/column.ts';
+import { markedAs } from './marks.ts';
+
+/** So many digits, with an exponent of four, are still a number of PostgreSQL's. */
+const digits_max = 6_000;
+
+/** A SELECT list, ClickHouse's FORMAT and the settings of the query. */
+export type FormatSelection = {
+  expressions: string;
+  format: string;
+  settings: Record<string, string | number>;
+};
+
+/**
+ * Settings that every format needs: instants as ISO 8601 with Z, names that mean the table's
+ * columns even where an output column is named the same, an hour instead of 30 seconds for a
+ * destination that takes no bytes for a while, and room for a long selection in the text of the
+ * query (256 KiB otherwise).
+ */
+export const common_settings = {
+  date_time_output_format: 'iso',
+  prefer_column_name_to_alias: 1,
+  http_send_timeout: 3_600,
+  max_query_size: 16_000_000,
+};
+
+/** A text as a ClickHouse string literal. */
+export function literal(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+/** A name as a ClickHouse identifier. */
+export function identifier(name: string): string {
+  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
+}
+
+// Longer than the name of any column (64 characters), so that it cannot be one.
+const own_name = `__${'value_that_is_written_once_'.repeat(3)}`;
+
+/**
+ * Gives each column's expression a name, so that it is written, and computed, once however often it
+ * is used.
+ */
+function named(column: Column, index: number): { definition: string; use: string } {
+  const use = `${own_name}${index}`;
+  return { definition: `(${column.expression}) AS ${use}`, use };
+}
+
+/** Text in valid UTF-8; broken bytes become U+FFFD. */
+export function textExpression(expression: string): string {
+  return `toValidUTF8(toString(${expression}))`;
+}
+
+/** A value as a boolean that stays null where it is null. */
+export function booleanExpression(expression: string): string {
+  return `CAST(${expression}, 'Nullable(Bool)')`;
+}
+
+const byte_order_mark = "'\\xEF\\xBB\\xBF'";
+const escaped_nul = "'\\\\u0000'";
+
+/**
+ * How JSON is to be written. `for_jsonb`: as PostgreSQL's type holds it. `one_line`: without line
+ * breaks. `marked`: with a mark in front of what was changed.
+ */
+export type JsonForm = { for_jsonb?: boolean; one_line?: boolean; marked?: boolean };
+
+/**
+ * JSON text that every reader takes. Text that is right already passes untouched (one simdjson
+ * pass). In other rows lone surrogates become `\ufffd`; what still is no JSON becomes a JSON string
+ * that holds the text. `for_jsonb` also takes `\u0000` out and makes a string of JSON with numbers
+ * beyond PostgreSQL's; `one_line` turns line breaks, which in JSON can only stand between tokens,
+ * into spaces.
+ */
+export function jsonExpression(column: Column, index: number, form: JsonForm): string {
+  const { definition, use } = named(
+    { ...column, expression: `toString(${column.expression})` },
+    index,
+  );
+  const forJsonb = form.for_jsonb === true;
+  const always = [
+    `NOT startsWith(${use}, ${byte_order_mark})`,
+    ...(forJsonb ? [`NOT (${isBeyondNumeric(use)})`] : []),
+  ];
+  const clean = [`isValidJSON(${definition})`, ...always];
+  if (forJsonb) clean.push(`position(${use}, ${escaped_nul}) = 0`);
+  const fits = clean.join(' AND ');
+  // Most JSON of several lines is right in all else.
+  const whole =
+    form.one_line === true
+      ? `if(position(${use}, '\\n') = 0 AND position(${use}, '\\r') = 0, ${use}, ${inOneLine(use)})`
+      : use;
+  const repaired = repair(use, forJsonb);
+  const result = form.one_line === true ? inOneLine(repaired) : repaired;
+  const repairable = [isJson(repaired), ...always].join(' AND ');
+  const marked = form.marked === true;
+  const changed = marked
+    ? `if(${repaired} = ${use}, ${result}, ${markedAs('altered', result)})`
+    : result;
+  const text = asJsonString(use, forJsonb);
+  return (
+    `multiIf(${use} IS NULL, NULL, ${fits}, ${whole}, ${repairable}, ${changed}, ` +
+    `${marked ? markedAs('text', text) : text})`
+  );
+}
+
+function inOneLine(text: string): string {
+  return `translate(${text}, '\\n\\r', '  ')`;
+}
+
+/**
+ * PostgreSQL's numbers have at most 131,072 digits before the point and 16,383 after it, and one
+ * that has more fails the whole COPY. Taken for such are numbers with more than 6,000 digits, or
+ * with an exponent of five. The strings of a text are taken out before its numbers are judged, and
+ * that only where something looks like such a number.
+ */
+function isBeyondNumeric(text: string): string {
+  const start = '(?:^|[:\\\\[,\\\\s])-?';
+  const bare = `replaceRegexpAll(${text}, '"[^"\\\\\\\\]*(?:\\\\\\\\.[^"\\\\\\\\]*)*"', '')`;
+  return [
+    `(match(${text}, '${start}[0-9.]+[eE][+-]?[0-9]{5}') AND match(${bare}, ` +
+      `'[eE][+-]?0*[1-9][0-9]{4}'))`,
+    `(length(${text}) > ${digits_max} AND match(${text}, '${start}[0-9.]{1000}') AND ` +
+      `arrayExists(x -> length(x) > ${digits_max}, extractAll(${bare}, '[0-9.]+')))`,
+  ].join(' OR ');
+}
+
+function asJsonString(text: string, withoutNul: boolean): string {
+  const valid = `toValidUTF8(assumeNotNull(${text}))`;
+  return `toJSONString(${withoutNul ? `replaceAll(${valid}, '\\0', '')` : valid})`;
+}
+
+/**
+ * `isValidJSON` refuses numbers beyond 64 bits and lone surrogates, which JSON allows, so they are
+ * shortened before the question. A number keeps its first digit and an exponent its form, hence
+ * nothing wrong becomes right; a run of digits in a string stays longer than the four of a `\u`
+ * escape.
+ */
+function isJson(text: string): string {
+  const shorter = `replaceRegexpAll(${text}, '([0-9])[0-9]{17,}', '\\\\1111')`;
+  return `isValidJSON(replaceRegexpAll(${shorter}, '([eE][+-]?)[0-9]{3,}', '\\\\10001'))`;
+}
+
+/**
+ * Escaped backslashes and surrogate pairs are set aside behind control bytes, which JSON text never
+ * holds raw; what is left of `\ud800` to `\udfff` stands alone.
+ */
+function repair(text: string, withoutNul: boolean): string {
+  const aside =
+    `replaceRegexpAll(replaceAll(assumeNotNull(${text}), '\\\\\\\\', '\\x01'), ` +
+    `'\\\\\\\\u([dD][89abAB][0-9a-fA-F]{2})\\\\\\\\u([dD][c-fC-F][0-9a-fA-F]{2})', ` +
+    `'\\x02\\\\1\\x02\\\\2')`;
+  const half = `'\\\\\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}', '\\\\\\\\ufffd'`;
+  const lone = `replaceRegexpAll(${aside}, ${half})`;
+  const clean = withoutNul ? `replaceAll(${lone}, ${escaped_nul}, '')` : lone;
+  return `replaceAll(replaceAll(${clean}, '\\x02', '\\\\u'), '\\x01', '\\\\\\\\')`;
+}

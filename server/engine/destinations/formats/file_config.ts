@@ -1,0 +1,120 @@
+import { Type } from 'typebox';
+import { nullable } from '../../../platform/nullable.ts';
+import type { ConfigViolation } from '../../model/destination/destination.ts';
+import { compressionsOf, fileFormats } from '../../model/destination/encoding.ts';
+import type { Compression, Encoding, FileFormat } from '../../model/destination/encoding.ts';
+import { hasLooseBrace, prefixVariables, unknownPrefixVariables } from './naming.ts';
+import { violation } from '../../model/destination/violation.ts';
+
+const variables = prefixVariables
+  .map(({ names, of }) => `{${names.join('}, {')}} of ${of}`)
+  .join('; ');
+
+/** The schema of `prefix`; `place` says what the prefix is a part of. */
+export function prefixKey(place: string) {
+  return Type.String({
+    maxLength: 900,
+    description: `${place} May hold variables: ${variables}.`,
+  });
+}
+
+/** What each format can have, as `JSONLines: gzip, brotli, zstd; CSV: ...`. */
+const compressions_said = fileFormats
+  .map((format) => `${format}: ${compressionsOf(format).join(', ')}`)
+  .join('; ');
+
+/** The config keys that every destination of files or objects has beside its `prefix`. */
+export const file_keys = {
+  file_format: Type.Optional(
+    Type.Unsafe<FileFormat>({
+      type: 'string',
+      enum: [...fileFormats],
+      default: 'JSONLines',
+      description: 'JSONLines (properties are nested objects), Parquet or CSV.',
+    }),
+  ),
+  compression: Type.Optional(
+    nullable(
+      Type.Unsafe<Compression>({
+        type: 'string',
+        enum: [...new Set(fileFormats.flatMap(compressionsOf))],
+        default: null,
+        description: `${compressions_said}. Parquet has it inside the file. Null: none.`,
+        wrong_detail: `${compressions_said}; or null.`,
+      }),
+    ),
+  ),
+  max_file_size_mb: Type.Optional(
+    nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        default: null,
+        description:
+          'A file has at most so many MiB before compression, but for a single row that is ' +
+          'larger. Null: by the number of rows alone.',
+      }),
+    ),
+  ),
+};
+
+/** The values of `file_keys`, as far as a user has set them. */
+export type FileConfig = {
+  prefix: string;
+  file_format?: FileFormat;
+  compression?: Compression | null;
+  max_file_size_mb?: number | null;
+};
+
+const bytes_per_mebibyte = 1024 * 1024;
+
+/** The encoding that a config asks for. */
+export function fileEncoding(config: FileConfig): Encoding {
+  return { format: config.file_format ?? 'JSONLines', compression: config.compression ?? null };
+}
+
+/** The bound on a slice's uncompressed bytes, or undefined when the config sets none. */
+export function fileSliceBytes(config: FileConfig): number | undefined {
+  return config.max_file_size_mb === undefined || config.max_file_size_mb === null
+    ? undefined
+    : config.max_file_size_mb * bytes_per_mebibyte;
+}
+
+/**
+ * Violations of the rules that hold for every destination of files: known prefix variables, no
+ * control characters, a compression that the format has.
+ */
+export function fileViolations(config: FileConfig): ConfigViolation[] {
+  const violations: ConfigViolation[] = [];
+  const unknown = unknownPrefixVariables(config.prefix);
+  if (unknown.length > 0) {
+    const names = unknown.map((name) => `{${name}}`).join(', ');
+    violations.push(violation('prefix', `${names} is not a variable; use ${variables}.`));
+  }
+  if (hasLooseBrace(config.prefix))
+    violations.push(
+      violation(
+        'prefix',
+        `The prefix has a brace without its other half; variables are ${variables}.`,
+      ),
+    );
+  if (hasControlCharacter(config.prefix))
+    violations.push(violation('prefix', 'The prefix must not hold control characters.'));
+  const { format, compression } = fileEncoding(config);
+  const possible = compressionsOf(format as FileFormat);
+  if (compression !== null && !possible.includes(compression)) {
+    violations.push(
+      violation(
+        'compression',
+        `${format} cannot be compressed with ${compression}; ` +
+          `use ${possible.join(', ')} or null.`,
+        'invalid_choice',
+      ),
+    );
+  }
+  return violations;
+}
+
+function hasControlCharacter(text: string): boolean {
+  return Buffer.from(text).some((byte) => byte < 0x20 || byte === 0x7f);
+}

@@ -1,0 +1,77 @@
+import type { Column } from '../../model/models/column.ts';
+import type { Encoding } from '../../model/destination/encoding.ts';
+import { common_settings } from './expression.ts';
+import { selectFor } from './select.ts';
+
+/**
+ * ClickHouse text that gives the bytes of a row as a file has it, the settings that it needs, and
+ * the bytes that each file has beside its rows.
+ */
+export type Measure = {
+  expression: string;
+  settings: Record<string, string | number>;
+  bytes_of_file: number;
+};
+
+/**
+ * Page headers, footer, and the least and greatest value of each column, where values are of the
+ * usual size.
+ */
+const parquet_frame_bytes = 32 * 1024;
+
+/**
+ * What tells how many bytes a row takes in a file before compression: for text exactly those that
+ * are written, for Parquet those of its values without dictionaries, which make them fewer; the
+ * frame of a file of very large values may be larger than what is set aside for it.
+ */
+export function measureFor(encoding: Encoding, columns: Column[]): Measure {
+  const { expressions, format, settings } = selectFor(encoding, columns);
+  switch (encoding.format) {
+    case 'JSONLines':
+    case 'TabSeparated':
+      return {
+        expression: `length(formatRow('${format}', ${expressions}))`,
+        settings,
+        bytes_of_file: 0,
+      };
+    case 'CSV':
+      return {
+        expression: `length(formatRow('CSV', ${expressions}))`,
+        settings,
+        bytes_of_file: headerBytes(columns),
+      };
+    case 'Parquet':
+      return {
+        expression: `length(formatRow('RowBinary', ${expressions}))`,
+        settings,
+        bytes_of_file: parquet_frame_bytes,
+      };
+  }
+}
+
+/** What a value takes that is no text, such as an instant or a uuid in quotes. */
+const short_value_bytes = 32;
+
+/**
+ * About what a row takes as a line of JSON: its names, and the texts as they are stored, without a
+ * look at what in them has to be escaped.
+ */
+export function roughMeasureFor(columns: Column[]): Measure {
+  const parts = columns.map(({ name, type, expression }) => {
+    const around = Buffer.byteLength(name) + '"":"",'.length;
+    return type === 'text' || type === 'json'
+      ? `ifNull(length(toString(${expression})), 0) + ${around}`
+      : String(around + short_value_bytes);
+  });
+  return { expression: parts.join(' + '), settings: common_settings, bytes_of_file: 0 };
+}
+
+/**
+ * The line of names: each in quotes, those in it doubled, with a comma or the line feed behind it.
+ */
+function headerBytes(columns: Column[]): number {
+  return columns.reduce(
+    (sum, { name }) => sum + Buffer.byteLength(name.replaceAll('"', '""')) + 3,
+    0,
+  );
+}

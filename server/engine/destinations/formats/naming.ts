@@ -1,0 +1,180 @@
+import { Temporal } from 'temporal-polyfill';
+import type { Encoding } from '../../model/destination/encoding.ts';
+import { extensionOf } from '../../model/destination/encoding.ts';
+
+/** What names need to know of a delivery. */
+export type NamedDelivery = {
+  delivery_id: string;
+  model: string;
+  data_interval_start: string;
+  data_interval_end: string;
+  timezone: string;
+};
+
+/** The variables that a prefix may hold in braces, and the instant that each is filled in from. */
+export const prefixVariables = [
+  { names: ['table', 'data_interval_start', 'data_interval_end'], of: 'the delivery' },
+  {
+    names: ['local_year', 'local_month', 'local_day', 'local_hour', 'local_minute'],
+    of: "the start of the interval in the export's time zone",
+  },
+  {
+    names: ['start_year', 'start_month', 'start_day', 'start_hour', 'start_minute'],
+    of: 'the start of the interval in UTC',
+  },
+  {
+    names: ['year', 'month', 'day', 'hour', 'minute', 'second'],
+    of: 'the end of the interval in UTC',
+  },
+];
+
+const variable = /\{([^{}]*)\}/g;
+
+/** Variables in braces that a prefix must not hold, each once, as they are written. */
+export function unknownPrefixVariables(prefix: string): string[] {
+  const known = new Set(prefixVariables.flatMap(({ names }) => names));
+  return [
+    ...new Set(
+      [...prefix.matchAll(variable)]
+        .map((match) => match[1] ?? '')
+        .filter((name) => !known.has(name)),
+    ),
+  ];
+}
+
+/** True for a config whose names depend on the time zone of the export. */
+export function namesLocalTime({ prefix }: Record<string, unknown>): boolean {
+  return typeof prefix === 'string' && prefix.includes('{local_');
+}
+
+/**
+ * Does a prefix hold a brace that belongs to no variable, such as `{year`? It would stand in every
+ * name as it is.
+ */
+export function hasLooseBrace(prefix: string): boolean {
+  return /[{}]/.test(prefix.replaceAll(variable, ''));
+}
+
+/**
+ * An instant as basic ISO 8601 in UTC, which fits into file names and object keys:
+ * `20150911T000000Z`.
+ */
+function basicInstant(instant: string): string {
+  return `${new Date(instant).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+}
+
+/**
+ * The folder of a delivery: the prefix with its variables filled in, without slashes at its ends;
+ * empty for no folder.
+ */
+function folderOf(prefix: string, delivery: NamedDelivery): string {
+  const start = new Date(delivery.data_interval_start).toISOString();
+  const local = Temporal.Instant.from(start).toZonedDateTimeISO(delivery.timezone);
+  const values: Record<string, string> = {
+    ...partsOf('', new Date(delivery.data_interval_end).toISOString()),
+    ...partsOf('start_', start),
+    ...partsOf('local_', local.toPlainDateTime().toString({ smallestUnit: 'second' })),
+    table: delivery.model,
+    data_interval_start: basicInstant(delivery.data_interval_start),
+    data_interval_end: basicInstant(delivery.data_interval_end),
+  };
+  const filled = prefix.replaceAll(variable, (text, name: string) => values[name] ?? text);
+  return filled
+    .split('/')
+    .filter((part) => part !== '')
+    .join('/');
+}
+
+/** The parts of an ISO 8601 text, by their names after `prefix`. */
+function partsOf(prefix: string, text: string): Record<string, string> {
+  return {
+    [`${prefix}year`]: text.slice(0, 4),
+    [`${prefix}month`]: text.slice(5, 7),
+    [`${prefix}day`]: text.slice(8, 10),
+    [`${prefix}hour`]: text.slice(11, 13),
+    [`${prefix}minute`]: text.slice(14, 16),
+    [`${prefix}second`]: text.slice(17, 19),
+  };
+}
+
+/**
+ * What all names of a delivery begin with: `<prefix>/<start>-<end>-<delivery>`. The delivery's part
+ * keeps runs, backfills and exports of one interval apart.
+ */
+export function stemOf(prefix: string, delivery: NamedDelivery): string {
+  const folder = folderOf(prefix, delivery);
+  const stem = [
+    basicInstant(delivery.data_interval_start),
+    basicInstant(delivery.data_interval_end),
+    delivery.delivery_id.replaceAll('-', '').slice(-12),
+  ].join('-');
+  return folder === '' ? stem : `${folder}/${stem}`;
+}
+
+/** The name of a slice: the stem, the number in four digits, the extension. */
+export function sliceName(
+  prefix: string,
+  delivery: NamedDelivery,
+  number: number,
+  encoding: Encoding,
+): string {
+  return `${stemOf(prefix, delivery)}-${String(number).padStart(4, '0')}${extensionOf(encoding)}`;
+}
+
+/**
+ * The folder of receipts, beside the files of a delivery. Spark, Hive, Athena, pyarrow and others
+ * skip names that begin with `_`, so that who reads the folder of the data reads rows alone.
+ */
+const receipt_folder = '_sluice';
+
+const stem_form = String.raw`\d{8}T\d{6}Z-\d{8}T\d{6}Z-([0-9a-f]{12})`;
+const slice_form = new RegExp(
+  String.raw`^((?:.*/)?${stem_form})-\d{4,}\.(?:jsonl|csv|parquet)(?:\.\w+)?$`,
+);
+const receipt_form = new RegExp(
+  String.raw`^(.*/)?${receipt_folder}/(${stem_form})\.receipt\.json$`,
+);
+const former_receipt_form = new RegExp(String.raw`^((?:.*/)?${stem_form})_manifest\.json$`);
+
+/** A name of ours: its kind, the stem that it shares with its delivery, and the delivery's part. */
+export type DeliveryName = { is_receipt: boolean; stem: string; delivery: string };
+
+/** Reads a name that this product gives to slices and receipts; undefined for any other name. */
+export function parseDeliveryName(name: string): DeliveryName | undefined {
+  const slice = slice_form.exec(name);
+  if (slice !== null) return { is_receipt: false, stem: slice[1]!, delivery: slice[2]! };
+  const former = former_receipt_form.exec(name);
+  if (former !== null) return { is_receipt: true, stem: former[1]!, delivery: former[2]! };
+  const receipt = receipt_form.exec(name);
+  if (receipt === null) return undefined;
+  return { is_receipt: true, stem: `${receipt[1] ?? ''}${receipt[2]!}`, delivery: receipt[3]! };
+}
+
+/**
+ * The names that the receipt of a stem may have: `<folder>/_sluice/<stem>.receipt.json`, which is
+ * written, and the former `<folder>/<stem>_manifest.json`, which stays valid.
+ */
+export function receiptsOfStem(stem: string): [string, string] {
+  const folder = folderPart(stem);
+  const parts = [
+    receipt_folder,
+    `${stem.slice(folder === '' ? 0 : folder.length + 1)}.receipt.json`,
+  ];
+  return [[...(folder === '' ? [] : [folder]), ...parts].join('/'), `${stem}_manifest.json`];
+}
+
+/** The folder part of a name, without a slash at its end; empty for none. */
+export function folderPart(name: string): string {
+  const end = name.lastIndexOf('/');
+  return end === -1 ? '' : name.slice(0, end);
+}
+
+/**
+ * The part of a prefix before its first variable, up to a whole folder: what a connection test may
+ * write to.
+ */
+export function constantFolder(prefix: string): string {
+  const parts = prefix.split('/').filter((part) => part !== '');
+  const first = parts.findIndex((part) => part.includes('{'));
+  return (first === -1 ? parts : parts.slice(0, first)).join('/');
+}

@@ -1,0 +1,101 @@
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import type { AsyncBuffer, Compressors, FileMetaData } from 'hyparquet';
+import type { ValueRow } from '../../model/destination/content_source.ts';
+import { lz4Decompress } from './lz4.ts';
+import { FileBoundError, boundFooter, boundGroup, boundPages } from './parquet_bounds.ts';
+
+/** What the thread that reads a file is started with. */
+export type ParquetQuestion = { path: string; names: string[] };
+/** What it says each time that it is asked for more; no rows: that was all. */
+export type ParquetReply = { rows: ValueRow[] } | { bound: string } | { damage: string };
+
+const reply_rows_max = 500;
+
+// A page says how long it is unpacked, and no more is unpacked than that.
+const within = (length: number) => ({ maxOutputLength: Math.max(length, 1) });
+const compressors: Compressors = {
+  ZSTD: (bytes, length) => zstdDecompressSync(bytes, within(length)),
+  GZIP: (bytes, length) => gunzipSync(bytes, within(length)),
+  BROTLI: (bytes, length) => brotliDecompressSync(bytes, within(length)),
+  LZ4_RAW: lz4Decompress,
+};
+
+async function openFile(path: string): Promise<{ file: AsyncBuffer; handle: FileHandle }> {
+  const handle = await open(path);
+  const byteLength = (await handle.stat()).size;
+  const slice = async (start: number, end = byteLength) => {
+    if (!(start >= 0 && start <= end && end <= byteLength))
+      throw new Error('A part of the file lies outside of it.');
+    const { buffer } = await handle.read(new Uint8Array(end - start), 0, end - start, start);
+    return buffer.buffer;
+  };
+  return { file: { byteLength, slice }, handle };
+}
+
+/** The rows, in replies: each waits until it is asked for. */
+async function* readReplies({ path, names }: ParquetQuestion): AsyncGenerator<ParquetReply> {
+  const { file, handle } = await openFile(path);
+  try {
+    const end = new DataView(await file.slice(Math.max(0, file.byteLength - 8)));
+    boundFooter(end.getUint32(0, true));
+    const metadata = await parquetMetadataAsync(file);
+    let from = 0;
+    for (const group of metadata.row_groups) {
+      const rows = await rowsOf(file, metadata, group, from);
+      for (let at = 0; at < rows.length; at += reply_rows_max)
+        yield { rows: rows.slice(at, at + reply_rows_max).map((row) => valuesOf(row, names)) };
+      from += Number(group.num_rows);
+    }
+    yield { rows: [] };
+  } catch (error) {
+    const { message } = error as Error;
+    yield error instanceof FileBoundError ? { bound: message } : { damage: message };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function rowsOf(
+  file: AsyncBuffer,
+  metadata: FileMetaData,
+  group: FileMetaData['row_groups'][number],
+  from: number,
+): Promise<Record<string, unknown>[]> {
+  boundGroup(group);
+  for (const { meta_data } of group.columns) {
+    if (meta_data === undefined) continue;
+    const start = Number(meta_data.dictionary_page_offset || meta_data.data_page_offset);
+    const bytes = await file.slice(start, start + Number(meta_data.total_compressed_size));
+    boundPages(new Uint8Array(bytes), Number(group.num_rows));
+  }
+  return parquetReadObjects({
+    file,
+    metadata,
+    rowStart: from,
+    rowEnd: from + Number(group.num_rows),
+    compressors,
+    parsers: { timestampFromMicroseconds: instantText },
+  });
+}
+
+function valuesOf(row: Record<string, unknown>, names: string[]): ValueRow {
+  return names.map((name) => {
+    const value = (row[name] ?? null) as string | number | bigint | boolean | null;
+    return value === null ? null : String(value);
+  });
+}
+
+function instantText(microseconds: bigint): string {
+  const rest = ((microseconds % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const seconds = new Date(Number((microseconds - rest) / 1_000n)).toISOString().slice(0, 19);
+  return `${seconds}.${String(rest).padStart(6, '0')}Z`;
+}
+
+const replies = readReplies(workerData as ParquetQuestion);
+parentPort?.on('message', () => {
+  void replies.next().then(({ value }) => parentPort?.postMessage(value, []));
+});

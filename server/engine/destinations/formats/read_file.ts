@@ -1,0 +1,44 @@
+import { pipeline } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
+import type { ValueRow } from '../../model/destination/content_source.ts';
+import type { Column } from '../../model/models/column.ts';
+import type { Encoding } from '../../model/destination/encoding.ts';
+import { readCsv } from './read_csv.ts';
+import { readJsonLines } from './read_json_lines.ts';
+import { readParquet } from './read_parquet.ts';
+
+/**
+ * The rows of a file in its encoding, in bounded memory: the values of the columns as text. Throws
+ * where it is no such file.
+ */
+export function readFileRows(
+  content: Readable,
+  encoding: Encoding,
+  columns: Pick<Column, 'name' | 'type'>[],
+): AsyncIterable<ValueRow> {
+  switch (encoding.format) {
+    case 'JSONLines':
+      return readJsonLines(decompressed(content, encoding), columns);
+    case 'CSV':
+      return readCsv(decompressed(content, encoding));
+    case 'Parquet':
+      return readParquet(content, columns);
+    case 'TabSeparated':
+      throw new Error('No files are written as tab-separated text.');
+  }
+}
+
+function decompressed(content: Readable, { compression }: Encoding): Readable {
+  const stage =
+    compression === 'gzip'
+      ? createGunzip()
+      : compression === 'brotli'
+        ? createBrotliDecompress()
+        : compression === 'zstd'
+          ? createZstdDecompress()
+          : undefined;
+  if (stage === undefined) return content;
+  // The error reaches the reader of the last stage, which `pipeline` destroys with it.
+  return pipeline(content, stage, () => undefined);
+}

@@ -1,0 +1,44 @@
+import type { Column } from '../../model/models/column.ts';
+import { selectCsv } from './csv.ts';
+import type { Encoding, FileFormat } from '../../model/destination/encoding.ts';
+import { selectJsonLines } from './jsonlines.ts';
+import { selectParquet } from './parquet.ts';
+import type { FormatSelection } from './expression.ts';
+import { selectTabSeparated } from './tabseparated.ts';
+
+/**
+ * How source rows are read to be compared with what a destination holds: nothing is cured for the
+ * sake of a store, and null is told from text.
+ */
+export const content_encoding = {
+  format: 'CSV' satisfies FileFormat,
+  compression: null,
+} as const;
+
+/**
+ * What makes ClickHouse write the final bytes of an encoding (before compression; Parquet with it):
+ * `SELECT expressions FROM ... FORMAT format` with `settings`. Guarantee: the same rows in the same
+ * order give the same bytes. `marked`: with a mark in front of each value that its place could not
+ * hold, for `encodeStage`, which takes it out; Parquet has no room for marks.
+ */
+export function selectFor(
+  encoding: Encoding,
+  columns: Column[],
+  options: { marked?: boolean } = {},
+): FormatSelection {
+  const marked = options.marked === true;
+  switch (encoding.format) {
+    case 'JSONLines':
+      return selectJsonLines(columns, marked);
+    case 'CSV':
+      return selectCsv(columns, marked);
+    case 'Parquet':
+      return selectParquet(columns, encoding.compression);
+    case 'TabSeparated':
+      return selectTabSeparated(columns, {
+        marked,
+        is_exact: encoding.is_exact === true,
+        has_names: encoding.has_names === true,
+      });
+  }
+}

@@ -1,0 +1,32 @@
+import type { Column } from '../../model/models/column.ts';
+import { literal } from './expression.ts';
+import type { TextRow } from '../../model/models/column.ts';
+
+/**
+ * The columns with the values of the row in the place of their expressions: what `selectFor` makes
+ * of them reads nothing and gives this row.
+ */
+export function literalColumns({ columns, values }: TextRow): Column[] {
+  return columns.map((column, index) => ({
+    ...column,
+    expression: literalOf(column, literal(values[index] ?? '')),
+  }));
+}
+
+function literalOf({ type }: Column, text: string): string {
+  switch (type) {
+    case 'uuid':
+      return `toUUID(${text})`;
+    case 'timestamp':
+      return `parseDateTime64BestEffort(${text}, 6, 'UTC')`;
+    case 'integer':
+      return `toInt64(${text})`;
+    case 'float':
+      return `toFloat64(${text})`;
+    case 'boolean':
+      return `CAST(${text}, 'Bool')`;
+    case 'text':
+    case 'json':
+      return text;
+  }
+}

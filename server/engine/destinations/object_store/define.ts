@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { Static, TObject } from 'typebox';
+import { runSteps } from '../../model/destination/timed_steps.ts';
+import { urlHost } from '../../model/destination/url_host.ts';
+import { throwIfStopped } from '../../model/destination/stop.ts';
+import { KnownError, RetryableError } from '../../model/destination/errors.ts';
+import type {
+  CheckStep,
+  DestinationDefinition,
+  DestinationDeps,
+} from '../../model/destination/destination.ts';
+import { fileEncoding, fileSliceBytes } from '../formats/file_config.ts';
+import type { FileConfig } from '../formats/file_config.ts';
+import { heldReceipts } from '../formats/held_receipts.ts';
+import { constantFolder } from '../formats/naming.ts';
+import { readStoredText, verifyFiles } from '../formats/verify_files.ts';
+import { withStoreFaults } from './faults.ts';
+import { notingProgress } from './object_store.ts';
+import type { ObjectStore } from './object_store.ts';
+import { openObjectSink } from './sink.ts';
+import { uploadWhole } from './upload.ts';
+
+/**
+ * What one kind of object store says of itself. `openStore` makes no request yet; it throws errors
+ * that are explained already.
+ */
+type ObjectStoreType<Schema extends TObject> = Pick<
+  DestinationDefinition<Schema>,
+  | 'type'
+  | 'label'
+  | 'config'
+  | 'secrets'
+  | 'where'
+  | 'connection'
+  | 'only_with'
+  | 'validate'
+  | 'place'
+> & {
+  openStore(config: Static<Schema>, deps: DestinationDeps): Promise<ObjectStore>;
+};
+
+/**
+ * The destination of a kind of object store. Guarantee: all kinds name, encode, commit, check and
+ * verify in the same way and differ only in their store. The schema has `prefix` and the
+ * `file_keys`.
+ */
+export function defineObjectStore<Schema extends TObject>({
+  openStore,
+  ...definition
+}: ObjectStoreType<Schema>): DestinationDefinition<Schema> {
+  return {
+    ...definition,
+    // The stores of the great providers need no such bound; one at an endpoint of its own may.
+    host: (config) => urlHost((config as { endpoint_url?: unknown }).endpoint_url),
+    column_set: 'files',
+    erases: 'anew',
+    encoding: (config) => fileEncoding(filesOf(config)),
+    sliceBytes: (config) => fileSliceBytes(filesOf(config)),
+    open: async (config, delivery, deps) => {
+      throwIfStopped(deps.signal);
+      return openObjectSink(
+        notingProgress(await openStore(config, deps), deps.noteProgress),
+        filesOf(config),
+        delivery,
+        deps.log,
+      );
+    },
+    check: async (config, _columns, deps) =>
+      check(await openStore(config, deps), filesOf(config), deps),
+    verify: async (config, delivered, source, deps) => {
+      const store = await openStore(config, deps);
+      return verifyFiles(
+        {
+          read: reading(store),
+          list: (folder) => explained(store, listed(store, folder, { direct: true })),
+        },
+        fileEncoding(filesOf(config)),
+        delivered,
+        source,
+      );
+    },
+    receipts: async function* (config, deps, wanted) {
+      const store = await openStore(config, deps);
+      yield* explained(
+        store,
+        heldReceipts(
+          { read: reading(store), listAll: (folder) => listed(store, folder, { direct: false }) },
+          filesOf(config).prefix,
+          wanted,
+        ),
+      );
+    },
+  };
+}
+
+const reading = (store: ObjectStore) => (name: string) =>
+  withStoreFaults(store, () => store.read(name));
+
+const listed = (store: ObjectStore, folder: string, options: { direct: boolean }) =>
+  store.list(folder === '' ? '' : `${folder}/`, options);
+
+/** Gives what is given, and throws what the store makes of its errors. */
+async function* explained<Item>(
+  store: ObjectStore,
+  given: AsyncIterable<Item>,
+): AsyncGenerator<Item> {
+  try {
+    yield* given;
+  } catch (error) {
+    throw store.faults.explain(error);
+  }
+}
+
+/** The compiler cannot see into the values of a schema that is not known yet. */
+function filesOf(config: unknown): FileConfig {
+  return config as FileConfig;
+}
+
+async function check(
+  store: ObjectStore,
+  config: FileConfig,
+  deps: DestinationDeps,
+): Promise<CheckStep[]> {
+  const folder = constantFolder(config.prefix);
+  const text = randomUUID();
+  const key = `${folder === '' ? '' : `${folder}/`}.sluice-check-${text}`;
+  const manifest = `${key}-manifest`;
+  let isLeft = false;
+  const remove = async () => {
+    await store.remove(key);
+    await store.remove(manifest);
+    isLeft = false;
+    return 'The objects are gone again.';
+  };
+  const write = async () => {
+    isLeft = true;
+    const bytes = Readable.from([Buffer.from(text)]);
+    await uploadWhole(store, key, bytes, { content_type: 'text/plain', log: deps.log });
+    // The manifest of a delivery is written in one step.
+    await store.put(manifest, text);
+    return (
+      'An object was uploaded in parts, as those of a run are, and one in one step, as its ' +
+      'manifest is.'
+    );
+  };
+  const read = async () => {
+    for (const one of [key, manifest])
+      if ((await readStoredText(store, one)) !== text)
+        throw new RetryableError(
+          'store_fault',
+          'The object holds something else than was written.',
+        );
+    return 'The same text came back.';
+  };
+  const steps = [
+    { name: 'Reach the bucket', run: () => store.find().then(() => 'The bucket is there.') },
+    { name: 'Write an object', run: write },
+    { name: 'Read it back', run: read },
+    { name: 'Remove it', run: remove },
+  ];
+  const results = await runSteps(steps, deps, (error) => explain(store, error, deps));
+  if (isLeft)
+    await remove().catch((error: unknown) =>
+      deps.log.warn({ err: error }, 'the object of a connection test could not be removed'),
+    );
+  return results;
+}
+
+function explain({ faults }: ObjectStore, error: unknown, deps: DestinationDeps): string {
+  deps.log.info({ err: error }, 'connection test failed');
+  const explained = faults.explain(error);
+  return explained instanceof KnownError
+    ? explained.message
+    : 'What the store answered is not understood. Check that its address and name are right; the ' +
+        'server log says more.';
+}

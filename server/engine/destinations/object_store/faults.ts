@@ -1,0 +1,127 @@
+import { byConnectionCode } from '../../../platform/outbound/connection_faults.ts';
+import { explain, lasting, passing, withFaults } from '../../model/destination/faults.ts';
+import type { Fault } from '../../model/destination/faults.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import type { ObjectStore } from './object_store.ts';
+
+const unreachable = passing(
+  'connection_failed',
+  'The store does not answer at its address. Check that in the config (endpoint_url), and that ' +
+    'firewalls let this server reach it.',
+);
+const broken = passing(
+  'connection_lost',
+  'The connection to the store broke or took too long. If it comes again, check endpoint_url: a ' +
+    'port with TLS needs https.',
+);
+const no_tls = lasting(
+  'tls_not_offered',
+  'The store offers no TLS at this port; check endpoint_url: its address may begin with http.',
+);
+const not_http = passing(
+  'unexpected_answer',
+  'What answers at the address of the store does not speak HTTP; check endpoint_url.',
+);
+const certificate = lasting(
+  'tls_not_verified',
+  "The certificate of the store's address is not signed by an authority known here, or is for " +
+    'another host. Install a right one.',
+);
+
+/** The fault of a store that asks for fewer requests. */
+export const throttled = passing(
+  'throttled',
+  'The store asks for fewer requests; the run goes on by itself.',
+);
+
+/** Faults of the way to a store, by the code or name that Node.js and the clients give them. */
+const connection_faults: Record<string, Fault> = {
+  AbortError: broken,
+  TimeoutError: broken,
+  ...byConnectionCode({
+    host_not_found: lasting(
+      'host_not_found',
+      'There is no host of this name; check the address of the store in the config.',
+    ),
+    lookup_failed: unreachable,
+    unreachable,
+    broken,
+    timed_out: broken,
+    tls_not_offered: no_tls,
+    tls_not_verified: certificate,
+    not_http,
+  }),
+};
+
+const refused = lasting('request_refused', 'The store refused the request (%).');
+const store_fault = passing('store_fault', 'The store reported a fault of its own (%).');
+
+/** The fault of bytes that did not arrive as they were sent. */
+export const damaged = passing(
+  'connection_lost',
+  'Bytes were lost or changed on the way to the store (%); they are sent again.',
+);
+
+/**
+ * What a client's error says of itself: names and codes, the most telling first, the HTTP status,
+ * where the store gave one, and what the store said in words: '' where it said nothing.
+ */
+export type ErrorFacts = { names: string[]; status: number | undefined; said: string };
+
+/**
+ * What a store knows of its own faults: by name or code, and by HTTP status where no name tells.
+ */
+export type FaultTable = { by_name: Record<string, Fault>; by_status: Record<number, Fault> };
+
+/**
+ * An error of a store's client as one that says what to do. The store's own names come first, then
+ * those of the connection, then the status; an error that none of them fits, above all the
+ * source's, is given back as it is. The client's error is the cause.
+ */
+export function explainFault(
+  error: unknown,
+  table: FaultTable,
+  read: (error: Error) => ErrorFacts,
+): unknown {
+  return explain(error, (known) => {
+    const { names, status, said } = read(known);
+    const fault =
+      faultNamed(names, table.by_name) ??
+      faultNamed(names, connection_faults) ??
+      faultOfStatus(status, table.by_status);
+    return fault && { fault, said: said === '' ? `HTTP ${status}` : said };
+  });
+}
+
+function faultNamed(names: string[], faults: Record<string, Fault>): Fault | undefined {
+  const name = names.find((one) => Object.hasOwn(faults, one));
+  return name === undefined ? undefined : faults[name];
+}
+
+function faultOfStatus(
+  status: number | undefined,
+  faults: Record<number, Fault>,
+): Fault | undefined {
+  if (status === undefined || status < 300) return undefined;
+  if (status === 408) return broken;
+  return faults[status] ?? (status === 429 ? throttled : status >= 500 ? store_fault : refused);
+}
+
+/** Runs `work` and throws what the store makes of its errors. */
+export function withStoreFaults<Result>(
+  { faults }: ObjectStore,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return withFaults((error) => faults.explain(error), work);
+}
+
+/**
+ * The error of an answer that says success and has not what a store answers, as a page of the web
+ * has it.
+ */
+export function strangeAnswerError(lacking: string): RetryableError {
+  return new RetryableError(
+    'unexpected_answer',
+    `What answers at the address of the store is none: it gave no ${lacking}. Check endpoint_url.`,
+  );
+}

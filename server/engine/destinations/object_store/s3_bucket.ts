@@ -1,0 +1,252 @@
+import { addAbortSignal } from 'node:stream';
+import type { Readable } from 'node:stream';
+import type * as Sdk from '@aws-sdk/client-s3';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import { strangeAnswerError } from './faults.ts';
+import { partTimeout } from './object_store.ts';
+import type { ObjectStore, OpenUpload } from './object_store.ts';
+import { digestSender, encryptionOf, openClient, sdk } from './s3_client.ts';
+import type { S3Place } from './s3_place.ts';
+import { isMissing, s3FaultsOf } from './s3_faults.ts';
+import { endUploadsBut } from './upload.ts';
+
+const mark_name = 'sluice-upload';
+
+/** A client, the options of all its calls, and how bytes are sent with what the bucket asks. */
+type Access = {
+  client: Sdk.S3Client;
+  place: S3Place;
+  options: { abortSignal: AbortSignal };
+  withDigest: ReturnType<typeof digestSender>;
+};
+
+/** `openUploads`: those of keys that begin so, whoever started them. */
+type Bucket = ObjectStore & { openUploads(prefix: string): AsyncIterable<OpenUpload> };
+
+/** Opens a bucket through the outbound guard. Each request is tried three times by the SDK. */
+export function openBucket(place: S3Place, outbound: Outbound, signal: AbortSignal): Bucket {
+  const access = {
+    client: openClient(place, outbound),
+    place,
+    options: { abortSignal: signal },
+    withDigest: digestSender(),
+  };
+  const openUploads = (prefix: string) =>
+    listUploads(access, { Bucket: place.bucket_name, Prefix: prefix });
+  return { faults: s3FaultsOf(place), ...objectsOf(access), ...uploadsOf(access), openUploads };
+}
+
+function objectsOf(
+  access: Access,
+): Pick<ObjectStore, 'find' | 'put' | 'read' | 'describe' | 'remove' | 'list'> {
+  const { client, place, options, withDigest } = access;
+  const at = { Bucket: place.bucket_name };
+  const encryption = encryptionOf(place);
+  return {
+    find: async () => void (await client.send(new (sdk().HeadBucketCommand)(at), options)),
+    put: async (key, text) =>
+      void (await withDigest(text, (digest) =>
+        client.send(
+          new (sdk().PutObjectCommand)({
+            ...at,
+            ...encryption,
+            ...digest,
+            Key: key,
+            Body: text,
+            ContentType: 'application/json',
+          }),
+          options,
+        ),
+      )),
+    read: (key) =>
+      orUndefined(async () => {
+        const { Body } = await client.send(
+          new (sdk().GetObjectCommand)({ ...at, Key: key }),
+          options,
+        );
+        return addAbortSignal(options.abortSignal, Body as Readable);
+      }),
+    describe: (key) =>
+      orUndefined(async () => {
+        const head = await client.send(new (sdk().HeadObjectCommand)({ ...at, Key: key }), options);
+        return { bytes: head.ContentLength ?? 0, mark: head.Metadata?.[mark_name] };
+      }),
+    remove: async (key) =>
+      void (await client.send(new (sdk().DeleteObjectCommand)({ ...at, Key: key }), options)),
+    list: (prefix, { direct }) =>
+      listKeys(access, { ...at, Prefix: prefix, ...(direct ? { Delimiter: '/' } : {}) }),
+  };
+}
+
+function uploadsOf(
+  access: Access,
+): Pick<
+  ObjectStore,
+  'startUpload' | 'uploadPart' | 'completeUpload' | 'endUpload' | 'endUploads' | 'listParts'
+> {
+  const { client, place, options } = access;
+  const at = { Bucket: place.bucket_name };
+  const encryption = encryptionOf(place);
+  return {
+    startUpload: async (key, { mark, content_type }) => {
+      const started = await client.send(
+        new (sdk().CreateMultipartUploadCommand)({
+          ...at,
+          ...encryption,
+          Key: key,
+          Metadata: { [mark_name]: mark },
+          ContentType: content_type,
+        }),
+        options,
+      );
+      if (started.UploadId === undefined) throw strangeAnswerError('name to an upload');
+      return started.UploadId;
+    },
+    uploadPart: (...part) => uploadPart(access, ...part),
+    completeUpload: async (key, uploadId, parts) => {
+      const MultipartUpload = {
+        Parts: parts.map((part) => ({ PartNumber: part.number, ETag: part.etag })),
+      };
+      const completed = await orUndefined(() =>
+        client.send(
+          new (sdk().CompleteMultipartUploadCommand)({
+            ...at,
+            Key: key,
+            UploadId: uploadId,
+            MultipartUpload,
+          }),
+          options,
+        ),
+      );
+      return completed !== undefined;
+    },
+    endUpload: (key, uploadId, signal) => endUpload(access, key, uploadId, signal),
+    endUploads: (prefix, kept) =>
+      endUploadsBut(kept, listUploads(access, { ...at, Prefix: prefix }), (key, uploadId) =>
+        endUpload(access, key, uploadId, options.abortSignal),
+      ),
+    listParts: (key, uploadId) =>
+      orUndefined(() => listParts(access, { ...at, Key: key, UploadId: uploadId })),
+  };
+}
+
+async function uploadPart(
+  { client, place, options, withDigest }: Access,
+  ...[key, uploadId, number, bytes, signal]: Parameters<ObjectStore['uploadPart']>
+): ReturnType<ObjectStore['uploadPart']> {
+  const sent = await withDigest(bytes, (digest) =>
+    client.send(
+      new (sdk().UploadPartCommand)({
+        ...digest,
+        Bucket: place.bucket_name,
+        Key: key,
+        UploadId: uploadId,
+        PartNumber: number,
+        Body: bytes,
+        ContentLength: bytes.length,
+      }),
+      {
+        abortSignal: AbortSignal.any([options.abortSignal, signal]),
+        requestTimeout: partTimeout(bytes.length),
+      },
+    ),
+  );
+  return { number, etag: sent.ETag ?? '' };
+}
+
+async function endUpload(
+  { client, place }: Access,
+  key: string,
+  uploadId: string,
+  abortSignal: AbortSignal,
+): Promise<void> {
+  await orUndefined(() =>
+    client.send(
+      new (sdk().AbortMultipartUploadCommand)({
+        Bucket: place.bucket_name,
+        Key: key,
+        UploadId: uploadId,
+      }),
+      { abortSignal },
+    ),
+  );
+}
+
+async function orUndefined<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function* listKeys(
+  { client, options }: Access,
+  input: { Bucket: string; Prefix: string; Delimiter?: string },
+): AsyncIterable<string> {
+  let token: string | undefined;
+  do {
+    const page = await client.send(
+      new (sdk().ListObjectsV2Command)({
+        ...input,
+        ...(token === undefined ? {} : { ContinuationToken: token }),
+      }),
+      options,
+    );
+    for (const { Key } of page.Contents ?? []) if (Key !== undefined) yield Key;
+    token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+  } while (token !== undefined);
+}
+
+async function* listUploads(
+  access: Access,
+  input: { Bucket: string; Prefix: string },
+): AsyncIterable<OpenUpload> {
+  let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
+  while (from !== undefined) {
+    const page: Awaited<ReturnType<typeof sendListUploads>> = await sendListUploads(access, {
+      ...input,
+      ...from,
+    });
+    for (const { Key, UploadId } of page.Uploads ?? [])
+      if (Key !== undefined && UploadId !== undefined) yield { key: Key, upload_id: UploadId };
+    from =
+      page.IsTruncated === true && page.NextKeyMarker !== undefined
+        ? {
+            KeyMarker: page.NextKeyMarker,
+            ...(page.NextUploadIdMarker === undefined
+              ? {}
+              : { UploadIdMarker: page.NextUploadIdMarker }),
+          }
+        : undefined;
+  }
+}
+
+function sendListUploads(
+  { client, options }: Access,
+  input: { Bucket: string; Prefix: string; KeyMarker?: string; UploadIdMarker?: string },
+) {
+  return client.send(new (sdk().ListMultipartUploadsCommand)(input), options);
+}
+
+async function listParts(
+  { client, options }: Access,
+  input: { Bucket: string; Key: string; UploadId: string },
+): Promise<{ number: number; etag: string; bytes: number }[]> {
+  const parts: { number: number; etag: string; bytes: number }[] = [];
+  let marker: string | undefined;
+  do {
+    const page = await client.send(
+      new (sdk().ListPartsCommand)({
+        ...input,
+        ...(marker === undefined ? {} : { PartNumberMarker: marker }),
+      }),
+      options,
+    );
+    for (const part of page.Parts ?? [])
+      parts.push({ number: part.PartNumber ?? 0, etag: part.ETag ?? '', bytes: part.Size ?? 0 });
+    marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
+  } while (marker !== undefined);
+  return parts;
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { createRequire } from 'node:module';
+import type * as Sdk from '@aws-sdk/client-s3';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import { textOf } from './config_rules.ts';
+import { request_attempts_max, request_timeout_milliseconds } from './object_store.ts';
+import type { S3Place } from './s3_place.ts';
+import { roleCredentials } from './s3_role.ts';
+
+const connect_timeout_milliseconds = 10_000;
+
+const require = createRequire(import.meta.url);
+
+/** The package, loaded when a bucket is opened first: it is a large one. */
+export function sdk(): typeof Sdk {
+  return require('@aws-sdk/client-s3') as typeof Sdk;
+}
+
+/** A client that goes through the outbound guard. Each request is tried three times. */
+export function openClient(place: S3Place, outbound: Outbound): Sdk.S3Client {
+  const endpoint = textOf(place.endpoint_url);
+  const accessKeyId = textOf(place.aws_access_key_id);
+  const secretAccessKey = textOf(place.aws_secret_access_key);
+  const way = {
+    ...(accessKeyId === undefined || secretAccessKey === undefined
+      ? {}
+      : { credentials: { accessKeyId, secretAccessKey } }),
+    maxAttempts: request_attempts_max,
+    retryMode: 'standard',
+    requestHandler: {
+      httpAgent: outbound.agents.http,
+      httpsAgent: outbound.agents.https,
+      connectionTimeout: connect_timeout_milliseconds,
+      requestTimeout: request_timeout_milliseconds,
+      throwOnRequestTimeout: true,
+    },
+  };
+  return new (sdk().S3Client)({
+    ...way,
+    region: place.region,
+    ...(textOf(place.aws_role_arn) === undefined
+      ? {}
+      : { credentials: roleCredentials(place, way) }),
+    ...(endpoint === undefined
+      ? {}
+      : { endpoint, forcePathStyle: place.use_virtual_style_addressing !== true }),
+    // Stores other than AWS do not know the newer checksums of the SDK.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  });
+}
+
+type Encryption = { ServerSideEncryption?: 'AES256' | 'aws:kms'; SSEKMSKeyId?: string };
+
+/** What a request that creates an object says of its encryption. */
+export function encryptionOf(place: S3Place): Encryption {
+  if (place.encryption === undefined || place.encryption === null) return {};
+  const key = textOf(place.kms_key_id);
+  return {
+    ServerSideEncryption: place.encryption,
+    ...(key === undefined ? {} : { SSEKMSKeyId: key }),
+  };
+}
+
+/**
+ * Gives what sends the bytes of one bucket by `send`, with the header that it is given. That has
+ * their MD5 once the bucket has asked for one, as each with Object Lock does: elsewhere the digest
+ * that the SDK signs is enough, and an MD5 takes several times as long.
+ */
+export function digestSender() {
+  let isAskedFor = false;
+  return async <Result>(
+    bytes: Buffer | string,
+    send: (digest: { ContentMD5?: string }) => Promise<Result>,
+  ): Promise<Result> => {
+    const sendDigested = () =>
+      send({ ContentMD5: createHash('md5').update(bytes).digest('base64') });
+    if (isAskedFor) return sendDigested();
+    try {
+      return await send({});
+    } catch (error) {
+      if (!asksForDigest(error as Error)) throw error;
+      isAskedFor = true;
+      return await sendDigested();
+    }
+  };
+}
+
+/** AWS says so in words alone; others have a code for it. */
+function asksForDigest({ name, message }: Error): boolean {
+  return (
+    name === 'MissingContentMD5' || (name === 'InvalidRequest' && /Content-MD5/i.test(message))
+  );
+}

@@ -1,0 +1,20 @@
+import type { AwsRoles } from '../../model/destination/aws_roles.ts';
+
+/**
+ * A bucket, the keys to it and how it is addressed. Without an access key the client takes the
+ * credentials of the server's surroundings: who allows that is the caller's matter. Those assume
+ * the role, where there is one.
+ */
+export type S3Place = {
+  bucket_name: string;
+  region: string;
+  aws_access_key_id?: string | null;
+  aws_secret_access_key?: string | null;
+  aws_role_arn?: string | null;
+  aws_external_id?: string | null;
+  aws_roles?: AwsRoles | undefined;
+  endpoint_url?: string | null;
+  use_virtual_style_addressing?: boolean;
+  encryption?: 'AES256' | 'aws:kms' | null;
+  kms_key_id?: string | null;
+};

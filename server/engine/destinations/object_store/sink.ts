@@ -1,0 +1,268 @@
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { Logger } from '../../../platform/log.ts';
+import {
+  NonRetryableError,
+  RetryableError,
+  withCertainty,
+} from '../../model/destination/errors.ts';
+import type {
+  Delivery,
+  Manifest,
+  Sink,
+  Slice,
+  SliceOutcome,
+} from '../../model/destination/destination.ts';
+import { fileEncoding } from '../formats/file_config.ts';
+import type { FileConfig } from '../formats/file_config.ts';
+import { receiptsOfStem, sliceName, stemOf } from '../formats/naming.ts';
+import { deliveryOfReceipt } from '../formats/verify_files.ts';
+import { withStoreFaults } from './faults.ts';
+import type { ObjectStore, Part, UploadFacts } from './object_store.ts';
+import { orEndUpload, uploadParts } from './upload.ts';
+
+/** An upload that waits for commit. */
+type UploadState = { upload_id: string; mark: string; parts: Part[] };
+
+type Place = {
+  store: ObjectStore;
+  config: FileConfig;
+  delivery: Delivery;
+  stem: string;
+  /** The keys of its receipt, the one that is written now first. */
+  receipts: [string, string];
+  log: Logger;
+};
+
+const content_types = {
+  JSONLines: 'application/x-ndjson',
+  CSV: 'text/csv',
+  Parquet: 'application/vnd.apache.parquet',
+  TabSeparated: 'text/tab-separated-values',
+};
+
+/**
+ * Opens a delivery into a store of objects. A slice is one upload that nobody sees until `commit`
+ * completes it; the receipt comes last. Guarantee besides those of `Sink`: only the rights to
+ * upload and to put are needed; without the others slices are written again, which gives the same
+ * objects.
+ */
+export function openObjectSink(
+  store: ObjectStore,
+  config: FileConfig,
+  delivery: Delivery,
+  log: Logger,
+): Sink {
+  const stem = stemOf(config.prefix, delivery);
+  const place: Place = { store, config, delivery, stem, receipts: receiptsOfStem(stem), log };
+  return {
+    isCommitted: () => withStoreFaults(store, () => isCommitted(place)),
+    recover: (outcomes) => withStoreFaults(store, () => recover(place, outcomes)),
+    write: (slice, bytes) => write(place, slice, bytes),
+    commit: (outcomes, manifest) => commit(place, outcomes, manifest),
+    abort: () => withStoreFaults(store, () => abort(place)),
+    // The connections belong to the outbound guard and stay open.
+    close: async () => undefined,
+  };
+}
+
+function stateOf(outcome: SliceOutcome): UploadState {
+  return outcome.state as UploadState;
+}
+
+function factsOf({ config }: Place, mark: string): UploadFacts {
+  return { mark, content_type: content_types[fileEncoding(config).format] };
+}
+
+/**
+ * Without the right to read, a delivery counts as not committed: writing it again gives the same
+ * objects.
+ */
+async function isCommitted(place: Place): Promise<boolean> {
+  for (const key of place.receipts) {
+    const content = await unlessUnavailable(place, () => place.store.read(key));
+    if (content === undefined) continue;
+    if ((await deliveryOfReceipt(content)) === place.delivery.delivery_id) return true;
+  }
+  return false;
+}
+
+async function recover(place: Place, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+  const surviving: SliceOutcome[] = [];
+  for (const outcome of outcomes) if (await isWhole(place, outcome)) surviving.push(outcome);
+  await endUploads(place, surviving);
+  return surviving;
+}
+
+async function isWhole(place: Place, outcome: SliceOutcome): Promise<boolean> {
+  const { upload_id, parts } = stateOf(outcome);
+  const stored = await unlessUnavailable(place, () =>
+    place.store.listParts(outcome.name, upload_id),
+  );
+  if (stored === undefined) return isCompleted(place, outcome);
+  const etags = new Map(stored.map((part) => [part.number, part.etag]));
+  return (
+    stored.reduce((sum, part) => sum + part.bytes, 0) === outcome.bytes &&
+    parts.every((part) => etags.get(part.number) === part.etag)
+  );
+}
+
+async function isCompleted(place: Place, outcome: SliceOutcome): Promise<boolean> {
+  const found = await unlessUnavailable(place, () => place.store.describe(outcome.name));
+  return isOfUpload(found, outcome);
+}
+
+async function write(
+  place: Place,
+  slice: Slice,
+  bytes: Readable,
+): Promise<{ name: string; state: UploadState }> {
+  const { store, config, delivery } = place;
+  const name = sliceName(config.prefix, delivery, slice.number, fileEncoding(config));
+  const facts = factsOf(place, randomUUID());
+  try {
+    const upload_id = await withStoreFaults(store, () => store.startUpload(name, facts));
+    // What this leaves open is ended by the next attempt or by `abort`.
+    const parts = await orEndUpload(
+      store,
+      { key: name, upload_id },
+      () => uploadParts(store, name, upload_id, bytes),
+      place.log,
+    );
+    return { name, state: { upload_id, mark: facts.mark, parts } };
+  } finally {
+    bytes.destroy();
+  }
+}
+
+/**
+ * A refusal of the store before anything was completed shows nothing. Any other fault leaves open
+ * what is shown: objects are shown one after the other.
+ */
+async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
+  const { store, delivery } = place;
+  let mayShow = delivery.erased !== undefined;
+  const explained = <Result>(work: () => Promise<Result>) =>
+    withStoreFaults(store, work).catch((error: unknown) => {
+      mayShow ||= !(error instanceof NonRetryableError);
+      throw error;
+    });
+  await withCertainty(
+    async () => {
+      for (const outcome of outcomes) {
+        await explained(() => complete(place, outcome));
+        mayShow = true;
+      }
+      await explained(() => showManifest(place, outcomes, manifest));
+    },
+    () => mayShow,
+  );
+}
+
+async function showManifest(
+  place: Place,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+): Promise<void> {
+  // A store may answer a repeated completion with success although the object is gone by now, so
+  // what is there is asked for, just before the receipt.
+  for (const outcome of outcomes) await requireObject(place, outcome);
+  await place.store.put(place.receipts[0], manifest.text);
+  await tidyUp(place, new Set(outcomes.map((outcome) => outcome.name)));
+}
+
+/**
+ * The delivery is there and whole by now, so a fault in removing what else begins with its name is
+ * no fault of the delivery, unless rows are to leave it.
+ */
+async function tidyUp(place: Place, named: Set<string>): Promise<void> {
+  try {
+    await removeObjects(place, (key) => !named.has(key));
+    await endUploads(place, []);
+  } catch (error) {
+    // What was erased must not stay in an object that nothing names any more.
+    if (place.delivery.erased !== undefined) throw error;
+    const explained = place.store.faults.explain(error);
+    place.log.warn(
+      { err: explained, delivery_id: place.delivery.delivery_id },
+      'leftovers of a committed delivery could not be removed',
+    );
+  }
+}
+
+/** Without the right to ask, the store's answer to the completion has to do. */
+async function requireObject(place: Place, outcome: SliceOutcome): Promise<void> {
+  const isThere = await unlessUnavailable(place, async () =>
+    isOfUpload(await place.store.describe(outcome.name), outcome),
+  );
+  if (isThere === false)
+    throw new RetryableError(
+      'slice_lost',
+      `The object ${outcome.name} was removed or replaced before it could be shown; it is ` +
+        'created again.',
+    );
+}
+
+function isOfUpload(
+  found: { bytes: number; mark: string | undefined } | undefined,
+  outcome: SliceOutcome,
+): boolean {
+  return (
+    found !== undefined && found.bytes === outcome.bytes && found.mark === stateOf(outcome).mark
+  );
+}
+
+async function complete(place: Place, outcome: SliceOutcome): Promise<void> {
+  const { upload_id, mark, parts } = stateOf(outcome);
+  if (await place.store.completeUpload(outcome.name, upload_id, parts, factsOf(place, mark)))
+    return;
+  // Completed by an earlier call whose answer was lost, or gone.
+  if (!(await isCompleted(place, outcome)))
+    throw new RetryableError(
+      'slice_lost',
+      `The upload of ${outcome.name} ended before it could be completed; it is made again.`,
+    );
+}
+
+async function abort(place: Place): Promise<void> {
+  await endUploads(place, []);
+  if (!(await isCommitted(place))) await removeObjects(place, () => true);
+}
+
+/**
+ * Ends the open uploads of this delivery, whoever started them, but for those of the given slices.
+ */
+async function endUploads(place: Place, kept: SliceOutcome[]): Promise<void> {
+  const uploads = kept.map((outcome) => ({
+    key: outcome.name,
+    upload_id: stateOf(outcome).upload_id,
+  }));
+  await unlessUnavailable(place, () => place.store.endUploads(`${place.stem}-`, uploads));
+}
+
+async function removeObjects(place: Place, isUnwanted: (key: string) => boolean): Promise<void> {
+  const remove = async () => {
+    for await (const key of place.store.list(place.stem, { direct: false }))
+      if (isUnwanted(key)) await place.store.remove(key);
+  };
+  await (place.delivery.erased === undefined ? unlessUnavailable(place, remove) : remove());
+}
+
+/**
+ * What tidies up or looks back must not fail a delivery where the access key has no right to it.
+ */
+async function unlessUnavailable<Result>(
+  place: Place,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!place.store.faults.isUnavailable(error)) throw error;
+    place.log.info(
+      { err: error, delivery_id: place.delivery.delivery_id },
+      'the store does not allow this; the delivery goes on without it',
+    );
+    return undefined;
+  }
+}

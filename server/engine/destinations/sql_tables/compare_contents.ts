@@ -1,0 +1,97 @@
+import { compareRows } from '../contents/compare_rows.ts';
+import type { DeliveredSlices, Difference } from '../../model/destination/destination.ts';
+import type { ContentSource, ValueRow } from '../../model/destination/content_source.ts';
+import { openGoneSlices } from './gone_slices.ts';
+import { isMerged, keyColumn, versionColumns } from './layout.ts';
+import { newestRows, recordsOf } from './newest_rows.ts';
+
+/** A table that deliveries went to. */
+export type TablePlace = {
+  /** As users know it. */
+  name: string;
+  /** True where deliveries of others are in it too. */
+  is_shared: boolean;
+  /**
+   * All rows that these deliveries can have brought, with the values of the delivery's columns as
+   * text, in bounded memory; asked for once or twice.
+   */
+  rows(): AsyncIterable<ValueRow>;
+};
+
+/**
+ * Compares a table with the deliveries that went to it: row by row and column by column where the
+ * source still has their rows, by the digests of their receipts where it has not. What cannot be
+ * compared is told to the source's reader. Neither side has to fit into memory.
+ */
+export async function compareContents(
+  place: TablePlace,
+  delivered: DeliveredSlices[],
+  source: ContentSource,
+): Promise<Difference[]> {
+  const [first] = delivered;
+  if (first === undefined) return [];
+  const { columns } = first.delivery;
+  const key = keyColumn(first.delivery);
+  if (key === undefined && place.is_shared) {
+    source.note(
+      `${place.name} also holds rows of other deliveries, and the rows of this export have no ` +
+        'key by which they could be told apart: they were not compared.',
+    );
+    return [];
+  }
+  const { whole, gone } = await partOf(delivered, source);
+  const slices = openGoneSlices(place, gone, source);
+  const merged = isMerged(first.delivery);
+  const only_keys = merged && (place.is_shared || versionColumns(first.delivery).length === 0);
+  if (only_keys)
+    source.note(
+      `Persons of ${place.name} were compared by their keys only: ` +
+        (place.is_shared
+          ? 'other exports write to it too.'
+          : 'without a version nothing tells which of several deliveries is the newest.'),
+    );
+  const expected = () =>
+    merged ? newestRows(first.delivery, whole, source) : rowsOf(whole, source);
+  const compared = only_keys
+    ? columns.filter(({ name }) => name === key).map(({ name, type }) => ({ name, type }))
+    : columns;
+  const chosen = compared.map(({ name }) => columns.findIndex((column) => column.name === name));
+  const narrowed = (rows: () => AsyncIterable<ValueRow>) => () =>
+    only_keys ? withOnly(chosen, rows()) : rows();
+  const differences = await compareRows({
+    name: place.name,
+    columns: compared,
+    key,
+    is_shared: place.is_shared || (gone.length > 0 && !slices.can_tell),
+    records: recordsOf(delivered),
+    expected: narrowed(expected),
+    found: narrowed(() => slices.without(place.rows())),
+    onRow: () => source.onRow(),
+  });
+  return [...differences, ...slices.differences()];
+}
+
+async function partOf(
+  delivered: DeliveredSlices[],
+  source: ContentSource,
+): Promise<{ whole: DeliveredSlices[]; gone: DeliveredSlices[] }> {
+  const whole: DeliveredSlices[] = [];
+  const gone: DeliveredSlices[] = [];
+  for (const one of delivered)
+    ((await source.isWhole(one.delivery.delivery_id)) ? whole : gone).push(one);
+  return { whole, gone };
+}
+
+async function* rowsOf(
+  delivered: DeliveredSlices[],
+  source: ContentSource,
+): AsyncGenerator<ValueRow> {
+  for (const { delivery } of delivered) yield* source.rows(delivery.delivery_id);
+}
+
+async function* withOnly(
+  chosen: number[],
+  rows: AsyncIterable<ValueRow>,
+): AsyncGenerator<ValueRow> {
+  for await (const row of rows) yield chosen.map((index) => row[index] ?? null);
+}

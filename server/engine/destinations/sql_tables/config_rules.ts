@@ -1,0 +1,53 @@
+import { isIPv6 } from 'node:net';
+import { defaultFlag, defaultText } from '../../model/destination/config_keys.ts';
+import type { ConfigViolation } from '../../model/destination/destination.ts';
+import { violation } from '../../model/destination/violation.ts';
+
+/** The key of the table, whose name has so many characters at most. */
+export function tableKey(maxLength: number) {
+  const description = 'Table to write to; created when it is not there, never altered.';
+  return defaultText('events', maxLength, description);
+}
+
+/** The key by which a certificate is not checked. */
+export const self_signed_key = defaultFlag(
+  false,
+  'TLS without a check of the certificate, for servers that signed their own.',
+);
+
+/**
+ * Violations of the host of a database, or of the way to it, which is a host name or an address
+ * alone: its port has a key of its own.
+ */
+export function hostViolations(host: string, key = 'host', port_key = 'port'): ConfigViolation[] {
+  if (/^[0-9A-Za-z._-]+$/.test(host) || isIPv6(host)) return [];
+  const hasPort = /^[^:/]+:\d+$/.test(host);
+  const detail = hasPort
+    ? `The host must stand alone: put what is behind the colon into ${port_key}.`
+    : 'The host must be a host name or an address, without a protocol, a port or a path.';
+  return [violation(key, detail)];
+}
+
+/** Violations of a table that has the name of that of the receipts. */
+export function receiptsViolations(table: string | undefined): ConfigViolation[] {
+  if (table !== 'sluice_receipts') return [];
+  const detail = 'The table sluice_receipts is used for receipts; choose another name.';
+  return [violation('table_name', detail)];
+}
+
+/** Violations of a table whose name is one of those that deliveries create. */
+export function ownNameViolations(table: string | undefined): ConfigViolation[] {
+  if (table?.startsWith('sluice_') !== true) return [];
+  const detail = "Names that begin with sluice_ are the export's own; choose another name.";
+  return [violation('table_name', detail)];
+}
+
+/** Violations of the keys whose text no statement may hold. */
+export function nulViolations<Key extends string>(
+  config: Partial<Record<Key, string | null>>,
+  keys: readonly Key[],
+): ConfigViolation[] {
+  return keys
+    .filter((key) => config[key]?.includes('\0') === true)
+    .map((key) => violation(key, 'It must not hold NUL.'));
+}

@@ -1,0 +1,298 @@
+import type { Readable } from 'node:stream';
+import { isOnly } from '../../model/destination/destination.ts';
+import type {
+  Delivery,
+  Json,
+  Manifest,
+  Slice,
+  SliceOutcome,
+} from '../../model/destination/destination.ts';
+import { eraseRows, openAside } from './rejected/aside.ts';
+import type { Aside } from './rejected/aside.ts';
+import type { RejectedTable } from './rejected/set_aside.ts';
+import { commitKnowingly } from './commit.ts';
+import type { Commit } from './commit.ts';
+import { leaveAside, newStanding, recordsIn } from './staged_sink.ts';
+import type { StagedDelivery, Standing } from './staged_sink.ts';
+
+/** A session that can show a delivery: all of its rows are in the table, in an open transaction. */
+type Shower = {
+  /**
+   * Writes the receipt, for a repeat (`is_repeat`) over that of the earlier run, so that the place
+   * holds what the newest run signed.
+   */
+  writeReceipt(records: number, manifest: Manifest, is_repeat: boolean): Promise<void>;
+  /** Makes what was done in the transaction safe, or undoes it, and lets other attempts in. */
+  end(statement: 'COMMIT' | 'ROLLBACK'): Promise<void>;
+} & Pick<Commit, 'answerOf' | 'isThere'>;
+
+/**
+ * What one attempt at a delivery does in a database that has locks and transactions. All but
+ * `tidyUp` and `close` are called between `begin` and `end`.
+ */
+export type TransactionalDelivery = Shower & {
+  /** How users are told of the table. */
+  name: string;
+  delivery: Delivery;
+  /**
+   * Waits until no other attempt at the delivery works on it, and keeps it so until `end`. True
+   * when the delivery and its receipt are there.
+   */
+  begin(): Promise<boolean>;
+  /** Creates, checks and locks the table and the table of receipts. */
+  prepare(): Promise<void>;
+  /**
+   * Prepares, makes this attempt the owner of what an earlier one has staged, and gives those of
+   * the outcomes that are there and whole; the earlier one can stage and show nothing more.
+   */
+  takeOver(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
+  /** Creates the stage, which outlives the attempt. False where the user may not. */
+  createStage(): Promise<boolean>;
+  /**
+   * Opens what moves slices while the next ones are staged. Left out, or undefined: all are moved
+   * at the end.
+   */
+  openMover?(): Promise<Mover | undefined>;
+  /**
+   * Puts a slice into the stage and gives what finds it again. Throws `slice_lost` when another
+   * attempt has taken the stage over.
+   */
+  stage(slice: Slice, bytes: Readable): Promise<Json>;
+  /** Puts a slice straight into the table. */
+  insert(slice: Slice, bytes: Readable): Promise<void>;
+  /** Moves everything that is staged into the table. Throws `slice_lost` as `stage` does. */
+  move(outcomes: SliceOutcome[]): Promise<void>;
+  /** Deletes rows of the table by their keys, in the transaction. Left out: it never does. */
+  erase?(keys: string[]): Promise<void>;
+  /** Where rows go that the table refuses. Left out: none are set aside. */
+  rejected?: RejectedTable;
+  /** Removes the stage, whoever created it. */
+  dropStage(): Promise<void>;
+  /** Removes what a delivery that is there has left, where that cannot be part of its commit. */
+  tidyUp?(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/**
+ * A second session of an attempt, with one open transaction in which staged slices go into the
+ * table while the next ones are staged. Its commit is that of the delivery; when it ends otherwise,
+ * the stage still has everything.
+ */
+export type Mover = Shower & {
+  /** Moves a slice when those before it are moved; does not wait. */
+  move(number: number): void;
+  /** True while more than one slice waits to be moved. */
+  isBehind(): boolean;
+  /**
+   * Throws `slice_lost` when another attempt has taken the stage over, else why something could not
+   * be moved. Called by who has the delivery.
+   */
+  check(): Promise<void>;
+  /** Puts a slice straight into the table, behind all that were moved: a crash repeats it. */
+  insert(slice: Slice, bytes: Readable): Promise<void>;
+  /** Waits until all is moved, takes the delivery, and removes the stage. */
+  finish(): Promise<void>;
+  /** What was moved and not committed is rolled back. */
+  close(): Promise<void>;
+};
+
+type Session = Standing & {
+  work: TransactionalDelivery;
+  /**
+   * How its rows go into the table; undefined until the first slice or a stage of an earlier
+   * attempt decides.
+   */
+  way: 'direct' | 'staged' | undefined;
+  mover: Mover | undefined;
+  /** Has it begun, and is the table prepared since? */
+  is_open: boolean;
+  is_prepared: boolean;
+  /** Undefined where no rows are set aside. */
+  aside: Aside | undefined;
+};
+
+/**
+ * A delivery in transactions. One of a single slice is one transaction. One of several slices puts
+ * each, as it ends, into a stage that outlives the attempt, and moves them into the table together
+ * with the receipt in one transaction; so a crash repeats one slice at most. With a mover the moves
+ * go on beside the staging. Where the user may create no stage, the whole delivery is one
+ * transaction; so is one that sets rows aside, which stand in their table with the receipt.
+ */
+export function inTransactions(work: TransactionalDelivery): StagedDelivery {
+  const session: Session = {
+    ...newStanding(),
+    work,
+    way: undefined,
+    mover: undefined,
+    is_open: false,
+    is_prepared: false,
+    aside: undefined,
+  };
+  if (work.rejected !== undefined)
+    session.aside = openAside(
+      { table: work.rejected, insert: work.insert, delivery: work.delivery },
+      () => prepare(session),
+    );
+  return {
+    name: work.name,
+    delivery: work.delivery,
+    standing: session,
+    begin: async () => {
+      await begin(session);
+      return session.is_delivered;
+    },
+    recover: (outcomes) => recover(session, outcomes),
+    readsAgain: work.rejected !== undefined,
+    write: (slice, bytes) => write(session, slice, bytes),
+    rejectedOf: (number) => session.aside?.rejectedOf(number) ?? [],
+    commit: (outcomes, manifest) => commit(session, outcomes, manifest),
+    abort: () => abort(session),
+    tidyUp: async () => work.tidyUp?.(),
+    close: async () => void (await Promise.all([closeMover(session), work.close()])),
+  };
+}
+
+async function begin(session: Session): Promise<void> {
+  if (session.is_open) return;
+  session.is_prepared = false;
+  try {
+    session.is_delivered = await session.work.begin();
+    session.may_show = session.is_delivered;
+  } catch (error) {
+    await session.work.end('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+  session.is_open = true;
+}
+
+async function end(session: Session, statement: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+  if (!session.is_open) return;
+  await session.work.end(statement);
+  session.is_open = false;
+}
+
+async function prepare(session: Session): Promise<void> {
+  if (session.is_prepared) return;
+  await session.work.prepare();
+  session.is_prepared = true;
+}
+
+async function takeOver(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+  const surviving = await session.work.takeOver(outcomes);
+  session.is_prepared = true;
+  return surviving;
+}
+
+async function goStaged(session: Session): Promise<void> {
+  session.way = 'staged';
+  session.mover = await session.work.openMover?.();
+}
+
+/**
+ * The table is created, checked and locked here, before the engine opens the query that would wait
+ * for it.
+ */
+async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+  await begin(session);
+  if (session.is_delivered) return outcomes;
+  const surviving = await takeOver(
+    session,
+    session.work.delivery.rejects === undefined ? outcomes : [],
+  );
+  if (surviving.length === 0) return [];
+  await goStaged(session);
+  await end(session, 'COMMIT');
+  for (const { number } of surviving) session.mover?.move(number);
+  return surviving;
+}
+
+async function write(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
+  await begin(session);
+  if (session.is_delivered) {
+    await (session.aside?.readAgain(slice, bytes) ?? leaveAside(bytes));
+    return null;
+  }
+  if (session.way === undefined) await chooseWay(session, slice);
+  if (session.way === 'staged') return writeStaged(session, slice, bytes);
+  await prepare(session);
+  if (session.aside === undefined) await session.work.insert(slice, bytes);
+  else await session.aside.insert(slice, bytes);
+  return null;
+}
+
+/**
+ * What is the only slice is repeated after a crash in any case. What sets rows aside stages none: a
+ * stage has not the constraints that refuse them.
+ */
+async function chooseWay(session: Session, slice: Slice): Promise<void> {
+  await takeOver(session, []);
+  const { delivery, createStage } = session.work;
+  const isDirect = isOnly(slice) || delivery.rejects !== undefined;
+  if (isDirect || !(await createStage())) session.way = 'direct';
+  else await goStaged(session);
+}
+
+/**
+ * The last slice is the one that a crash may repeat, so a mover takes it unstaged, unless it is so
+ * far behind that the source would have to wait for long.
+ */
+async function writeStaged(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
+  const { work, mover } = session;
+  await mover?.check();
+  if (mover !== undefined && slice.is_last === true && !mover.isBehind()) {
+    await end(session, 'ROLLBACK');
+    await mover.insert(slice, bytes);
+    return null;
+  }
+  // A mover holds the table; asking for it a second time would wait behind whoever waits for the
+  // mover.
+  if (mover === undefined) await prepare(session);
+  const state = await work.stage(slice, bytes);
+  await end(session, 'COMMIT');
+  mover?.move(slice.number);
+  return state;
+}
+
+async function commit(
+  session: Session,
+  outcomes: SliceOutcome[],
+  manifest: Manifest,
+): Promise<void> {
+  await begin(session);
+  if (session.is_delivered) await eraseRows(session.work, session.aside);
+  const shower = session.is_delivered ? session.work : await complete(session, outcomes);
+  await shower.writeReceipt(recordsIn(outcomes), manifest, session.is_delivered);
+  await commitKnowingly(session, manifest, {
+    ...shower,
+    commit: () => (shower === session.work ? end(session, 'COMMIT') : shower.end('COMMIT')),
+  });
+}
+
+/** Brings all rows into the table, and gives the session whose open transaction has them. */
+async function complete(session: Session, outcomes: SliceOutcome[]): Promise<Shower> {
+  const { work, mover } = session;
+  if (mover !== undefined) {
+    await mover.check();
+    await end(session, 'ROLLBACK');
+    await mover.finish();
+    return mover;
+  }
+  await prepare(session);
+  if (session.way === 'staged') await work.move(outcomes);
+  return work;
+}
+
+async function abort(session: Session): Promise<void> {
+  await closeMover(session);
+  await end(session, 'ROLLBACK');
+  session.way = undefined;
+  await begin(session);
+  await session.work.dropStage();
+  await end(session, 'COMMIT');
+}
+
+async function closeMover(session: Session): Promise<void> {
+  const { mover } = session;
+  session.mover = undefined;
+  await mover?.close();
+}

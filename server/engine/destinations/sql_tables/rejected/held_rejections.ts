@@ -1,0 +1,78 @@
+import { Readable } from 'node:stream';
+import { openRowDigest } from '../../contents/digest.ts';
+import type { ValueRow } from '../../../model/destination/content_source.ts';
+import type { Delivery, Slice } from '../../../model/destination/destination.ts';
+import type { RejectedRow } from '../../../model/destination/rejected_rows.ts';
+import { valuesOfRecord } from '../../../model/destination/rejected_rows.ts';
+import { keyColumn } from '../layout.ts';
+import { piecesOf, refusalOf, rejectedRow, valuesOf } from './set_aside.ts';
+import type { HeldRejection, Parting } from './set_aside.ts';
+
+/** The rejected rows of a delivery that is there, found again among those of the source. */
+export type HeldRejections = {
+  /**
+   * Reads a slice to its end, and gives those of its rows that are set aside and stay so. Those
+   * that are to be delivered again are inserted first; what the table takes is set aside no more.
+   */
+  sift(slice: Slice, bytes: Readable): Promise<RejectedRow[]>;
+  /** Removes those with these keys. */
+  erase(keys: string[]): Promise<void>;
+};
+
+/** Looks for the rejected rows of the delivery; undefined where it has none. */
+export async function openHeldRejections(parting: Parting): Promise<HeldRejections | undefined> {
+  const { table, insert, delivery } = parting;
+  const { columns } = delivery;
+  const held = await table.list();
+  if (held.length === 0) return undefined;
+  const left = byDigest(held, columns);
+  const key = columns.findIndex(({ name }) => name === keyColumn(delivery));
+  const siftLine = async (line: Buffer, number: number): Promise<RejectedRow | undefined> => {
+    const values = valuesOf(line);
+    const one = left.get(rowDigest(columns, values))?.shift();
+    if (one === undefined) return undefined;
+    if (delivery.redelivers !== true) return { values, code: one.code, reason: one.reason };
+    const again = await refusalOf(table, () =>
+      insert({ number, records: 1 }, Readable.from([line])),
+    );
+    if (again !== undefined) return rejectedRow(line, again);
+    await table.remove([one.number]);
+    return undefined;
+  };
+  return {
+    sift: async (slice, bytes) => {
+      const rejected: RejectedRow[] = [];
+      for await (const lines of piecesOf(bytes))
+        for (const line of lines) {
+          const row = await siftLine(line, slice.number);
+          if (row !== undefined) rejected.push(row);
+        }
+      return rejected;
+    },
+    erase: async (keys) => {
+      const wanted = new Set(keys);
+      const erased = held.filter(({ record }) => {
+        const value = valuesOfRecord(columns, record)?.[key];
+        return typeof value === 'string' && wanted.has(value);
+      });
+      await table.remove(erased.map(({ number }) => number));
+    },
+  };
+}
+
+/** A text that rows with equal values have alone. */
+export function rowDigest(columns: Delivery['columns'], values: ValueRow): string {
+  const digest = openRowDigest(columns);
+  digest.add(values);
+  return digest.value();
+}
+
+function byDigest(
+  held: HeldRejection[],
+  columns: Delivery['columns'],
+): Map<string, HeldRejection[]> {
+  return Map.groupBy(held, ({ record }) => {
+    const values = valuesOfRecord(columns, record);
+    return values === undefined ? '' : rowDigest(columns, values);
+  });
+}

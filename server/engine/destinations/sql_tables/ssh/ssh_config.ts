@@ -1,0 +1,152 @@
+import { createRequire } from 'node:module';
+import type * as Ssh from 'ssh2';
+import { Type } from 'typebox';
+import { nullable } from '../../../../platform/nullable.ts';
+import type { ConfigViolation } from '../../../model/destination/destination.ts';
+import { violation } from '../../../model/destination/violation.ts';
+import { hostViolations, nulViolations } from '../config_rules.ts';
+
+/** A text that configs without a tunnel do not show. */
+const text = (maxLength: number, description: string) =>
+  Type.Optional(nullable(Type.String({ maxLength, description })));
+
+/** The keys of a tunnel to a database; without `ssh_host` there is none. */
+export const ssh_keys = {
+  ssh_host: text(
+    253,
+    'SSH tunnel: host name or address of the SSH server, which then connects to the database. ' +
+      'Null or empty: no tunnel.',
+  ),
+  ssh_port: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 65_535,
+      description: 'Port of the SSH server: 22 if unset.',
+    }),
+  ),
+  ssh_user: text(200, 'User on the SSH server.'),
+  ssh_private_key: text(20_000, 'Private key of this user, in the format of OpenSSH or PEM.'),
+  ssh_private_key_passphrase: text(1000, 'Passphrase of the private key, when it is encrypted.'),
+  ssh_password: text(1000, 'Password of this user, with or in place of a private key.'),
+  ssh_host_key: text(
+    100,
+    'Fingerprint of the SSH server, as SHA256:...; another key is refused. Test the connection ' +
+      'without it to see the fingerprint, and compare it with what the administrator says.',
+  ),
+};
+
+/** Those of them that are secret. */
+export const ssh_secrets = [
+  'ssh_private_key',
+  'ssh_private_key_passphrase',
+  'ssh_password',
+] as const;
+
+/** Those that say where secrets go, or as whom. */
+export const ssh_where = ['ssh_host', 'ssh_port', 'ssh_user', 'ssh_host_key'] as const;
+
+/** Those that say by which way only: another `ssh_host` may mean another database. */
+export const ssh_ways = ['ssh_port', 'ssh_user', 'ssh_host_key'] as const;
+
+/** Forms leave them out while there is no tunnel. */
+export const only_with_ssh = {
+  keys: [
+    'ssh_port',
+    'ssh_user',
+    'ssh_private_key',
+    'ssh_private_key_passphrase',
+    'ssh_password',
+    'ssh_host_key',
+  ] as const,
+  key: 'ssh_host' as const,
+  values: [],
+};
+
+/** The values of the keys, as far as a user has set them. */
+export type SshConfig = { ssh_port?: number } & {
+  [Key in Exclude<keyof typeof ssh_keys, 'ssh_port'>]?: string | null;
+};
+
+/** How the SSH server is reached, and who it is. */
+export type SshAccess = {
+  host: string;
+  port: number;
+  user: string;
+  private_key: string | undefined;
+  passphrase: string | undefined;
+  password: string | undefined;
+  host_key: string | undefined;
+};
+
+const require = createRequire(import.meta.url);
+
+/** The package, loaded when a tunnel is configured first. */
+export function sshPackage(): typeof Ssh {
+  return require('ssh2') as typeof Ssh;
+}
+
+/** The access that a config names, or undefined where it has no tunnel. */
+export function sshAccessOf(config: SshConfig): SshAccess | undefined {
+  const host = textOf(config.ssh_host);
+  if (host === undefined) return undefined;
+  return {
+    host,
+    port: config.ssh_port ?? 22,
+    user: textOf(config.ssh_user) ?? '',
+    private_key: textOf(config.ssh_private_key),
+    passphrase: textOf(config.ssh_private_key_passphrase),
+    password: textOf(config.ssh_password),
+    host_key: textOf(config.ssh_host_key)?.replace(/=+$/, ''),
+  };
+}
+
+function textOf(value: string | null | undefined): string | undefined {
+  return value === null || value === '' ? undefined : value;
+}
+
+/** Violations of rules that the schema cannot say; without a tunnel there are none. */
+export function sshViolations(config: SshConfig): ConfigViolation[] {
+  const access = sshAccessOf(config);
+  if (access === undefined) return [];
+  return [
+    ...hostViolations(access.host, 'ssh_host', 'ssh_port'),
+    ...nulViolations(config, ['ssh_user', 'ssh_password', 'ssh_private_key_passphrase']),
+    ...(access.user === ''
+      ? [violation('ssh_user', 'A tunnel needs the user on the SSH server.', 'required')]
+      : []),
+    ...(access.password === undefined && access.private_key === undefined
+      ? [violation('ssh_private_key', 'A tunnel needs a private key or a password.', 'required')]
+      : []),
+    ...keyViolations(access),
+    ...fingerprintViolations(access.host_key),
+  ];
+}
+
+function keyViolations({ private_key, passphrase }: SshAccess): ConfigViolation[] {
+  if (private_key === undefined) return [];
+  const read = sshPackage().utils.parseKey(private_key, passphrase);
+  if (read instanceof Error) {
+    if (/no passphrase given/i.test(read.message))
+      return [violation('ssh_private_key_passphrase', 'The private key is encrypted.', 'required')];
+    if (passphrase !== undefined && /passphrase|integrity check/i.test(read.message))
+      return [violation('ssh_private_key_passphrase', 'The private key does not open with it.')];
+    return [violation('ssh_private_key', `${form_of_key} This one cannot be read.`)];
+  }
+  return [read].flat()[0]?.isPrivateKey() === true
+    ? []
+    : [violation('ssh_private_key', `${form_of_key} This is a public one.`)];
+}
+
+const form_of_key =
+  'It must be a private key as ssh-keygen writes it, from its first line (-----BEGIN ...) to its ' +
+  'last one.';
+
+function fingerprintViolations(host_key: string | undefined): ConfigViolation[] {
+  if (host_key === undefined || /^SHA256:[A-Za-z0-9+/]{43}$/.test(host_key)) return [];
+  return [
+    violation(
+      'ssh_host_key',
+      'It must be a fingerprint as `ssh-keygen -lf` prints it: SHA256: and 43 characters.',
+    ),
+  ];
+}

@@ -1,0 +1,85 @@
+import type { Engine } from '../engine.ts';
+import { openOrder } from '../runs/run_input.ts';
+import type { Order } from '../runs/run_input.ts';
+import { noteInRunLog } from '../../model/run_log.ts';
+import type { LogLevel } from '../../model/run_log.ts';
+import type { ClaimedRun } from '../../model/run.ts';
+import type { StallWatch } from './stall.ts';
+import type { Delivery } from '../../model/destination/destination.ts';
+import type { StepClock } from './step_clock.ts';
+import { erasedKeys } from '../source/erased_keys.ts';
+import { openSourceQuery } from '../source/source_query.ts';
+import type { SourceQuery } from '../source/source_query.ts';
+
+/**
+ * Why a run's signal was aborted: by its user, because its row was deleted, because another worker
+ * has it, or because this process stops.
+ */
+export type StopReason = 'cancelled' | 'gone' | 'lost' | 'shutdown';
+
+/** Everything that one attempt works with. */
+export type Attempt = Order & {
+  engine: Engine;
+  run: ClaimedRun;
+  signal: AbortSignal;
+  clock: StepClock;
+  /**
+   * Opened when it is needed first: a delivery that is there already is settled without the
+   * analytics store.
+   */
+  reading?: Promise<SourceQuery>;
+};
+
+/**
+ * An attempt whose destination is open; `signal` ends it also when the destination stalls for
+ * too long.
+ */
+export type WatchedAttempt = Attempt & { watch: StallWatch };
+
+/** The attempt at a run; throws where the run cannot be read as an order any more. */
+export function openAttempt(
+  engine: Engine,
+  run: ClaimedRun,
+  signal: AbortSignal,
+  clock: StepClock,
+): Attempt {
+  const order = openOrder(engine, run);
+  const { replaces } = run;
+  if (replaces === null) return { engine, run, ...order, signal, clock };
+  const delivery: Delivery =
+    'redelivers' in replaces
+      ? { ...order.delivery, redelivers: true }
+      : {
+          ...order.delivery,
+          erased: { keys: () => erasedKeys(engine, { ...run, ...replaces }, signal) },
+        };
+  return { engine, run, ...order, delivery, signal, clock };
+}
+
+/** The reading of the source of the attempt: opened once. */
+export function readingOf(attempt: Attempt): Promise<SourceQuery> {
+  attempt.reading ??= openSourceQuery(attempt.engine, attempt.run);
+  return attempt.reading;
+}
+
+/**
+ * Whether what was read of the store a moment ago, for whatever run, is good for this one. Who
+ * tries again looks anew, and so does who comes because rows were erased.
+ */
+export function isFirstReading({ attempt, replaces }: ClaimedRun): boolean {
+  return attempt === 1 && replaces === null;
+}
+
+/** Writes a line into the run's log. */
+export async function say(
+  { engine, run }: Attempt,
+  level: LogLevel,
+  message: string,
+): Promise<void> {
+  await noteInRunLog(engine.db, {
+    batch_export_id: run.batch_export_id,
+    run_id: run.id,
+    level,
+    message,
+  });
+}

@@ -1,0 +1,49 @@
+import { abandon, lookForDelivery } from './abandon.ts';
+import { destinationDeps } from '../engine.ts';
+import type { Engine } from '../engine.ts';
+import type { ClaimedRun } from '../../model/run.ts';
+import { openAttempt } from './attempt.ts';
+import type { Attempt } from './attempt.ts';
+import { openStepClock } from './step_clock.ts';
+
+/** Removes what a run has left at its destination and not committed, as `abandon` does. */
+export async function cleanUp(engine: Engine, run: ClaimedRun): Promise<void> {
+  const attempt = attemptToClean(engine, run);
+  if (attempt !== undefined) await abandonAttempt(attempt);
+}
+
+/** Looks for the delivery of a run whose commit was not answered, as `lookForDelivery` does. */
+export async function findDelivery(engine: Engine, run: ClaimedRun): Promise<boolean | undefined> {
+  const attempt = attemptToClean(engine, run);
+  // What is written in the place of another delivery is there in any case.
+  if (attempt === undefined || run.replaces !== null) return undefined;
+  const { definition, config, delivery } = attempt;
+  return lookForDelivery(engine, run, definition.is_settled_by_abort === true, (signal) =>
+    definition.open(config, delivery, destinationDeps(engine, signal)),
+  );
+}
+
+/**
+ * Undefined for a destination that this server does not know or cannot sign in to: there is nobody
+ * to ask.
+ */
+function attemptToClean(engine: Engine, run: ClaimedRun): Attempt | undefined {
+  try {
+    return openAttempt(engine, run, new AbortController().signal, openStepClock(run));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Removes what an attempt has left at its destination and not committed, as `abandon` does. */
+export function abandonAttempt({
+  engine,
+  run,
+  definition,
+  config,
+  delivery,
+}: Attempt): Promise<void> {
+  return abandon(engine, run, (signal) =>
+    definition.open(config, delivery, destinationDeps(engine, signal)),
+  );
+}

@@ -1,0 +1,272 @@
+import type { Sink, SliceOutcome } from '../../model/destination/destination.ts';
+import sql from 'sql-template-tag';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import { break_offs_max, broke_off_message } from '../runs/worker_crashes.ts';
+import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
+import { counted } from '../../../platform/counted.ts';
+import type { Attributes, Span } from '../../../platform/tracing/span.ts';
+import { destinationDeps } from '../engine.ts';
+import type { Engine } from '../engine.ts';
+import { row_tables } from '../../model/removals/delete_rows.ts';
+import { fromStored } from '../../model/ledger/rectangles.ts';
+import { earliestOf, removedFrom } from '../../model/ledger/removed.ts';
+import { receiptText } from '../runs/run_input.ts';
+import type { SizeBound } from '../source/measured_cut.ts';
+import { beginCommit, listSlices, storeSlices } from '../runs/progress.ts';
+import { endRun } from '../runs/end_runs.ts';
+import type { Receipt } from '../runs/receipt.ts';
+import type { ClaimedRun, ReplacedReceipt, StoredSlice } from '../../model/run.ts';
+import { StallWatch } from './stall.ts';
+import { settingAside } from './setting_aside.ts';
+import { openStepClock } from './step_clock.ts';
+import { cutSlices } from '../source/cut_slices.ts';
+import { cutSlicesOnce } from '../source/recent_cuts.ts';
+import { isFirstReading, openAttempt, readingOf, say } from './attempt.ts';
+import type { Attempt, WatchedAttempt } from './attempt.ts';
+import { writeSlices } from './write_slices.ts';
+import { cleanUp, abandonAttempt } from './clean_up.ts';
+import { endCancelled, inDoubt, settle } from './settle_failure.ts';
+
+/**
+ * Works on a claimed run until it ends, fails for now, or is stopped by the signal (whose reason is
+ * a `StopReason`). Guarantees: the run is recorded as Completed only after every counted row was
+ * written and the destination has committed; each other end is recorded with a sentence for the
+ * user; a run stopped by shutdown or a kill goes on where it was, at the first slice that is not
+ * safe; one that takes its process down each time is given up after `break_offs_max` times.
+ * `onStall` is told when the destination shows no progress for a while, and when it goes on.
+ */
+export async function executeRun(
+  engine: Engine,
+  run: ClaimedRun,
+  signal: AbortSignal,
+  onStall: (isStalled: boolean) => void = () => undefined,
+): Promise<void> {
+  if (run.break_offs >= break_offs_max) return giveUp(engine, run);
+  const work = async (span?: Span) => {
+    const clock = openStepClock(run);
+    try {
+      const attempt = openAttempt(engine, run, signal, clock);
+      if (span?.trace.is_sampled === true)
+        await say(attempt, 'DEBUG', `Trace ${span.trace.trace_id}.`);
+      await (isUnwanted(run)
+        ? cancel(attempt)
+        : caughtUp(engine.clickhouse, row_tables, () => deliver(attempt, onStall)));
+    } catch (error) {
+      clock.stop();
+      span?.fail(error);
+      await settle(engine, run, error, signal);
+    }
+    if (span !== undefined) noteSteps(span, run);
+  };
+  await (engine.tracer?.during('run', attributesOf(run), work) ?? work());
+}
+
+function attributesOf(run: ClaimedRun): Attributes {
+  return {
+    'sluice.run_id': run.id,
+    'sluice.batch_export_id': run.batch_export_id,
+    'sluice.team_id': run.team_id,
+    'sluice.attempt': run.attempt,
+    'sluice.model': run.model,
+    'sluice.destination': run.destination_type,
+  };
+}
+
+/** Where the time of the attempt went: reading and sending of a slice are one span. */
+function noteSteps({ attributes }: Span, run: ClaimedRun): void {
+  for (const [step, value] of Object.entries(run.steps.at(-1) ?? {}))
+    if (step.endsWith('_ms') && typeof value === 'number') attributes[`sluice.${step}`] = value;
+}
+
+function isUnwanted(run: ClaimedRun): boolean {
+  return (
+    run.committing_at === null &&
+    (run.cancel_requested_at !== null || run.is_deleted || run.revision !== run.export_revision)
+  );
+}
+
+async function deliver(attempt: Attempt, onStall: (isStalled: boolean) => void): Promise<void> {
+  const { engine, run, clock } = attempt;
+  clock.enter('counted');
+  const slices = await slicesOf(attempt);
+  const total = slices.reduce((sum, slice) => sum + slice.records, 0);
+  await say(
+    attempt,
+    'INFO',
+    `Attempt ${run.attempt}: ${counted(total, 'row')} in ${counted(slices.length, 'slice')}.`,
+  );
+  await sayRemoved(attempt);
+  requireWhole(run, total);
+  clock.enter(slices.length === 0 ? 'committed' : 'sent');
+  if (slices.length === 0 && run.replaces === null) {
+    // Nothing to deliver: the destination is not even contacted, the receipt says so.
+    if (!(await beginCommit(engine, run, receiptText(engine, run, attempt))))
+      return cancel(attempt);
+    return complete(attempt);
+  }
+  const watch = new StallWatch(engine, run, attempt.signal, onStall);
+  const watched = { ...attempt, signal: watch.signal, watch };
+  try {
+    await settingAside(watched, total, (chosen) => open(chosen, slices));
+  } finally {
+    await watch.close();
+  }
+}
+
+async function open(attempt: WatchedAttempt, slices: StoredSlice[]): Promise<void> {
+  const { engine, definition, config, delivery, watch } = attempt;
+  const deps = {
+    ...destinationDeps(engine, watch.signal, watch.noteProgress),
+    warn: watch.warnOnce,
+  };
+  const sink = await watch.during('opening the delivery', () =>
+    definition.open(config, delivery, deps),
+  );
+  try {
+    await deliverTo(attempt, sink, slices);
+  } finally {
+    await watch.during('closing the delivery', () => sink.close());
+  }
+}
+
+/** A range that reaches into what retention has removed is delivered as far as it is there. */
+async function sayRemoved(attempt: Attempt): Promise<void> {
+  const { engine, run } = attempt;
+  const from = earliestOf(fromStored(run.selection));
+  // Nothing younger than a day is ever removed, so that runs of a schedule cost no question.
+  if (from > engine.clock.now() - 24 * 3_600_000) return;
+  const sentence = await removedFrom(engine.db, run.team_id, from);
+  if (sentence !== '') await say(attempt, 'WARNING', sentence);
+}
+
+/** Rows that the source has no more would stand in the table without a receipt. */
+function requireWhole({ replaces }: ClaimedRun, total: number): void {
+  if (replaces === null || !('redelivers' in replaces) || total === replaces.source_records) return;
+  throw new NonRetryableError(
+    'source_incomplete',
+    `The delivery was made of ${counted(replaces.source_records, 'row')}, and the source has ` +
+      `${total} now. Its rejected rows stay where they are: correct and move them by hand.`,
+  );
+}
+
+async function deliverTo(
+  attempt: WatchedAttempt,
+  sink: Sink,
+  slices: StoredSlice[],
+): Promise<void> {
+  const { engine, run, clock, watch } = attempt;
+  // What is to be replaced is there all the time; then whatever is safe is shown once more.
+  if (
+    run.receipt !== null &&
+    run.replaces === null &&
+    (await watch.during('asking whether the delivery is there', () => sink.isCommitted()))
+  )
+    return complete(attempt);
+  if (run.replaces !== null) await requireReplaceable(attempt, run.replaces, sink);
+  const outcomes = await writeSlices(attempt, sink, slices);
+  const text =
+    run.committing_at !== null && run.receipt !== null && sameOutcomes(run.receipt, outcomes)
+      ? run.receipt
+      : receiptText(engine, run, attempt, { slices, outcomes });
+  clock.enter('committed');
+  if (!(await beginCommit(engine, run, text))) {
+    await watch.during('removing the delivery', () => sink.abort(outcomes));
+    return endCancelled(engine, run);
+  }
+  await watch.during('showing the delivery', () =>
+    sink.commit(outcomes, { name: 'manifest', text }),
+  );
+  await complete(attempt);
+}
+
+/**
+ * Refuses to write rows into a table that has lost the receipt of what is to be replaced: they may
+ * all be there, and would be there twice.
+ */
+async function requireReplaceable(
+  { engine, definition, watch }: WatchedAttempt,
+  { run_id }: ReplacedReceipt,
+  sink: Sink,
+): Promise<void> {
+  if (definition.erases !== 'by_key') return;
+  const isThere = await watch.during('asking whether the delivery is there', () =>
+    sink.isCommitted(),
+  );
+  if (isThere) return;
+  const replaced = await engine.db.row(
+    sql`SELECT 1 FROM batch_export_runs WHERE id = ${run_id} AND status = 'Completed'`,
+  );
+  if (replaced !== undefined)
+    throw new NonRetryableError(
+      'receipt_missing',
+      'The destination has no receipt of this delivery any more, so nothing was changed there. ' +
+        'Remove the rows by hand.',
+    );
+}
+
+function complete({ engine, run, clock }: Attempt): Promise<void> {
+  clock.stop();
+  return endRun(engine, run, { status: 'Completed' });
+}
+
+async function slicesOf(attempt: Attempt): Promise<StoredSlice[]> {
+  const { engine, run } = attempt;
+  if (run.records_total_count !== null) return listSlices(engine, run.id);
+  const slices =
+    run.selection.length === 0
+      ? []
+      : await (isFirstReading(run) ? cutSlicesOnce : cutSlices)(
+          engine,
+          await readingOf(attempt),
+          sizeBoundOf(attempt),
+          attempt.signal,
+        );
+  attempt.clock.enter('counted');
+  await storeSlices(engine, run, slices);
+  return slices;
+}
+
+function sizeBoundOf({ definition, config, delivery }: Attempt): SizeBound | undefined {
+  const bytes_max = definition.sliceBytes?.(config);
+  if (bytes_max === undefined) return undefined;
+  return {
+    bytes_max,
+    encoding: definition.encoding(config),
+    columns: delivery.columns,
+    is_rough: definition.slices_are_rough === true,
+  };
+}
+
+function sameOutcomes(receipt: string, outcomes: SliceOutcome[]): boolean {
+  const stored = JSON.parse(receipt) as Pick<Receipt, 'slices'>;
+  return (
+    stored.slices.length === outcomes.length &&
+    outcomes.every(
+      ({ sha256, records }, index) =>
+        sha256 === stored.slices[index]!.sha256 && records === stored.slices[index]!.records,
+    )
+  );
+}
+
+/**
+ * Takes a delivery back that has not begun to commit: removes what is at the destination, then
+ * records the end.
+ */
+async function cancel(attempt: Attempt): Promise<void> {
+  await abandonAttempt(attempt);
+  await endCancelled(attempt.engine, attempt.run);
+}
+
+/**
+ * Ends a run that takes its process down. What it left at the destination is removed once; a
+ * removal that takes the process down as well is not repeated.
+ */
+async function giveUp(engine: Engine, run: ClaimedRun): Promise<void> {
+  if (run.committing_at === null && run.break_offs === break_offs_max) await cleanUp(engine, run);
+  if (isUnwanted(run)) return endCancelled(engine, run);
+  return endRun(engine, run, {
+    status: 'FailedRetryable',
+    code: 'broke_off',
+    message: inDoubt(broke_off_message, run.committing_at !== null),
+  });
+}

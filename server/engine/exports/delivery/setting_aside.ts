@@ -1,0 +1,55 @@
+import { KnownError } from '../../model/destination/errors.ts';
+import { rejectedRowsMax } from '../../model/destination/rejected_rows.ts';
+import { findHeld, resetProgress, takeCommitBack } from '../runs/progress.ts';
+import { say } from './attempt.ts';
+import type { WatchedAttempt } from './attempt.ts';
+import { isRefused } from './settle_failure.ts';
+
+/**
+ * Delivers as fast as it goes. Where rows are refused for what they are and the export has such
+ * rows set aside, delivers all of it once more, without them: good rows cost nothing, and what is
+ * shown is one transaction. `records` is how many rows there are.
+ */
+export async function settingAside(
+  attempt: WatchedAttempt,
+  records: number,
+  deliver: (attempt: WatchedAttempt) => Promise<void>,
+): Promise<void> {
+  try {
+    return await deliver(attempt);
+  } catch (error) {
+    if (!isForOthers(attempt, error)) throw error;
+    await takeBack(attempt, error);
+    await say(
+      attempt,
+      'WARNING',
+      `The destination refused a row: ${error.message} The rows are written once more, and those ` +
+        'that it refuses are set aside.',
+    );
+    const rejects = { rows_max: rejectedRowsMax(attempt.run.rejection!, records) };
+    await deliver({ ...attempt, delivery: { ...attempt.delivery, rejects } });
+  }
+}
+
+/** Can the other rows go through without those that were refused? */
+function isForOthers(
+  { run, definition, config, signal }: WatchedAttempt,
+  error: unknown,
+): error is KnownError {
+  return (
+    error instanceof KnownError &&
+    error.is_of_row &&
+    !signal.aborted &&
+    run.replaces === null &&
+    run.rejection?.rejected_rows === 'set_aside' &&
+    definition.setAsideFault !== undefined &&
+    definition.setAsideFault(config) === undefined
+  );
+}
+
+/** A constraint that is checked at the end refuses the commit: nothing is shown then. */
+async function takeBack({ engine, run }: WatchedAttempt, error: KnownError): Promise<void> {
+  const held = await findHeld(engine, run);
+  if (held?.is_committing === true && isRefused(run, error)) await takeCommitBack(engine, run);
+  await resetProgress(engine, run, []);
+}

@@ -1,0 +1,124 @@
+import sql from 'sql-template-tag';
+import { isOutOfFiles, out_of_files } from '../../../platform/open_files.ts';
+import { KnownError, NonRetryableError } from '../../model/destination/errors.ts';
+import type { Engine } from '../engine.ts';
+import { findHeld, giveDeliveryBack, retryLater, takeCommitBack } from '../runs/progress.ts';
+import { endRun } from '../runs/end_runs.ts';
+import { LostRunError, attempts_max } from '../../model/run.ts';
+import type { ClaimedRun } from '../../model/run.ts';
+import { cleanUp, findDelivery } from './clean_up.ts';
+
+/**
+ * Records what an attempt that threw means for its run: another attempt, an end, or nothing where
+ * the run is in other hands. Throws only what stopped the whole process.
+ */
+export async function settle(
+  engine: Engine,
+  run: ClaimedRun,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.reason === 'gone') return removeGone(engine, run);
+  if (error instanceof LostRunError || signal.reason === 'lost') return letGo(engine, run);
+  if (signal.reason === 'shutdown') throw error;
+  try {
+    await recordFailure(engine, run, error, signal);
+  } catch (recordError) {
+    if (!(recordError instanceof LostRunError)) throw recordError;
+    await letGo(engine, run);
+  }
+}
+
+async function recordFailure(
+  engine: Engine,
+  run: ClaimedRun,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<void> {
+  const { code, message } = toldOf(error);
+  engine.log.warn({ err: error, run_id: run.id, attempt: run.attempt, code }, 'attempt failed');
+  const state = await findHeld(engine, run);
+  if (state === undefined) throw new LostRunError();
+  if (state.is_committing && isRefused(run, error)) {
+    await takeCommitBack(engine, run);
+    state.is_committing = false;
+  }
+  const isFinal = error instanceof NonRetryableError;
+  const isCancelled =
+    (signal.reason === 'cancelled' || run.cancel_requested_at !== null) && !state.is_committing;
+  if (!isCancelled && !isFinal && run.failures + 1 < attempts_max)
+    return retryLater(engine, run, { code, message });
+  if (state.is_committing) {
+    const isThere = await findDelivery(engine, run);
+    if (isThere === true) return endRun(engine, run, { status: 'Completed' });
+    if (isThere === false) {
+      await giveDeliveryBack(engine, run);
+      state.is_committing = false;
+    }
+  } else await cleanUp(engine, run);
+  if (isCancelled) return endCancelled(engine, run);
+  return endRun(engine, run, {
+    status: isFinal ? 'Failed' : 'FailedRetryable',
+    code,
+    message: inDoubt(message, state.is_committing),
+  });
+}
+
+/**
+ * Did the destination refuse the commit, so that it shows nothing of the delivery? An earlier
+ * attempt that had begun to commit may still be at it, whatever the destination says to this one.
+ */
+export function isRefused(run: ClaimedRun, error: unknown): boolean {
+  return run.committing_at === null && error instanceof KnownError && error.is_certain;
+}
+
+/**
+ * What a run began whose row is gone. The row of what it left is removed last: until then others
+ * would do this after a kill.
+ */
+async function removeGone(engine: Engine, run: ClaimedRun): Promise<void> {
+  await cleanUp(engine, run);
+  await engine.db.run(sql`DELETE FROM batch_export_leftovers WHERE run_id = ${run.id}`);
+}
+
+/**
+ * What another worker has is left alone. A row that is gone is seen by a statement, by whatever
+ * fault, before the signal tells of it.
+ */
+async function letGo(engine: Engine, run: ClaimedRun): Promise<void> {
+  const row = await engine.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id}`);
+  if (row === undefined) await removeGone(engine, run);
+}
+
+/**
+ * Ends a run that nobody wants any more, and says why. The export is looked at now: it may have
+ * been deleted or changed since the run was taken.
+ */
+export async function endCancelled(engine: Engine, run: ClaimedRun): Promise<void> {
+  const held = await findHeld(engine, run);
+  if (held === undefined) throw new LostRunError();
+  const message = held.is_deleted
+    ? 'The export was deleted.'
+    : held.is_changed
+      ? 'The export was changed; its new version plans this interval again.'
+      : 'The run was cancelled.';
+  await endRun(engine, run, { status: 'Cancelled', code: 'cancelled', message });
+}
+
+/** The code of docs/errors.md and the sentence for an attempt that threw. */
+export function toldOf(error: unknown): { code: string; message: string } {
+  if (error instanceof KnownError) return { code: error.code, message: error.message };
+  if (isOutOfFiles(error))
+    return { code: 'open_files_exhausted', message: `${out_of_files} The run is tried again.` };
+  return {
+    code: 'internal',
+    message: 'The attempt failed for a reason that the server logged; it is tried again.',
+  };
+}
+
+/** The message of an end, with what to do where the destination may show the delivery. */
+export function inDoubt(message: string, isCommitting: boolean): string {
+  return isCommitting
+    ? `${message} The destination may or may not show this delivery; retry the run to settle it.`
+    : message;
+}

@@ -1,0 +1,236 @@
+import { isoInstant } from '../../../platform/clock.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import type { Engine } from '../engine.ts';
+import { writeRunLog } from '../../model/run_log.ts';
+import type { LogLevel } from '../../model/run_log.ts';
+import type { ClaimedRun } from '../../model/run.ts';
+
+/** The bytes of a slice on their way into a destination. */
+export type Flow = {
+  /** How many bytes the destination has taken. */
+  taken(): number;
+  /**
+   * True while the destination has taken all there is and waits for more: then the stall is not
+   * its own.
+   */
+  isStarved(): boolean;
+};
+
+/** One call of a destination; `doing` says in a few words what is done ("writing slice 1 of 3"). */
+type Call = {
+  doing: string;
+  flow: Flow | undefined;
+  began_at: number;
+  taken: number;
+  told_at: number;
+  isMoving: boolean;
+  giveUp(fault: Error): void;
+};
+
+/**
+ * What follows a stall, in milliseconds: a run takes no slot any more, its log says so, its
+ * attempt ends. `farewell_ms`: how long the call may then go on, to end connections and remove what
+ * it can, before its outcome is nobody's. `tell_ms`: how often the log of a call that goes on says
+ * how far it is.
+ */
+type Bounds = {
+  slot_ms: number;
+  warning_ms: number;
+  limit_ms: number;
+  farewell_ms: number;
+  tell_ms: number;
+  look_ms: number;
+};
+
+/** The usual bounds, or parts of a limit that is shorter than they are. */
+function boundsOf(limit_seconds: number): Bounds {
+  const limit_ms = limit_seconds * 1000;
+  const atMost = (usual_seconds: number, part: number) =>
+    Math.min(usual_seconds * 1000, limit_ms / part);
+  return {
+    slot_ms: atMost(30, 8),
+    warning_ms: atMost(60, 4),
+    limit_ms,
+    farewell_ms: atMost(10, 1),
+    tell_ms: atMost(300, 3),
+    look_ms: atMost(1, 16),
+  };
+}
+
+/**
+ * Watches the calls of one attempt to its destination. Guarantees: a destination that shows no
+ * progress for `destination_silence_seconds_max` is not waited for any longer, whether or not it
+ * heeds its signal; a stall is said in the run's log while it lasts, at growing distances, and
+ * once when it is over. Progress is a byte taken, an answer (`noteProgress`), the end of a call;
+ * time that the source takes does not count.
+ */
+export class StallWatch {
+  /** For the destination: aborted with the attempt's own signal, or when the limit is reached. */
+  readonly signal: AbortSignal;
+  private readonly limit = new AbortController();
+  private readonly bounds: Bounds;
+  private readonly engine: Engine;
+  private readonly run: ClaimedRun;
+  private readonly onStall: (isStalled: boolean) => void;
+  private readonly timer: NodeJS.Timeout;
+  private call: Call | undefined;
+  private fault: RetryableError | undefined;
+  private farewell: NodeJS.Timeout | undefined;
+  private heard_at = performance.now();
+  private looked_at = performance.now();
+  private warned_ms = 0;
+  private isStalled = false;
+  private said: Promise<void> = Promise.resolve();
+
+  /**
+   * @param onStall told when the run stalls, so that it takes no slot from others,
+   * and when it goes on
+   */
+  constructor(
+    engine: Engine,
+    run: ClaimedRun,
+    signal: AbortSignal,
+    onStall: (isStalled: boolean) => void,
+  ) {
+    this.engine = engine;
+    this.run = run;
+    this.onStall = onStall;
+    this.bounds = boundsOf(engine.destination_silence_seconds_max);
+    this.signal = AbortSignal.any([signal, this.limit.signal]);
+    this.timer = setInterval(() => this.look(), this.bounds.look_ms);
+  }
+
+  /**
+   * The result of a call, one at a time. Rejects with `timed_out` once the limit was reached, else
+   * as the call does.
+   */
+  async during<Result>(doing: string, work: () => Promise<Result>, flow?: Flow): Promise<Result> {
+    const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
+    const began_at = performance.now();
+    this.beginAnew();
+    this.call = { doing, flow, began_at, taken: 0, told_at: began_at, isMoving: false, giveUp };
+    if (this.fault !== undefined) this.sayFarewell(this.call, this.fault);
+    try {
+      const result = await Promise.race([work(), givenUp]);
+      if (this.fault === undefined) this.noteProgress();
+      this.call = undefined;
+      // So that what follows in the log does not come before it.
+      await this.said;
+      return result;
+    } catch (error) {
+      throw this.fault ?? error;
+    } finally {
+      clearTimeout(this.farewell);
+      this.call = undefined;
+      this.beginAnew();
+    }
+  }
+
+  /** The destination has answered or taken something: its stall is over. */
+  private readonly warned = new Set<string>();
+
+  /** Writes a warning of the destination into the log of the run, the same one once. */
+  readonly warnOnce = (sentence: string): void => {
+    if (this.warned.has(sentence)) return;
+    this.warned.add(sentence);
+    this.say('WARNING', sentence);
+  };
+
+  readonly noteProgress = (): void => {
+    if (this.call === undefined || this.fault !== undefined) return;
+    this.call.isMoving = true;
+    if (this.warned_ms > 0)
+      this.say(
+        'INFO',
+        `The destination goes on after ${inSeconds(performance.now() - this.heard_at)} ` +
+          'without progress.',
+      );
+    this.beginAnew();
+  };
+
+  /** Ends the watch; resolves when its lines are in the log. Never rejects. */
+  async close(): Promise<void> {
+    clearInterval(this.timer);
+    clearTimeout(this.farewell);
+    await this.said;
+  }
+
+  private beginAnew(): void {
+    this.heard_at = performance.now();
+    this.warned_ms = 0;
+    this.setStalled(false);
+  }
+
+  private look(): void {
+    const { call, bounds } = this;
+    const now = performance.now();
+    // What this process was itself away for is nobody's stall.
+    const away_ms = now - this.looked_at - bounds.look_ms;
+    if (away_ms > bounds.look_ms) this.heard_at = Math.min(now, this.heard_at + away_ms);
+    this.looked_at = now;
+    if (call === undefined || this.fault !== undefined) return;
+    const taken = call.flow?.taken() ?? 0;
+    if (taken !== call.taken || call.flow?.isStarved() === true) this.noteProgress();
+    call.taken = taken;
+    const stalled_ms = now - Math.min(now, this.heard_at);
+    this.setStalled(stalled_ms >= bounds.slot_ms);
+    if (stalled_ms >= bounds.limit_ms) this.end(call, stalled_ms);
+    else if (stalled_ms >= Math.max(bounds.warning_ms, 2 * this.warned_ms))
+      this.warn(call, stalled_ms);
+    else this.tell(call);
+  }
+
+  private end(call: Call, stalled_ms: number): void {
+    this.fault = new RetryableError(
+      'timed_out',
+      `The destination showed no progress for ${inSeconds(stalled_ms)} while ${call.doing}, so ` +
+        'its connections were ended. Look there for a lock, a slow trigger or an overloaded ' +
+        'server; ' +
+        'if it needs so long, have the operator raise SLUICE_DESTINATION_SILENCE_SECONDS_MAX.',
+    );
+    this.limit.abort(new DOMException(this.fault.message, 'TimeoutError'));
+    this.sayFarewell(call, this.fault);
+  }
+
+  private sayFarewell(call: Call, fault: RetryableError): void {
+    this.farewell = setTimeout(() => call.giveUp(fault), this.bounds.farewell_ms);
+  }
+
+  private warn({ doing }: Call, stalled_ms: number): void {
+    this.warned_ms = stalled_ms;
+    const until = isoInstant(this.engine.clock.now() + this.bounds.limit_ms - stalled_ms);
+    this.say(
+      'WARNING',
+      `The destination has shown no progress for ${inSeconds(stalled_ms)} while ${doing}. It ` +
+        `is waited for until ${until}; then the attempt ends as timed_out.`,
+    );
+  }
+
+  private tell(call: Call): void {
+    const now = performance.now();
+    if (now - call.told_at < this.bounds.tell_ms || !call.isMoving) return;
+    Object.assign(call, { told_at: now, isMoving: false });
+    const bytes = call.flow === undefined ? '' : `, ${call.taken} bytes`;
+    this.say('INFO', `Still ${call.doing}: ${inSeconds(now - call.began_at)}${bytes} so far.`);
+  }
+
+  private setStalled(isStalled: boolean): void {
+    if (this.isStalled === isStalled) return;
+    this.isStalled = isStalled;
+    this.onStall(isStalled);
+  }
+
+  /** One line after the other; a line that cannot be written must not end a delivery. */
+  private say(level: LogLevel, message: string): void {
+    const { id: run_id, batch_export_id } = this.run;
+    this.said = this.said
+      .then(() => writeRunLog(this.engine.db, { batch_export_id, run_id, level, message }))
+      .catch((error: unknown) =>
+        this.engine.log.warn({ err: error, run_id }, 'a line of the log could not be written'),
+      );
+  }
+}
+
+function inSeconds(milliseconds: number): string {
+  return `${Math.round(milliseconds / 1000)} s`;
+}

@@ -1,0 +1,180 @@
+import type { Readable } from 'node:stream';
+import type { Delivery, Sink, SliceOutcome } from '../../model/destination/destination.ts';
+import { reasonsOf, rejectedKey } from '../../model/destination/rejected_rows.ts';
+import type { RejectedRow } from '../../model/destination/rejected_rows.ts';
+import { withoutRows } from '../../destinations/contents/digest.ts';
+import { keyColumn } from '../../destinations/sql_tables/layout.ts';
+import { RetryableError } from '../../model/destination/errors.ts';
+import { counted } from '../../../platform/counted.ts';
+import { inSpan } from '../../../platform/tracing/span.ts';
+import { encodeStage } from '../../destinations/formats/encode_stage.ts';
+import { sayChanged } from '../../destinations/formats/marks.ts';
+import { resetProgress, storeProgress } from '../runs/progress.ts';
+import type { StoredSlice } from '../../model/run.ts';
+import type { Encoding } from '../../model/destination/encoding.ts';
+import { hasDigest, withDigest } from './slice_digest.ts';
+import { streamSliceOnce } from '../source/recent_slices.ts';
+import { streamSlice } from '../source/source.ts';
+import { followSource } from './step_clock.ts';
+import { isFirstReading, readingOf, say } from './attempt.ts';
+import type { WatchedAttempt } from './attempt.ts';
+
+/**
+ * Writes the slices that no earlier attempt made safe, each stored as it ends; gives the outcomes
+ * of all in their order.
+ */
+export async function writeSlices(
+  attempt: WatchedAttempt,
+  sink: Sink,
+  slices: StoredSlice[],
+): Promise<SliceOutcome[]> {
+  const { engine, run, definition } = attempt;
+  const known = slices.flatMap((slice) => (slice.outcome === null ? [] : [slice.outcome]));
+  const surviving = await attempt.watch.during('looking for what earlier attempts wrote', () =>
+    sink.recover(known),
+  );
+  if (surviving.length < known.length) await resetProgress(engine, run, surviving);
+  const outcomes = new Map(surviving.map((outcome) => [outcome.number, outcome]));
+  for (const slice of slices) {
+    if (outcomes.has(slice.number)) continue;
+    attempt.signal.throwIfAborted();
+    const started = performance.now();
+    const { outcome, refused, changed } = await inSpan(
+      'slice',
+      { 'sluice.slice': slice.number, 'sluice.records': slice.records },
+      () => writeSlice(attempt, sink, slice, slices.length),
+    );
+    outcomes.set(slice.number, outcome);
+    attempt.clock.enter('sent');
+    await storeProgress(engine, run, [...outcomes.values()]);
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    await say(
+      attempt,
+      'INFO',
+      `Slice ${slice.number + 1} of ${slices.length}: ${counted(outcome.records, 'row')}, ` +
+        `${counted(outcome.bytes, 'byte')} in ${seconds} s.`,
+    );
+    if (refused.length > 0)
+      await say(
+        attempt,
+        'WARNING',
+        `Slice ${slice.number + 1} of ${slices.length}: the destination refused ` +
+          `${counted(refused.length, 'row')}, now set aside. ${reasonsOf(refused)}`,
+      );
+    if (changed !== undefined)
+      await say(attempt, 'WARNING', `Slice ${slice.number + 1} of ${slices.length}: ${changed}`);
+    engine.metrics.records_exported.inc({ destination: definition.type }, outcome.records);
+    engine.metrics.bytes_exported.inc({ destination: definition.type }, outcome.bytes);
+  }
+  return slices.map((slice) => outcomes.get(slice.number)!);
+}
+
+async function writeSlice(
+  attempt: WatchedAttempt,
+  sink: Sink,
+  slice: StoredSlice,
+  total: number,
+): Promise<{ outcome: SliceOutcome; refused: RejectedRow[]; changed: string | undefined }> {
+  const { signal, clock } = attempt;
+  clock.enter('read');
+  // Ends the query as well when the sink fails first.
+  const reading = new AbortController();
+  const { source, digest, encoding } = await openSource(attempt, slice, reading.signal);
+  let isRead = false;
+  followSource(clock, source, () => (isRead = true));
+  const stage = encodeStage(encoding);
+  const bytes = stage.pipeline(source);
+  // A sink that waits for its place has not begun to read: without a listener the stop would end
+  // the process. Whoever reads is told by the stream itself.
+  bytes.on('error', () => undefined);
+  const stop = () =>
+    bytes.destroy(
+      signal.reason instanceof Error ? signal.reason : new Error('The run was stopped.'),
+    );
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const given = {
+      number: slice.number,
+      records: slice.records,
+      ...(slice.number === total - 1 ? { is_last: true as const } : {}),
+    };
+    // What has been made and not been taken waits for the destination; where nothing waits and more
+    // is to come, the destination waits for the source.
+    const flow = {
+      taken: () => stage.passed() - bytes.readableLength,
+      isStarved: () => !isRead && bytes.readableLength === 0,
+    };
+    const written = await attempt.watch.during(
+      `writing slice ${slice.number + 1} of ${total}`,
+      () => sink.write(given, bytes),
+      flow,
+    );
+    const counted = stage.finish();
+    requireRecords(slice, counted.records);
+    const outcome = { number: slice.number, ...counted, ...(await digest()) };
+    return {
+      outcome: withoutRejected(attempt.delivery, outcome, written),
+      refused: written.refused ?? [],
+      changed: sayChanged(stage.changed()),
+    };
+  } finally {
+    signal.removeEventListener('abort', stop);
+    if (!isRead) reading.abort();
+  }
+}
+
+/** The outcome of a slice, in which only those rows count that the destination took. */
+function withoutRejected(
+  { columns, ...layout }: Delivery,
+  outcome: Omit<SliceOutcome, 'name' | 'state'>,
+  { refused = [], ...written }: Awaited<ReturnType<Sink['write']>>,
+): SliceOutcome {
+  if (refused.length === 0) return { ...outcome, ...written };
+  const at = columns.findIndex(({ name }) => name === keyColumn({ ...layout, columns }));
+  const rows = refused.map(({ values }) => values);
+  return {
+    ...outcome,
+    ...written,
+    records: outcome.records - refused.length,
+    rejected: refused.map(({ values, code }) => ({ key: rejectedKey(values[at]), code })),
+    ...(outcome.digest === undefined ? {} : { digest: withoutRows(outcome.digest, columns, rows) }),
+  };
+}
+
+/** The bytes of a slice as the store gives them, and the digest of its rows where one is kept. */
+async function openSource(
+  attempt: WatchedAttempt,
+  slice: StoredSlice,
+  ended: AbortSignal,
+): Promise<{ source: Readable; digest(): Promise<{ digest?: string }>; encoding: Encoding }> {
+  const { engine, definition, config, delivery, signal } = attempt;
+  const encoding = definition.encoding(config);
+  const reads = {
+    reading: await readingOf(attempt),
+    slice,
+    columns: delivery.columns,
+    encoding,
+    signal: AbortSignal.any([signal, ended]),
+  };
+  const streamed = await (isFirstReading(attempt.run) ? streamSliceOnce : streamSlice)(
+    engine,
+    reads.reading,
+    slice,
+    delivery.columns,
+    encoding,
+    reads.signal,
+  );
+  if (!hasDigest(delivery, definition.column_set))
+    return { source: streamed, digest: async () => ({}), encoding };
+  const { source, digest } = withDigest(engine, streamed, reads);
+  return { source, digest: async () => ({ digest: await digest() }), encoding };
+}
+
+function requireRecords(slice: StoredSlice, read: number): void {
+  if (read !== slice.records)
+    throw new RetryableError(
+      'count_mismatch',
+      `Slice ${slice.number} had ${counted(slice.records, 'row')} when it was counted and ` +
+        `${read} when it was read; it is read again.`,
+    );
+}

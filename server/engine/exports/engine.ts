@@ -1,0 +1,64 @@
+import type { ClickHouse } from '../../platform/clickhouse/client.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
+import type { Tracer } from '../../platform/tracing/tracer.ts';
+import type { QueryBudget } from '../query/query_budget.ts';
+import type { AwsRoles } from '../model/destination/aws_roles.ts';
+import type { DestinationDeps } from '../model/destination/destination.ts';
+import { encodeRow } from '../destinations/formats/encode_row.ts';
+import type { QueryLimits } from '../query/settings.ts';
+
+/** What planning and executing exports need from outside. */
+export type Engine = {
+  db: Database;
+  clickhouse: ClickHouse;
+  clock: Clock;
+  log: Logger;
+  secrets: Secrets;
+  outbound: Outbound;
+  metrics: Metrics;
+  /** undefined: traces are off */
+  tracer: Tracer | undefined;
+  export_dir: string;
+  /**
+   * True where the operator lets S3 destinations without an access key use the credentials of the
+   * server itself.
+   */
+  has_environment_credentials: boolean;
+  aws_roles: AwsRoles;
+  settle_seconds: number;
+  /** So long a destination may show no progress before the attempt ends. */
+  destination_silence_seconds_max: number;
+  /** After this many runs in a row that failed an export is paused; 0: never. */
+  pause_after_failures: number;
+  /** What one custom query may take of the analytics store. */
+  query_limits: QueryLimits;
+  /** The memory that all custom queries of the process share. */
+  query_budget: QueryBudget;
+};
+
+/**
+ * What a destination may use for one piece of work, which ends with the signal; `noteProgress` is
+ * told of its answers.
+ */
+export function destinationDeps(
+  engine: Engine,
+  signal: AbortSignal,
+  noteProgress: () => void = () => undefined,
+): DestinationDeps {
+  const { clickhouse, log, outbound, export_dir, aws_roles } = engine;
+  return {
+    log,
+    outbound,
+    export_dir,
+    has_environment_credentials: engine.has_environment_credentials,
+    aws_roles,
+    signal,
+    noteProgress,
+    encodeRow: (row, encoding) => encodeRow(clickhouse, row, encoding, signal),
+  };
+}

@@ -1,0 +1,97 @@
+import sql from 'sql-template-tag';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Queryable } from '../../../platform/postgres/database.ts';
+import { deliveredOf } from '../../model/ledger/ledger.ts';
+import { coveredSpans } from '../../model/ledger/spans.ts';
+import type { Span } from '../../model/ledger/spans.ts';
+
+/**
+ * An interval of a schedule whose run failed for good, with its latest run that did (instants in
+ * ISO 8601). `retry_run_id`: the run that is to deliver it or does so at present.
+ */
+export type FailedInterval = {
+  run_id: string;
+  data_interval_start: string;
+  data_interval_end: string;
+  finished_at: string | null;
+  latest_error: string | null;
+  retry_run_id: string | null;
+};
+
+type Failed = FailedInterval & { id: string; revision: number };
+
+/**
+ * Of each of the exports the earliest interval of its schedule, in its present revision, whose run
+ * failed for good and that nothing has delivered since: neither a retry, nor a backfill. Exports
+ * without one are left out.
+ */
+export async function findFailedIntervals(
+  db: Queryable,
+  exports: { id: string; revision: number }[],
+): Promise<Map<string, FailedInterval>> {
+  const found = new Map<string, FailedInterval>();
+  let wanted = exports.map(({ id, revision }) => ({ id, revision, from: '-infinity' }));
+  // A round more for each stretch of intervals that failed and were delivered later.
+  while (wanted.length > 0) {
+    const failed = await listEarliest(db, wanted);
+    if (failed.length === 0) return found;
+    const delivered = await deliveredOf(db, failed.map(withSpan));
+    wanted = failed.flatMap(({ id, revision, ...interval }) => {
+      const { from, to } = spanOf(interval);
+      const span = coveredSpans(delivered.get(id) ?? []).find(
+        (one) => one.from <= from && one.to >= to,
+      );
+      if (span === undefined) found.set(id, interval);
+      return span === undefined || span.to === Infinity
+        ? []
+        : [{ id, revision, from: isoInstant(span.to) }];
+    });
+  }
+  return found;
+}
+
+function spanOf({ data_interval_start, data_interval_end }: FailedInterval): Span {
+  return { from: Date.parse(data_interval_start), to: Date.parse(data_interval_end) };
+}
+
+/** What of the export's ledger is to be read: of a long one only what lies near the interval. */
+function withSpan(failed: Failed) {
+  const { from, to } = spanOf(failed);
+  const area = {
+    event_from: -Infinity,
+    event_to: Infinity,
+    inserted_from: from,
+    inserted_to: to,
+  };
+  return { id: failed.id, revision: failed.revision, within: [area] };
+}
+
+const is_same_interval = sql`other.batch_export_id = r.batch_export_id
+  AND other.revision = r.revision AND other.data_interval_start = r.data_interval_start
+  AND other.data_interval_end = r.data_interval_end`;
+
+/**
+ * Of each export its earliest failed interval that begins at `from` or later, from the index
+ * batch_export_runs_failed.
+ */
+function listEarliest(
+  db: Queryable,
+  wanted: { id: string; revision: number; from: string }[],
+): Promise<Failed[]> {
+  return db.rows<Failed>(sql`
+    SELECT wanted.id, wanted.revision, failed.* FROM unnest(${wanted.map(({ id }) => id)}::uuid[],
+        ${wanted.map(({ revision }) => revision)}::int[],
+        ${wanted.map(({ from }) => from)}::timestamptz[]) AS wanted (id, revision, from_at)
+    CROSS JOIN LATERAL (
+      SELECT r.id AS run_id, r.data_interval_start, r.data_interval_end, r.finished_at,
+        r.latest_error,
+        (SELECT other.id FROM batch_export_runs other WHERE ${is_same_interval}
+          AND other.status IN ('Starting', 'Running') LIMIT 1) AS retry_run_id
+      FROM batch_export_runs r
+      WHERE r.batch_export_id = wanted.id AND r.revision = wanted.revision
+        AND r.status IN ('Failed', 'FailedRetryable', 'TimedOut', 'Terminated')
+        AND r.backfill_id IS NULL AND NOT r.is_make_up AND r.data_interval_start >= wanted.from_at
+        AND NOT EXISTS (SELECT FROM batch_export_runs other
+          WHERE ${is_same_interval} AND other.status = 'Completed')
+      ORDER BY r.data_interval_start, r.created_at DESC LIMIT 1) failed`);
+}

@@ -1,0 +1,233 @@
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import type { Engine } from '../engine.ts';
+import type { Interval } from '../planning/interval.ts';
+import type { Notice, NoticeRun } from '../../notices/notice.ts';
+import { writeNotices } from '../../notices/write_notice.ts';
+import type { ClaimedRun, RunEnd } from '../../model/run.ts';
+import { findFailedIntervals } from './failed_intervals.ts';
+import { healthAfterRun } from './health.ts';
+import type { ConditionChange, Health } from './health.ts';
+import { pauseAutomatically } from './pause_automatically.ts';
+import { listComparableRows, listHealth, putHealths } from './store.ts';
+import { hasVolume } from './has_volume.ts';
+import { judgeVolume } from './volume.ts';
+import type { VolumeJudgement } from './volume.ts';
+import { counted } from '../../../platform/counted.ts';
+
+/** A run that has just ended, and its export under the lock on its row. */
+export type FollowedRun = {
+  run: Pick<
+    ClaimedRun,
+    | 'id'
+    | 'batch_export_id'
+    | 'delivery_id'
+    | 'revision'
+    | 'backfill_id'
+    | 'replaces'
+    | 'selection'
+    | 'data_interval_start'
+    | 'data_interval_end'
+  >;
+  end: RunEnd;
+  is_make_up: boolean;
+  records_completed: number | null;
+  records_rejected: number;
+  export: {
+    revision: number;
+    interval: Interval;
+    timezone: string;
+    paused: boolean;
+    is_deleted: boolean;
+  };
+};
+
+/**
+ * Follows runs of different exports that have just ended into the health of these exports, in the
+ * same transaction: notices for what has changed, and the automatic pause after too many failures
+ * in a row. Runs of earlier revisions and of deleted exports are left out; those of backfills and
+ * of erasures say only whether an interval is still missing. The caller holds the locks on the
+ * exports' rows; comes last, because it may append to the activity log, and then of one run only.
+ */
+export async function followRuns(
+  engine: Engine,
+  tx: Transaction,
+  ended: FollowedRun[],
+): Promise<void> {
+  const present = ended.filter(
+    ({ run, export: of }) => !of.is_deleted && of.revision === run.revision,
+  );
+  if (present.length === 0) return;
+  const volumes = await listVolumes(tx, present.filter(isOfSchedule));
+  const before = await listHealth(
+    tx,
+    present.map(({ run }) => run),
+  );
+  const followed = await listIncomplete(tx, present, before);
+  if (followed.length === 0) return;
+  const after = followed.map((one) => ({
+    one,
+    ...healthAfter(one, volumes.get(one.ended)),
+  }));
+  await putHealths(
+    tx,
+    after.map(({ one, health }) => ({ ...health, batch_export_id: one.ended.run.batch_export_id })),
+  );
+  const notices = after.flatMap(({ one: { ended: of }, changes }) =>
+    changes.map((change) => ({
+      ...noticeOf(change, noticeRun(of), volumes.get(of)),
+      batch_export_id: of.run.batch_export_id,
+    })),
+  );
+  await writeNotices(tx, engine.clock, notices);
+  for (const { one, health } of after)
+    if (isOfSchedule(one.ended))
+      await pauseAfter(engine, tx, one.ended, health.consecutive_failures);
+}
+
+const isOfSchedule = ({ run }: FollowedRun): boolean =>
+  run.backfill_id === null && run.replaces === null;
+const hasFailed = ({ end: { status } }: FollowedRun): boolean =>
+  status === 'Failed' || status === 'FailedRetryable';
+
+/** A run that has ended, its export's health before it, and whether an interval is missing now. */
+type Followed = { ended: FollowedRun; before: Health; is_incomplete: boolean };
+
+/**
+ * The runs that say something of their export. Where none has failed before, and this one has not,
+ * no interval is missing, and none is looked for.
+ */
+async function listIncomplete(
+  tx: Transaction,
+  ended: FollowedRun[],
+  healths: Health[],
+): Promise<Followed[]> {
+  const followed = ended
+    .map((one, index) => ({ ended: one, before: healths[index]! }))
+    .filter(
+      ({ ended: one, before }) =>
+        isOfSchedule(one) || (before.is_incomplete && before.revision === one.run.revision),
+    );
+  const looked = followed.filter(
+    ({ ended: one, before }) => hasFailed(one) || before.is_failing || before.is_incomplete,
+  );
+  const missing = await findFailedIntervals(
+    tx,
+    looked.map(({ ended: { run } }) => ({ id: run.batch_export_id, revision: run.revision })),
+  );
+  return followed.map((one) => ({
+    ...one,
+    is_incomplete: missing.has(one.ended.run.batch_export_id),
+  }));
+}
+
+function healthAfter(
+  { ended, before, is_incomplete }: Followed,
+  volume: VolumeJudgement | undefined,
+): ReturnType<typeof healthAfterRun> {
+  if (!isOfSchedule(ended)) return { health: { ...before, is_incomplete }, changes: [] };
+  const { run, end, is_make_up, records_completed, records_rejected } = ended;
+  return healthAfterRun(before, {
+    is_incomplete,
+    status: end.status,
+    revision: run.revision,
+    // What makes up for a backfill's run has an interval of that one, which says nothing of how far
+    // the schedule is.
+    delivered_until: is_make_up ? null : run.data_interval_end,
+    is_volume_unusual: volume?.is_unusual,
+    has_rows: (records_completed ?? 0) + records_rejected > 0,
+    has_rejected: records_rejected > 0,
+  });
+}
+
+async function pauseAfter(
+  engine: Engine,
+  tx: Transaction,
+  one: FollowedRun,
+  failures: number,
+): Promise<void> {
+  const isTooMuch = engine.pause_after_failures > 0 && failures >= engine.pause_after_failures;
+  if (hasFailed(one) && isTooMuch && !one.export.paused)
+    await pauseAutomatically(engine, tx, one.run.batch_export_id, noticeRun(one), failures);
+}
+
+async function listVolumes(
+  tx: Transaction,
+  followed: FollowedRun[],
+): Promise<Map<FollowedRun, VolumeJudgement | undefined>> {
+  const judged = followed.filter(({ run, end }) => end.status === 'Completed' && hasVolume(run));
+  if (judged.length === 0) return new Map();
+  const comparable = await listComparableRows(
+    tx,
+    judged.map(({ run, export: of }) => ({ ...run, ...of })),
+  );
+  return new Map(
+    judged.map((one, index) => [one, judgeVolume(one.records_completed ?? 0, comparable[index]!)]),
+  );
+}
+
+function noticeRun({ run, end, records_completed, records_rejected }: FollowedRun): NoticeRun {
+  const { id, data_interval_start, data_interval_end } = run;
+  const error =
+    end.status === 'Completed'
+      ? { error_code: null, latest_error: null }
+      : { error_code: end.code, latest_error: end.message };
+  return {
+    id,
+    status: end.status,
+    ...error,
+    data_interval_start,
+    data_interval_end,
+    records_completed,
+    records_rejected,
+  };
+}
+
+function noticeOf(
+  change: ConditionChange,
+  run: NoticeRun,
+  volume: VolumeJudgement | undefined,
+): Notice {
+  const { condition, has_begun } = change;
+  return {
+    event: has_begun ? condition : 'recovered',
+    detail: sentenceOf(change, run, volume),
+    run,
+    facts: {
+      ...(has_begun ? {} : { recovered_from: condition }),
+      ...(condition === 'unusual_volume' ? { usual: volume?.usual } : {}),
+    },
+  };
+}
+
+function sentenceOf(
+  { condition, has_begun }: ConditionChange,
+  run: NoticeRun,
+  volume: VolumeJudgement | undefined,
+): string {
+  if (condition === 'failing') {
+    return has_begun
+      ? `A run of the export has failed: ${run.latest_error}`
+      : 'A run of the export has completed again after failures.';
+  }
+  if (condition === 'rejecting')
+    return has_begun
+      ? `The destination refused ${counted(run.records_rejected, 'row')} of a run. They are set ` +
+          'aside beside the table, each with the reason; the others were delivered.'
+      : 'The destination took all rows of a run again.';
+  const usual =
+    `${volume?.usual.low} to ${volume?.usual.high} are usual for runs like it (median ` +
+    `${volume?.usual.median} of ${volume?.usual.runs})`;
+  if (has_begun)
+    return (
+      `A run of the export has delivered ${counted(run.records_completed ?? 0, 'row')}, where ` +
+      `${usual}. ` +
+      (run.records_rejected === 0
+        ? 'Every row at the source was delivered: look at what sends the events.'
+        : `The destination refused ${run.records_rejected} more, which are set aside.`)
+    );
+  return (
+    `A run of the export has delivered ${counted(run.records_completed ?? 0, 'row')}, a usual ` +
+    'number again: ' +
+    `${usual}.`
+  );
+}

@@ -1,0 +1,116 @@
+import sql, { join } from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Engine } from '../engine.ts';
+import { intervals, nominalLength } from '../planning/interval.ts';
+import type { Interval } from '../planning/interval.ts';
+import type { Notice } from '../../notices/notice.ts';
+import { writeNotice } from '../../notices/write_notice.ts';
+import { deliveredSentence } from './health.ts';
+import { getHealth, putHealth } from './store.ts';
+
+/** How long a run may take before its export is late by the rule for all: 10 minutes. */
+const run_seconds = 600;
+const exports_per_call_max = 500;
+
+type Judge = Pick<Engine, 'db' | 'clock' | 'log' | 'settle_seconds'>;
+
+/**
+ * How old the newest delivered interval of an export may be by the rule for all, in seconds: two
+ * intervals, the time that the store settles, and ten minutes for the run.
+ */
+function freshnessLimit(interval: Interval, settle_seconds: number): number {
+  return (2 * nominalLength(interval)) / 1000 + settle_seconds + run_seconds;
+}
+
+/** The limit of export `e` in seconds: its own, else that of its rhythm. */
+function limitOf(judge: Judge): Sql {
+  const limits = intervals.map(
+    (interval) =>
+      sql`WHEN ${interval} THEN ${freshnessLimit(interval, judge.settle_seconds)}::float8`,
+  );
+  return sql`coalesce(e.freshness_seconds, CASE e."interval" ${join(limits, ' ')} END)`;
+}
+
+/** Since when export `e` with health `h` waits for a delivery: greatest() passes over nulls. */
+const fresh_since = sql`greatest(h.delivered_until, e.schedule_changed_at, e.start_at)`;
+/** An export that plans nothing has nothing to deliver. */
+const is_watched = sql`(NOT e.paused AND e.next_run_at IS NOT NULL)`;
+
+/**
+ * Finds the exports that have become late, and those that no longer are, and tells of each once;
+ * gives how many there were. Late is an active export whose newest delivered interval ended longer
+ * ago than its limit; counting begins anew when it is unpaused or its schedule changes. An export
+ * that is paused or has ended is no longer late, without a notice. Processes may do this at the
+ * same time.
+ */
+export async function judgeFreshness(judge: Judge): Promise<number> {
+  const now = isoInstant(judge.clock.now());
+  const isLate = sql`(${is_watched} AND ${fresh_since} < ${now}::timestamptz - make_interval(secs =>
+    ${limitOf(judge)}))`;
+  // Materialized, because PostgreSQL expects that half of them have changed: under the LIMIT it
+  // would read both tables by their indexes, row by row, and mostly goes through all of them.
+  const changed = await judge.db.rows<{ id: string }>(sql`
+    WITH changed AS MATERIALIZED (
+      SELECT e.id FROM batch_exports e LEFT JOIN batch_export_health h ON h.batch_export_id = e.id
+      WHERE e.deleted_at IS NULL AND ${isLate} <> coalesce(h.is_late, false)
+    )
+    SELECT id FROM changed LIMIT ${exports_per_call_max}`);
+  let told = 0;
+  for (const { id } of changed) {
+    try {
+      if (await judgeOne(judge, id, isLate)) told += 1;
+    } catch (error) {
+      judge.log.warn(
+        { err: error, batch_export_id: id },
+        'the freshness of an export could not be judged; it is tried again',
+      );
+    }
+  }
+  return told;
+}
+
+type Freshness = { revision: number; is_watched: boolean; is_late: boolean; limit_seconds: number };
+
+async function judgeOne(judge: Judge, id: string, isLate: Sql): Promise<boolean> {
+  return judge.db.transaction(async (tx) => {
+    // The lock first and the look afterwards: a look that waited in the same statement would still
+    // see the health from before. SKIP LOCKED: who has the row changes it, so it is looked at again
+    // later.
+    const locked = await tx.row(
+      sql`SELECT 1 FROM batch_exports WHERE id = ${id} AND deleted_at IS NULL
+        FOR UPDATE SKIP LOCKED`,
+    );
+    if (locked === undefined) return false;
+    const row = (await tx.row<Freshness>(sql`
+      SELECT e.revision, ${is_watched} AS is_watched, ${isLate} AS is_late,
+        ${limitOf(judge)} AS limit_seconds
+      FROM batch_exports e LEFT JOIN batch_export_health h ON h.batch_export_id = e.id
+        WHERE e.id = ${id}`))!;
+    const health = await getHealth(tx, id, row.revision);
+    if (health.is_late === row.is_late) return false;
+    await putHealth(tx, id, { ...health, is_late: row.is_late });
+    if (!row.is_watched) return false;
+    await writeNotice(tx, judge.clock, id, noticeOf(row, health.delivered_until));
+    return true;
+  });
+}
+
+function noticeOf(
+  { is_late, limit_seconds: freshness_seconds }: Freshness,
+  delivered_until: string | null,
+): Notice {
+  const facts = { delivered_until, freshness_seconds };
+  const state = deliveredSentence(delivered_until);
+  if (!is_late)
+    return {
+      event: 'recovered',
+      detail: `The export is up to date again. ${state}`,
+      run: null,
+      facts: { recovered_from: 'late', ...facts },
+    };
+  const detail =
+    `The export is late. ${state} ${freshness_seconds} seconds are allowed. Look at its latest ` +
+    'runs and at the workers.';
+  return { event: 'late', detail, run: null, facts };
+}

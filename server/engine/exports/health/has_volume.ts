@@ -1,0 +1,21 @@
+import type { ClaimedRun } from '../../model/run.ts';
+
+/**
+ * True where the rows of a run say something about the volume of its export: a first run of the
+ * schedule that has its whole interval, of which no backfill has delivered a part before.
+ */
+export function hasVolume(
+  run: Pick<
+    ClaimedRun,
+    'id' | 'delivery_id' | 'selection' | 'data_interval_start' | 'data_interval_end'
+  >,
+): boolean {
+  const [only, ...others] = run.selection;
+  if (run.id !== run.delivery_id || only === undefined || others.length > 0) return false;
+  const isAnyTime = only.event_from === null && only.event_to === null;
+  return (
+    isAnyTime &&
+    only.inserted_from === Date.parse(run.data_interval_start) &&
+    only.inserted_to === Date.parse(run.data_interval_end)
+  );
+}

@@ -1,0 +1,126 @@
+import type { RunEnd } from '../../model/run.ts';
+
+/**
+ * How an export does. Failures, volume and `is_incomplete` (an interval of its schedule failed for
+ * good, and nothing has delivered it since) are about `revision`; `delivered_until` is the end of
+ * the newest interval that its schedule has delivered (ISO 8601).
+ */
+export type Health = {
+  revision: number;
+  consecutive_failures: number;
+  is_failing: boolean;
+  is_late: boolean;
+  is_volume_unusual: boolean;
+  is_incomplete: boolean;
+  /** The destination refused rows of its newest run, which were set aside. */
+  is_rejecting: boolean;
+  delivered_until: string | null;
+};
+
+/**
+ * The four conditions that an export can be in; each begins with a notice of its name and ends
+ * with `recovered`.
+ */
+export type Condition = 'failing' | 'late' | 'unusual_volume' | 'rejecting';
+
+/** A condition that has begun or ended. */
+export type ConditionChange = { condition: Condition; has_begun: boolean };
+
+/**
+ * What a run that has ended says of its export: until when it has delivered the schedule's data
+ * (null for a run that made up for a backfill), and whether its rows are unusual (undefined where
+ * they cannot be judged), and whether an interval is missing now. A completed run without rows
+ * never asked the destination (`has_rows`).
+ */
+export type EndedRun = {
+  status: RunEnd['status'];
+  revision: number;
+  delivered_until: string | null;
+  is_volume_unusual: boolean | undefined;
+  is_incomplete: boolean;
+  has_rows: boolean;
+  has_rejected: boolean;
+};
+
+/** The health of an export that nothing is known of. */
+export function newHealth(revision: number): Health {
+  return {
+    revision,
+    consecutive_failures: 0,
+    is_failing: false,
+    is_late: false,
+    is_volume_unusual: false,
+    is_incomplete: false,
+    is_rejecting: false,
+    delivered_until: null,
+  };
+}
+
+/**
+ * The health after a run of the export's present revision, and what has changed by it. Guarantees:
+ * a condition changes only when it was not so before; a cancelled run changes nothing; a new
+ * revision begins with no failures and a usual volume, and is failing until one of its runs
+ * completes when its predecessor was. A run that had nothing to deliver ends no failure and adds
+ * none: whether the destination works is not known by it.
+ */
+export function healthAfterRun(
+  before: Health,
+  run: EndedRun,
+): { health: Health; changes: ConditionChange[] } {
+  if (run.status === 'Cancelled') return { health: before, changes: [] };
+  const { is_incomplete } = run;
+  const current =
+    run.revision === before.revision
+      ? { ...before, is_incomplete }
+      : {
+          ...before,
+          revision: run.revision,
+          consecutive_failures: 0,
+          is_volume_unusual: false,
+          is_rejecting: false,
+          is_incomplete,
+        };
+  if (run.status !== 'Completed') {
+    const health = {
+      ...current,
+      is_failing: true,
+      consecutive_failures: current.consecutive_failures + 1,
+    };
+    return { health, changes: changesBetween(current, health) };
+  }
+  const health = {
+    ...current,
+    ...(run.has_rows
+      ? { is_failing: false, consecutive_failures: 0, is_rejecting: run.has_rejected }
+      : {}),
+    is_volume_unusual: run.is_volume_unusual ?? current.is_volume_unusual,
+    delivered_until: later(current.delivered_until, run.delivered_until),
+  };
+  return { health, changes: changesBetween(current, health) };
+}
+
+/**
+ * How far the schedule is, for people. It claims nothing of earlier intervals: one of those may
+ * have failed, or be tried still.
+ */
+export function deliveredSentence(delivered_until: string | null): string {
+  return delivered_until === null
+    ? 'Its schedule has not delivered anything yet.'
+    : `The newest interval that it has delivered ended at ${delivered_until}.`;
+}
+
+function changesBetween(before: Health, after: Health): ConditionChange[] {
+  const changes: ConditionChange[] = [];
+  if (before.is_failing !== after.is_failing)
+    changes.push({ condition: 'failing', has_begun: after.is_failing });
+  if (before.is_volume_unusual !== after.is_volume_unusual)
+    changes.push({ condition: 'unusual_volume', has_begun: after.is_volume_unusual });
+  if (before.is_rejecting !== after.is_rejecting)
+    changes.push({ condition: 'rejecting', has_begun: after.is_rejecting });
+  return changes;
+}
+
+function later(one: string | null, other: string | null): string | null {
+  if (one === null || other === null) return one ?? other;
+  return Date.parse(one) >= Date.parse(other) ? one : other;
+}

@@ -1,0 +1,135 @@
+import sql from 'sql-template-tag';
+import { Temporal } from 'temporal-polyfill';
+import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
+import type { Interval } from '../planning/interval.ts';
+import { newHealth } from './health.ts';
+import type { Health } from './health.ts';
+import { compared_runs_max } from './volume.ts';
+
+/** How far back runs are looked for that compare with a run: far enough for 30 weekly ones. */
+const compared_days_max = 217;
+const half_day_seconds = 12 * 3600;
+
+/**
+ * The health of an export; one that nothing was stored of is well. The caller holds the lock on the
+ * export's row, taken by an earlier statement.
+ */
+export async function getHealth(
+  tx: Transaction,
+  exportId: string,
+  revision: number,
+): Promise<Health> {
+  const [health] = await listHealth(tx, [{ batch_export_id: exportId, revision }]);
+  return health!;
+}
+
+/** The health of exports in the given order, as `getHealth` gives it. */
+export async function listHealth(
+  tx: Transaction,
+  exports: { batch_export_id: string; revision: number }[],
+): Promise<Health[]> {
+  const rows = await tx.rows<Health & { batch_export_id: string }>(sql`
+    SELECT batch_export_id, revision, consecutive_failures, is_failing, is_late, is_volume_unusual,
+      is_incomplete, is_rejecting, delivered_until FROM batch_export_health
+    WHERE batch_export_id = ANY (${exports.map((one) => one.batch_export_id)}::uuid[])`);
+  const known = new Map(rows.map(({ batch_export_id, ...health }) => [batch_export_id, health]));
+  return exports.map(
+    ({ batch_export_id, revision }) => known.get(batch_export_id) ?? newHealth(revision),
+  );
+}
+
+/** Stores the health of an export under the caller's lock. */
+export async function putHealth(tx: Transaction, exportId: string, health: Health): Promise<void> {
+  await putHealths(tx, [{ batch_export_id: exportId, ...health }]);
+}
+
+/** Stores the health of exports under the caller's locks. */
+export async function putHealths(
+  tx: Transaction,
+  healths: (Health & { batch_export_id: string })[],
+): Promise<void> {
+  await tx.run(sql`
+    INSERT INTO batch_export_health (batch_export_id, revision, consecutive_failures, is_failing,
+      is_late, is_volume_unusual, is_incomplete, is_rejecting, delivered_until)
+    SELECT batch_export_id, revision, consecutive_failures, is_failing, is_late, is_volume_unusual,
+      is_incomplete, is_rejecting, delivered_until
+    FROM jsonb_to_recordset(${JSON.stringify(healths)}::jsonb) AS health (batch_export_id uuid,
+      revision int, consecutive_failures int, is_failing boolean, is_late boolean,
+      is_volume_unusual boolean, is_incomplete boolean, is_rejecting boolean,
+      delivered_until timestamptz)
+    ON CONFLICT (batch_export_id) DO UPDATE SET revision = excluded.revision,
+      consecutive_failures = excluded.consecutive_failures, is_failing = excluded.is_failing,
+      is_late = excluded.is_late, is_volume_unusual = excluded.is_volume_unusual,
+      is_incomplete = excluded.is_incomplete, is_rejecting = excluded.is_rejecting,
+      delivered_until = excluded.delivered_until`);
+}
+
+/**
+ * Lets the count of failures in a row begin anew, so that an export that was unpaused is not paused
+ * again by its first failure. The caller holds the lock on the export's row.
+ */
+export async function forgetFailures(tx: Transaction, exportId: string): Promise<void> {
+  await tx.run(
+    sql`UPDATE batch_export_health SET consecutive_failures = 0
+      WHERE batch_export_id = ${exportId}`,
+  );
+}
+
+/** The scheduled run whose like is looked for. */
+export type ComparedRun = {
+  batch_export_id: string;
+  revision: number;
+  data_interval_start: string;
+  interval: Interval;
+  timezone: string;
+};
+
+/**
+ * Of each run the rows of the latest completed scheduled runs of the same revision that compare
+ * with it, newest first, 30 at most. Workdays compare with workdays and weekends with weekends;
+ * rhythms shorter than a day also only with the same hour; weeks with all weeks. Hours and days are
+ * those that the export's time zone has with its offset at the run.
+ */
+export async function listComparableRows(db: Queryable, runs: ComparedRun[]): Promise<number[][]> {
+  const compared = runs.map(
+    ({ batch_export_id, revision, data_interval_start, interval, timezone }, number) => ({
+      number,
+      batch_export_id,
+      revision,
+      data_interval_start,
+      has_days: interval !== 'week',
+      has_hours: interval !== 'week' && interval !== 'day',
+      // A day is known by its noon: its midnight lies in the day before with the offset of the
+      // other half of the year.
+      offset_seconds:
+        offsetSeconds(timezone, data_interval_start) + (interval === 'day' ? half_day_seconds : 0),
+    }),
+  );
+  // Leans on batch_export_runs_compared, read from the newest on until there are enough.
+  const rows = await db.rows<{ records: number[] }>(sql`
+    SELECT to_jsonb(ARRAY(
+      SELECT coalesce(r.records_completed, 0) FROM batch_export_runs r
+      CROSS JOIN LATERAL (SELECT r.data_interval_start + make_interval(secs => own.offset_seconds)
+        AS its, own.data_interval_start + make_interval(secs => own.offset_seconds) AS own) local
+      WHERE r.batch_export_id = own.batch_export_id AND r.revision = own.revision
+        AND r.status = 'Completed' AND r.backfill_id IS NULL AND r.id = r.delivery_id
+        AND r.data_interval_start < own.data_interval_start
+          AND r.data_interval_start > own.data_interval_start - make_interval(days =>
+          ${compared_days_max})
+        AND (NOT own.has_days OR (extract(isodow FROM local.its) >= 6) = (extract(isodow
+          FROM local.own) >= 6))
+        AND (NOT own.has_hours OR extract(hour FROM local.its) = extract(hour FROM local.own))
+      ORDER BY r.data_interval_start DESC LIMIT ${compared_runs_max})) AS records
+    FROM jsonb_to_recordset(${JSON.stringify(compared)}::jsonb) AS own (number int,
+      batch_export_id uuid, revision int, data_interval_start timestamptz, has_days boolean,
+      has_hours boolean, offset_seconds float8)
+    ORDER BY own.number`);
+  return rows.map((row) => row.records);
+}
+
+/** By our own zone data: the control store may not know every zone that a project can have. */
+function offsetSeconds(timezone: string, instant: string): number {
+  return (
+    Temporal.Instant.from(instant).toZonedDateTimeISO(timezone).offsetNanoseconds / 1_000_000_000
+  );
+}

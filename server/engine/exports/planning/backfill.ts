@@ -1,0 +1,180 @@
+import sql from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { databaseInstant } from '../../../platform/postgres/instant.ts';
+import type { BackfillBy } from './backfill_area.ts';
+import { counted } from '../../../platform/counted.ts';
+import type { StoredConfig } from '../../model/destination/stored_config.ts';
+import { removedFrom } from '../../model/ledger/removed.ts';
+import { intervalCount } from './interval.ts';
+import type { Interval } from './interval.ts';
+import { writeRunLog } from '../../model/run_log.ts';
+import type { ModelName } from '../../model/models/model.ts';
+
+/** Which rows a backfill delivers: those not delivered yet, or all of them once more. */
+export type BackfillMode = 'missing' | 'all';
+
+/**
+ * What a backfill covers: [from, to) in milliseconds of event or insertion time, and which of the
+ * rows in it.
+ */
+export type BackfillRange = { from: number; to: number; by: BackfillBy; mode: BackfillMode };
+
+/**
+ * What a backfill would deliver if it began now, where that was counted: rows, runs that have some,
+ * and rows of the range that are delivered or in other runs.
+ */
+export type BackfillOutlook = { records: number; runs: number; elsewhere: number | null };
+
+/** An export as its backfills see it, locked. */
+export type LockedExport = StoredConfig & {
+  id: string;
+  team_id: number;
+  revision: number;
+  interval: Interval;
+  timezone: string;
+  model: ModelName;
+  custom_query: string | null;
+  destination_type: string;
+};
+
+/**
+ * Starts a backfill of the range and gives its id. The runs are the export's intervals, cut at both
+ * ends of the range, so exactly the range is delivered. What was inserted before this moment (the
+ * watermark) belongs to it; later insertions stay with the schedule. Its first run is planned when
+ * the watermark has settled. Its `detail` says when that is, and what will be done then as far as
+ * the outlook knows. The caller has checked the range.
+ */
+export async function startBackfill(
+  tx: Transaction,
+  exportId: string,
+  range: BackfillRange,
+  settle_seconds: number,
+  outlook?: BackfillOutlook,
+): Promise<string> {
+  const row = await lockExport(tx, exportId);
+  if (row === undefined) throw new Error('The export is gone.');
+  const watermark = await databaseInstant(tx);
+  const id = uuidv7();
+  const total_runs = intervalCount(row.interval, row.timezone, range.from, range.to);
+  const settles_at = watermark + settle_seconds * 1000;
+  const detail = [
+    settlingSentence(settles_at, settle_seconds),
+    outlookSentence(total_runs, outlook),
+    await removedFrom(tx, row.team_id, range.from),
+  ]
+    .filter((sentence) => sentence !== '')
+    .join(' ');
+  await tx.run(sql`
+    INSERT INTO batch_export_backfills (id, batch_export_id, revision, mode, selects_by, start_at,
+      end_at, watermark, settles_at, next_start_at, total_runs, detail)
+    VALUES (${id}, ${exportId}, ${row.revision}, ${range.mode}, ${range.by}, ${iso(range.from)},
+      ${iso(range.to)}, ${iso(watermark)}, ${iso(settles_at)}, ${iso(range.from)}, ${total_runs},
+      ${detail})`);
+  await writeRunLog(tx, {
+    batch_export_id: exportId,
+    run_id: null,
+    level: 'INFO',
+    message: `${startMessage(range)} ${detail}`,
+  });
+  return id;
+}
+
+/**
+ * Counts the runs of open backfills anew for the interval that the export gets: those that were
+ * planned, and as many as the rest of the range takes. The caller holds the lock on the export.
+ */
+export async function recountBackfills(
+  tx: Transaction,
+  { id, interval, timezone }: Pick<LockedExport, 'id' | 'interval' | 'timezone'>,
+): Promise<void> {
+  const open = await tx.rows<{ id: string; next_start_at: string; end_at: string }>(sql`
+    SELECT id, next_start_at, end_at FROM batch_export_backfills
+    WHERE batch_export_id = ${id} AND finished_at IS NULL FOR UPDATE`);
+  for (const backfill of open) {
+    const [next, end] = [Date.parse(backfill.next_start_at), Date.parse(backfill.end_at)];
+    const left = intervalCount(interval, timezone, next, end);
+    await tx.run(sql`
+      UPDATE batch_export_backfills SET last_updated_at = now(), total_runs = ${left}
+        + (SELECT count(*) FROM batch_export_runs WHERE backfill_id = ${backfill.id})
+      WHERE id = ${backfill.id}`);
+  }
+}
+
+function startMessage({ from, to, by }: BackfillRange): string {
+  return (
+    `Backfill of ${iso(from)} to ${iso(to)} started: what ` +
+    `${by === 'timestamp' ? 'happened' : 'was taken in'} in that time.`
+  );
+}
+
+function settlingSentence(settles_at: number, settle_seconds: number): string {
+  return (
+    `It begins at ${iso(settles_at)}, ${counted(settle_seconds, 'second')} after it was asked ` +
+    'for, when what was being taken in has settled.'
+  );
+}
+
+function outlookSentence(total_runs: number, outlook: BackfillOutlook | undefined): string {
+  const runs = counted(total_runs, 'run');
+  if (outlook === undefined) return `Of its ${runs} those without rows end at once.`;
+  const { records, runs: filled, elsewhere } = outlook;
+  const what =
+    records === 0
+      ? `As things are there is nothing to deliver: its ${runs} end at once, without rows.`
+      : `As things are ${counted(records, 'row')} in ${filled} of its ${runs} ` +
+        `${records === 1 ? 'is' : 'are'} to be delivered; runs without rows end at once.`;
+  return elsewhere === null || elsewhere === 0 ? what : `${what} ${elsewhereSentence(elsewhere)}`;
+}
+
+/** What a person is to know of rows that a backfill leaves alone. */
+export function elsewhereSentence(records: number): string {
+  return (
+    `${counted(records, 'row')} of the range ${records === 1 ? 'was' : 'were'} left out, ` +
+    `because this export had delivered ${records === 1 ? 'it' : 'them'} already or had ` +
+    `${records === 1 ? 'it' : 'them'} in another run.`
+  );
+}
+
+/**
+ * Ends a backfill early: no further runs are planned and those under way are cancelled. False when
+ * it is over already.
+ */
+export async function cancelBackfill(tx: Transaction, backfillId: string): Promise<boolean> {
+  const ended = await tx.row<{ batch_export_id: string }>(sql`
+    UPDATE batch_export_backfills SET status = 'Cancelled',
+      detail = 'Cancelled; what had been delivered stays.', finished_at = now(),
+      last_updated_at = now() WHERE id = ${backfillId} AND finished_at IS NULL
+      RETURNING batch_export_id`);
+  if (ended === undefined) return false;
+  const runs = await tx.run(sql`
+    UPDATE batch_export_runs SET cancel_requested_at = now(), last_updated_at = now()
+      WHERE backfill_id = ${backfillId} AND status IN ('Starting', 'Running')
+      AND cancel_requested_at IS NULL`);
+  const message =
+    `Backfill ended: Cancelled. No further runs are planned; of those under way ${runs} are to ` +
+    'be taken back.';
+  await writeRunLog(tx, {
+    batch_export_id: ended.batch_export_id,
+    run_id: null,
+    level: 'WARNING',
+    message,
+  });
+  return true;
+}
+
+/** The export, when it is there, locked until the transaction ends. */
+export async function lockExport(
+  tx: Transaction,
+  exportId: string,
+): Promise<LockedExport | undefined> {
+  // The export's row is the lock under which its ledger is read and written.
+  return tx.row<LockedExport>(sql`
+    SELECT id, team_id, revision, "interval", timezone, model, custom_query, destination_type,
+      destination_config, destination_secrets
+    FROM batch_exports WHERE id = ${exportId} AND deleted_at IS NULL FOR UPDATE`);
+}
+
+function iso(instant: number): string {
+  return new Date(instant).toISOString();
+}

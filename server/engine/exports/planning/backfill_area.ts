@@ -1,0 +1,41 @@
+import type { Rectangle } from '../../model/ledger/rectangles.ts';
+import { models } from '../../model/models/index.ts';
+import type { Model } from '../../model/models/model.ts';
+
+/**
+ * The times by which a backfill can select rows: when an event happened, or when the server took
+ * the row in.
+ */
+export const backfill_times = ['timestamp', 'inserted_at'] as const;
+
+/** One of `backfill_times`. */
+export type BackfillBy = (typeof backfill_times)[number];
+
+/**
+ * The times by which rows of a model can be selected, the one that a backfill takes by itself
+ * first. Persons have one time only, that of their latest change.
+ */
+export function timesOf(model: Model['name']): readonly [BackfillBy, ...BackfillBy[]] {
+  return models[model].has_event_time ? backfill_times : ['inserted_at'];
+}
+
+/**
+ * What a backfill's run over [from, to) covers before anything is subtracted; all in milliseconds.
+ * What is inserted from the watermark on is never a part of it. By insertion time the rectangle is
+ * empty where the watermark lies before `from`.
+ */
+export function backfillArea(
+  by: BackfillBy,
+  from: number,
+  to: number,
+  watermark: number,
+): Rectangle {
+  return by === 'timestamp'
+    ? { event_from: from, event_to: to, inserted_from: -Infinity, inserted_to: watermark }
+    : {
+        event_from: -Infinity,
+        event_to: Infinity,
+        inserted_from: from,
+        inserted_to: Math.min(to, watermark),
+      };
+}

@@ -1,0 +1,135 @@
+import type { BackfillBy } from './backfill_area.ts';
+import { eventFilterOf } from '../../model/models/event_filter.ts';
+import { boundaryAtOrBefore, fixedLength } from './interval.ts';
+import type { Interval } from './interval.ts';
+import { fromStored } from '../../model/ledger/rectangles.ts';
+import { models } from '../../model/models/index.ts';
+import { openSourceQuery } from '../source/source_query.ts';
+import type { SourceQuery, Source } from '../source/source_query.ts';
+import { ask } from '../source/source.ts';
+import type { Store } from '../source/source.ts';
+
+/**
+ * How the runs of a backfill are cut: where [from, to) in milliseconds meets the boundaries of the
+ * interval, by one of the two times.
+ */
+export type BackfillCut = {
+  interval: Interval;
+  timezone: string;
+  from: number;
+  to: number;
+  by: BackfillBy;
+};
+
+/**
+ * What the runs of a backfill would read: all rows, the number of runs that have some, and the
+ * first of these runs (at most `listed_runs_max`) by their beginning in milliseconds.
+ */
+export type BackfillCounts = {
+  records: number;
+  runs: number;
+  listed: { from: number; records: number }[];
+};
+
+/** How many runs are listed one by one. */
+export const listed_runs_max = 1_000;
+
+/**
+ * Counts what each run of a backfill would read of a source, in one question to the store.
+ * Undefined where the rows of a run depend on what else is in it or on its interval (a query that
+ * aggregates, orders or says `now()`, persons through a query): those are to be counted run by run.
+ * Rejects with what `queryFailure` makes of an error.
+ */
+export async function countByRun(
+  store: Store,
+  source: Source,
+  cut: BackfillCut,
+  signal: AbortSignal,
+): Promise<BackfillCounts | undefined> {
+  const rows = await versionsOf(store, source, cut.by);
+  if (rows === undefined) return undefined;
+  const run = runOf(cut);
+  const answer = await ask<{
+    first: string | number;
+    records: string | number;
+    all_records: string | number;
+    all_runs: string | number;
+  }>(store, rows.reading, {
+    query: `
+      SELECT first, records, toUInt64(sum(records) OVER ()) AS all_records,
+        toUInt64(count() OVER ()) AS all_runs
+      FROM (SELECT ${run.text} AS run, min(toUnixTimestamp64Milli(happened)) AS first,
+        toUInt64(${rows.records}) AS records FROM ${rows.reading.text} GROUP BY run)
+      ORDER BY first LIMIT ${listed_runs_max}`,
+    parameters: run.parameters,
+    signal,
+  });
+  const startOf = (first: number) =>
+    Math.max(boundaryAtOrBefore(cut.interval, cut.timezone, first), cut.from);
+  return {
+    records: Number(answer[0]?.all_records ?? 0),
+    runs: Number(answer[0]?.all_runs ?? 0),
+    listed: answer.map((row) => ({
+      from: startOf(Number(row.first)),
+      records: Number(row.records),
+    })),
+  };
+}
+
+/**
+ * A reading whose rows have the time `happened` by which runs are cut, and the aggregate that
+ * counts them.
+ */
+async function versionsOf(
+  store: Store,
+  source: Source,
+  by: BackfillBy,
+): Promise<{ reading: SourceQuery; records: string } | undefined> {
+  const reading = await openSourceQuery(store, source);
+  const model = models[source.model];
+  const versions = model.versions(
+    source.team_id,
+    fromStored(source.selection),
+    eventFilterOf(source.destination_config),
+  );
+  const parameters = { ...reading.parameters, ...versions.parameters };
+  const timed = (text: string) => ({
+    reading: { ...reading, text: `(SELECT *, ${by} AS happened FROM ${text})`, parameters },
+    records: versions.records,
+  });
+  if (reading.query === undefined) return timed(versions.text);
+  // What a query says of the time of its run is printed as this parameter.
+  const isSameInEveryRun =
+    reading.key !== undefined && !reading.text.includes('{data_interval_end:');
+  if (!isSameInEveryRun || !model.has_event_time) return undefined;
+  // The rows of a query have no time of the event: it is looked up by their key.
+  return timed(
+    by === 'inserted_at'
+      ? reading.text
+      : `(SELECT * FROM ${versions.text} WHERE ${model.key} IN (SELECT ${model.key}
+        FROM ${reading.text}))`,
+  );
+}
+
+/**
+ * ClickHouse text that is equal for what happened in one interval. Days and weeks have no one
+ * length, so they are told by the date on which they begin in the zone.
+ */
+function runOf({ interval, timezone }: BackfillCut): {
+  text: string;
+  parameters: Record<string, number | string>;
+} {
+  const length = fixedLength(interval);
+  if (length !== undefined)
+    return {
+      text:
+        'toUnixTimestamp64Milli(happened) - positiveModulo(toUnixTimestamp64Milli(happened), ' +
+        '{length:Int64})',
+      parameters: { length },
+    };
+  const day = 'toDate32(toTimeZone(happened, {timezone:String}))';
+  return {
+    text: interval === 'week' ? `${day} - (toDayOfWeek(${day}) - 1)` : day,
+    parameters: { timezone },
+  };
+}

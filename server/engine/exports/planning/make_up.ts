@@ -1,0 +1,81 @@
+import sql from 'sql-template-tag';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { backfillArea } from './backfill_area.ts';
+import type { BackfillBy } from './backfill_area.ts';
+import { undelivered } from '../../model/ledger/ledger.ts';
+import { fromStored, intersect } from '../../model/ledger/rectangles.ts';
+import type { Rectangle, StoredRectangle } from '../../model/ledger/rectangles.ts';
+import { insertRun } from './plan.ts';
+import { writeRunLog } from '../../model/run_log.ts';
+
+/** The run that has just ended without delivering; its status is set already. */
+type EndedRun = {
+  id: string;
+  batch_export_id: string;
+  revision: number;
+  selection: StoredRectangle[];
+  data_interval_start: string;
+  data_interval_end: string;
+};
+/** What tells the area that a run was planned to cover, whatever others were to deliver of it. */
+export type CoveringRun = {
+  data_interval_start: string;
+  data_interval_end: string;
+  backfill: { selects_by: BackfillBy; watermark: string } | null;
+};
+
+/**
+ * Plans what other runs left to a backfill's run that has now ended without delivering it.
+ * Guarantee: whoever was planned after that run and did without its selection does not end with a
+ * hole, unless they were cancelled; what nobody else would have delivered is left to a retry. The
+ * caller holds the lock on the export's row. A run of the schedule is not made up for: it shows as
+ * failed, and a retry delivers it. Nor is one that ended in doubt: the ledger leaves out what it
+ * may have delivered.
+ */
+export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
+  const row = await tx.row(sql`
+    SELECT 1 FROM batch_exports export JOIN batch_export_runs run ON run.batch_export_id = export.id
+    WHERE run.id = ${run.id} AND run.backfill_id IS NOT NULL
+      AND export.deleted_at IS NULL AND export.revision = run.revision`);
+  if (row === undefined) return;
+  // Another make-up run left nothing to this one: it delivers from the selection of a run that was
+  // open together with this one, and open runs share nothing.
+  const later = await tx.rows<CoveringRun>(sql`
+    SELECT later.data_interval_start, later.data_interval_end,
+      CASE WHEN backfill.id IS NOT NULL THEN json_build_object('selects_by', backfill.selects_by,
+        'watermark', wire_instant(backfill.watermark)) END AS backfill
+    FROM batch_export_runs run JOIN batch_export_runs later
+      ON later.batch_export_id = run.batch_export_id AND later.revision = run.revision
+      AND later.created_at >= run.created_at
+    LEFT JOIN batch_export_backfills backfill ON backfill.id = later.backfill_id
+    WHERE run.id = ${run.id} AND later.id <> run.id AND later.backfill_id IS DISTINCT
+      FROM run.backfill_id AND NOT later.is_make_up
+      AND later.status <> 'Cancelled'`);
+  const wanted = intersect(fromStored(run.selection), later.map(baseOf));
+  const rest = await undelivered(tx, run.batch_export_id, run.revision, wanted);
+  if (rest.length === 0) return;
+  // A delivery of its own: the selection is another one, and it is not the schedule's run of the
+  // interval.
+  const span = { from: Date.parse(run.data_interval_start), to: Date.parse(run.data_interval_end) };
+  const id = await insertRun(tx, {
+    export: { id: run.batch_export_id, revision: run.revision },
+    backfill_id: null,
+    ...span,
+    selection: rest,
+    is_make_up: true,
+  });
+  await writeRunLog(tx, {
+    batch_export_id: run.batch_export_id,
+    run_id: id ?? null,
+    level: 'INFO',
+    message: `Delivers what other runs had left to run ${run.id}, which ended without it.`,
+  });
+}
+
+/** What a run was planned to cover before anything was subtracted; not that of a make-up run. */
+export function baseOf(run: CoveringRun): Rectangle {
+  const [from, to] = [Date.parse(run.data_interval_start), Date.parse(run.data_interval_end)];
+  if (run.backfill === null)
+    return { event_from: -Infinity, event_to: Infinity, inserted_from: from, inserted_to: to };
+  return backfillArea(run.backfill.selects_by, from, to, Date.parse(run.backfill.watermark));
+}

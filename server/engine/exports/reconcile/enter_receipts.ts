@@ -1,0 +1,175 @@
+import sql from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { addDelivered } from '../../model/ledger/ledger.ts';
+import { fromStored, subtract, toStored, unionOf } from '../../model/ledger/rectangles.ts';
+import type { Rectangle, StoredRectangle } from '../../model/ledger/rectangles.ts';
+import type { StoredSlice } from '../../model/run.ts';
+import { writeRunLog } from '../../model/run_log.ts';
+import type { Receipt } from '../runs/receipt.ts';
+import type { NewReceipt, WaitingExport } from './found_receipts.ts';
+
+/** A run of the backup that had not ended. */
+type OpenRun = { id: string; delivery_id: string; selection: StoredRectangle[] };
+
+/** Of the runs of an export: so many were completed by receipts, so many begin anew. */
+export type Entered = { completed: number; restarted: number; backfills_cancelled: number };
+
+/**
+ * Enters what was delivered after the backup, as if this server had completed it: a completed run
+ * with its receipt for each delivery, and its selection in the ledger. A run that was open in the
+ * backup is completed by the receipt of its delivery, or begins anew under the same delivery, of
+ * which the destination shows nothing. The caller holds the lock on the export's row.
+ */
+export async function enterReceipts(
+  tx: Transaction,
+  row: WaitingExport,
+  found: NewReceipt[],
+): Promise<Entered> {
+  const open = await tx.rows<OpenRun>(sql`
+    SELECT id, delivery_id, selection FROM batch_export_runs
+    WHERE batch_export_id = ${row.id} AND status IN ('Starting', 'Running') FOR UPDATE`);
+  const byDelivery = new Map(open.map((run) => [run.delivery_id, run]));
+  for (const { receipt, text } of found) {
+    const run = byDelivery.get(receipt.delivery_id);
+    byDelivery.delete(receipt.delivery_id);
+    const id = run?.id ?? (await insertCompleted(tx, row, receipt));
+    await complete(tx, id, receipt, text);
+    await writeRunLog(tx, {
+      batch_export_id: row.id,
+      run_id: id,
+      level: 'INFO',
+      message:
+        'Entered from the receipt at the destination: it was delivered after the backup from ' +
+        'which this server was restored.',
+    });
+  }
+  const delivered = found.flatMap(({ receipt }) => fromStored(receipt.selection));
+  await addToLedger(tx, row, delivered);
+  const restarted = [...byDelivery.values()].map(({ id, selection }) => ({
+    id,
+    selection: toStored(subtract(fromStored(selection), delivered)),
+  }));
+  await beginAnew(tx, restarted);
+  return {
+    completed: found.length,
+    restarted: restarted.length,
+    backfills_cancelled: await cancelRepeating(tx, row.id),
+  };
+}
+
+/** Adds an area to what the present revision of an export has delivered. */
+export async function addToLedger(
+  tx: Transaction,
+  { id: batch_export_id, revision }: Pick<WaitingExport, 'id' | 'revision'>,
+  area: Rectangle[],
+): Promise<void> {
+  if (area.length === 0) return;
+  await addDelivered(tx, [{ batch_export_id, revision, selection: unionOf(area) }]);
+}
+
+/**
+ * A run with an id of its own: with that of the delivery it would be the schedule's run of the
+ * interval, and what the delivery left out would never be planned.
+ */
+async function insertCompleted(
+  tx: Transaction,
+  row: WaitingExport,
+  receipt: Receipt,
+): Promise<string> {
+  const id = uuidv7();
+  await tx.run(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, attempt, created_at, started_at)
+    VALUES (${id}, ${row.id}, ${row.team_id}, ${row.revision}, ${receipt.delivery_id}, 'Running',
+      ${receipt.data_interval_start}, ${receipt.data_interval_end},
+      ${JSON.stringify(receipt.selection)}, 1, ${receipt.created_at}, ${receipt.created_at})`);
+  return id;
+}
+
+async function complete(
+  tx: Transaction,
+  id: string,
+  receipt: Receipt,
+  text: string,
+): Promise<void> {
+  await tx.run(sql`
+    UPDATE batch_export_runs SET status = 'Completed', receipt = ${text},
+      records_total_count = ${receipt.source_records}, records_completed = ${receipt.records},
+      records_rejected = ${receipt.rejected_records ?? 0}, bytes_completed = ${receipt.bytes},
+      "cursor" = ${String(receipt.slices.length)},
+      selection = ${JSON.stringify(receipt.selection)}, attempt = greatest(attempt, 1),
+      started_at = coalesce(started_at, ${receipt.created_at}), finished_at = ${receipt.created_at},
+      committing_at = ${receipt.created_at}, cancel_requested_at = NULL, latest_error = NULL,
+      error_code = NULL, last_updated_at = now(), model = NULL, custom_query = NULL,
+      destination_type = NULL, destination_config = NULL, destination_secrets = NULL
+    WHERE id = ${id}`);
+  await tx.run(sql`DELETE FROM batch_export_slices WHERE run_id = ${id}`);
+  await tx.run(sql`
+    INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, records, outcome)
+    SELECT ${id}::uuid, number, inserted_from, inserted_to, records, outcome
+    FROM jsonb_to_recordset(${JSON.stringify(slicesOf(receipt))}::jsonb) AS slice (number int,
+      inserted_from timestamptz, inserted_to timestamptz, records bigint, outcome jsonb)`);
+}
+
+/**
+ * The slices as `verify` reads them. A receipt does not say between which insertions they were cut:
+ * those of a table become one, which stands for all rows; of files the first one does, and the
+ * others for none, so that a comparison with the source sees each row once.
+ */
+function slicesOf(receipt: Receipt): StoredSlice[] {
+  const [first, ...others] = receipt.slices;
+  if (first === undefined) return [];
+  const { source_records: records, bytes } = receipt;
+  const isTable = others.length > 0 && others.every(({ name }) => name === first.name);
+  const slices = isTable ? [{ ...first, records, bytes }] : receipt.slices;
+  const nowhere = receipt.data_interval_start;
+  return slices.map((slice) => ({
+    number: slice.number,
+    inserted_from: slice.number === 0 ? null : nowhere,
+    inserted_to: slice.number === 0 ? null : nowhere,
+    records: slice.records + (isTable ? 0 : (slice.rejected_records ?? 0)),
+    outcome: { ...slice, state: null },
+  }));
+}
+
+/**
+ * Lets runs begin anew, without what others have delivered. The rows that were counted may be lost
+ * by now, so they are counted and cut again. The deliveries stay the same: whatever the old server
+ * has left of them is found by its name, and replaced.
+ */
+export async function beginAnew(
+  tx: Transaction,
+  runs: { id: string; selection: StoredRectangle[] }[],
+): Promise<void> {
+  if (runs.length === 0) return;
+  const ids = runs.map(({ id }) => id);
+  await tx.run(sql`DELETE FROM batch_export_slices WHERE run_id = ANY (${ids}::uuid[])`);
+  await tx.run(sql`
+    UPDATE batch_export_runs run SET selection = anew.selection, records_total_count = NULL,
+      records_completed = NULL, records_rejected = 0, bytes_completed = 0, "cursor" = NULL,
+      receipt = NULL, committing_at = NULL, failures = 0, slices_safe_max = 0, due_at = now(),
+      last_updated_at = now()
+    FROM jsonb_to_recordset(${JSON.stringify(runs)}::jsonb) AS anew (id uuid, selection jsonb)
+    WHERE run.id = anew.id`);
+}
+
+/**
+ * A backfill that delivers what was delivered before would begin again with intervals that it had
+ * been through by the time the old server ended, and nothing tells which those are.
+ */
+async function cancelRepeating(tx: Transaction, exportId: string): Promise<number> {
+  const cancelled = await tx.run(sql`
+    UPDATE batch_export_backfills SET status = 'Cancelled', finished_at = now(),
+      last_updated_at = now(),
+      detail = 'It was under way when the server was restored from a backup, and may have been ' ||
+        'further than the backup says: start it again if its rows are wanted once more.'
+    WHERE batch_export_id = ${exportId} AND mode = 'all' AND finished_at IS NULL`);
+  if (cancelled > 0)
+    await tx.run(sql`
+      UPDATE batch_export_runs run SET cancel_requested_at = now()
+      FROM batch_export_backfills backfill WHERE backfill.id = run.backfill_id
+        AND run.batch_export_id = ${exportId} AND backfill.mode = 'all'
+        AND run.status IN ('Starting', 'Running') AND run.cancel_requested_at IS NULL`);
+  return cancelled;
+}

@@ -1,0 +1,115 @@
+import sql from 'sql-template-tag';
+import { openStallTimer } from '../../../platform/pacing/stall_timer.ts';
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { destinationDeps } from '../engine.ts';
+import type { Engine } from '../engine.ts';
+import { eventFilterOf } from '../../model/models/event_filter.ts';
+import type { ModelName } from '../../model/models/model.ts';
+import { readReceipt } from '../runs/receipt.ts';
+import type { Receipt } from '../runs/receipt.ts';
+import { openConfig } from '../runs/run_input.ts';
+import { columnsOf } from '../source/source_query.ts';
+
+/** An export that waits to be reconciled. */
+export type WaitingExport = {
+  id: string;
+  name: string;
+  team_id: number;
+  revision: number;
+  model: ModelName;
+  custom_query: string | null;
+  destination_type: string;
+  destination_config: Record<string, unknown> | null;
+  destination_secrets: Buffer | null;
+  timezone: string;
+  planned_until: string;
+  taken_at: string;
+  goes_on: boolean;
+};
+
+/** A receipt of a delivery that the control store does not have as completed. */
+export type NewReceipt = { receipt: Receipt; text: string };
+
+/** What the destination says of an export. */
+export type Found = {
+  receipts: NewReceipt[];
+  /** What a reader can see and no receipt names: a delivery that was being shown when all ended. */
+  loose: string[];
+  /** Receipts in another shape than the export has: delivered after a change that is lost. */
+  others: NewReceipt[];
+};
+
+/** After so long without a receipt or an answer a destination is given up. */
+const stall_milliseconds = 120_000;
+
+/** Reads from the destination what was delivered and is not known here. */
+export async function findReceipts(
+  engine: Engine,
+  row: WaitingExport,
+  definition: DestinationDefinition,
+): Promise<Found> {
+  const found: Found = { receipts: [], loose: [], others: [] };
+  if (definition.receipts === undefined) return found;
+  const known = await listKnown(engine, row.id);
+  const timer = openStallTimer(stall_milliseconds, 'It gave no answer for two minutes.');
+  try {
+    const deps = destinationDeps(engine, timer.signal, timer.refresh);
+    const given = definition.receipts(openConfig(engine, row.id, row), deps, {
+      batch_export_id: row.id,
+      timezone: row.timezone,
+      isKnown: (delivery) => known.has(delivery.slice(-12)),
+    });
+    for await (const { name, text } of given) {
+      timer.refresh();
+      const receipt = text === undefined ? undefined : readReceipt(text, engine.secrets.public_key);
+      if (text === undefined) found.loose.push(name);
+      // What another server has signed, or nobody, says nothing of this one.
+      if (receipt?.batch_export_id !== row.id || receipt.team_id !== row.team_id) continue;
+      if (known.has(receipt.delivery_id.slice(-12))) continue;
+      const kind = isOfShape(receipt, row, definition) ? found.receipts : found.others;
+      kind.push({ receipt, text: text! });
+    }
+  } finally {
+    timer.end();
+  }
+  return { ...found, loose: await withoutOwn(engine, found.loose) };
+}
+
+/** Of names of slices those whose deliveries are no run's here: runs replace what is theirs. */
+async function withoutOwn(engine: Engine, names: string[]): Promise<string[]> {
+  if (names.length === 0) return [];
+  const endOf = (name: string) => /-([0-9a-f]{12})-\d+\./.exec(name)?.[1] ?? '';
+  const rows = await engine.db.rows<{ delivery: string }>(sql`
+    SELECT right(delivery_id::text, 12) AS delivery FROM batch_export_runs
+    WHERE right(delivery_id::text, 12) = ANY (${[...new Set(names.map(endOf))]}::text[])`);
+  const own = new Set(rows.map(({ delivery }) => delivery));
+  return names.filter((name) => !own.has(endOf(name)));
+}
+
+/** The ends of the ids by which deliveries are named that completed; a name holds no more of it. */
+async function listKnown(engine: Engine, exportId: string): Promise<Set<string>> {
+  const rows = await engine.db.rows<{ delivery: string }>(sql`
+    SELECT right(delivery_id::text, 12) AS delivery FROM batch_export_runs
+    WHERE batch_export_id = ${exportId} AND status = 'Completed'`);
+  return new Set(rows.map(({ delivery }) => delivery));
+}
+
+/** A receipt has no revision: whether it is of the present one is told by what was delivered. */
+function isOfShape(
+  receipt: Receipt,
+  row: WaitingExport,
+  definition: DestinationDefinition,
+): boolean {
+  const { include_events, exclude_events } = eventFilterOf(row.destination_config);
+  const columns = columnsOf(row, definition.column_set).map(({ name, type }) => [name, type]);
+  const shape = (...parts: unknown[]) => JSON.stringify(parts);
+  return (
+    shape(row.model, include_events, exclude_events, columns) ===
+    shape(
+      receipt.model,
+      receipt.include_events,
+      receipt.exclude_events,
+      receipt.columns.map(({ name, type }) => [name, type]),
+    )
+  );
+}

@@ -1,0 +1,175 @@
+import sql from 'sql-template-tag';
+import { openStallTimer } from '../../../platform/pacing/stall_timer.ts';
+import type { Delivery, DestinationDefinition } from '../../model/destination/destination.ts';
+import { destinationDeps } from '../engine.ts';
+import type { Engine } from '../engine.ts';
+import { removeDelivered } from '../../model/ledger/ledger.ts';
+import { fromStored } from '../../model/ledger/rectangles.ts';
+import { listUncertain } from '../../model/ledger/uncertain.ts';
+import type { UncertainDelivery } from '../../model/ledger/uncertain.ts';
+import { writeRunLog } from '../../model/run_log.ts';
+import { openConfig } from '../runs/run_input.ts';
+import { listSlices, releaseDelivery } from '../runs/progress.ts';
+import { columnsOf } from '../source/source_query.ts';
+import type { WaitingExport } from './found_receipts.ts';
+
+/** The export whose deliveries are looked for. */
+export type LookedAtExport = Omit<WaitingExport, 'planned_until' | 'taken_at' | 'goes_on'>;
+
+/**
+ * A delivery that holds its rows back from later runs. `uncertain`: its run ended while it was
+ * committed; otherwise its run completed. `is_there`: its receipt is at the destination; null where
+ * the destination does not say it.
+ */
+export type HeldDelivery = UncertainDelivery & { uncertain: boolean; is_there: boolean | null };
+
+const stall_milliseconds = 120_000;
+
+/**
+ * Finds the deliveries of an export that the ledger counts and whose receipt the destination has
+ * not, and all that are uncertain. Of completed ones nothing is said where the destination has no
+ * receipt at all: then their table of receipts is gone, and the rows may be there.
+ */
+export async function findHeldDeliveries(
+  engine: Engine,
+  row: LookedAtExport,
+  definition: DestinationDefinition,
+): Promise<HeldDelivery[]> {
+  const uncertain = await listUncertain(engine.db, row.id);
+  const completed = await listCompleted(engine, row);
+  if (uncertain.length === 0 && completed.length === 0) return [];
+  const receipts = await listReceipts(engine, row, definition);
+  const isThere = ({ delivery_id }: UncertainDelivery) =>
+    receipts === undefined ? null : receipts.has(delivery_id.slice(-12));
+  const tells = receipts !== undefined && receipts.size > 0;
+  return [
+    ...uncertain.map((one) => ({ ...one, uncertain: true, is_there: isThere(one) })),
+    ...completed
+      .filter((one) => tells && isThere(one) === false)
+      .map((one) => ({ ...one, uncertain: false, is_there: false })),
+  ];
+}
+
+/** The ends of the ids of the deliveries that the destination has; undefined if it cannot say. */
+async function listReceipts(
+  engine: Engine,
+  row: LookedAtExport,
+  definition: DestinationDefinition,
+): Promise<Set<string> | undefined> {
+  if (definition.receipts === undefined) return undefined;
+  const found = new Set<string>();
+  const timer = openStallTimer(stall_milliseconds, 'It gave no answer for two minutes.');
+  try {
+    const deps = destinationDeps(engine, timer.signal, timer.refresh);
+    // Every one counts as known, so that none is read.
+    const isKnown = (delivery: string) => found.add(delivery.slice(-12)).size > 0;
+    const wanted = { batch_export_id: row.id, timezone: row.timezone, isKnown };
+    for await (const _ of definition.receipts(openConfig(engine, row.id, row), deps, wanted))
+      timer.refresh();
+    return found;
+  } finally {
+    timer.end();
+  }
+}
+
+/** The newest run of each completed delivery with rows, of the present revision. */
+function listCompleted({ db }: Engine, row: LookedAtExport): Promise<UncertainDelivery[]> {
+  return db.rows<UncertainDelivery>(sql`
+    SELECT DISTINCT ON (delivery_id) id AS run_id, batch_export_id, delivery_id,
+      data_interval_start, data_interval_end, selection, records_completed AS records, latest_error
+    FROM batch_export_runs WHERE batch_export_id = ${row.id} AND revision = ${row.revision}
+      AND status = 'Completed' AND records_completed > 0
+    ORDER BY delivery_id, finished_at DESC, created_at DESC`);
+}
+
+/**
+ * Takes deliveries that are not at the destination out of the ledger, so that a backfill brings
+ * their rows. Each uncertain one is looked for once more first, under the lock of its delivery, and
+ * what waits of it is removed. Gives those that were taken out.
+ */
+export async function forgetDeliveries(
+  engine: Engine,
+  row: LookedAtExport,
+  definition: DestinationDefinition,
+  found: HeldDelivery[],
+): Promise<HeldDelivery[]> {
+  const forgotten: HeldDelivery[] = [];
+  for (const one of found) {
+    if (one.is_there !== false) continue;
+    if (one.uncertain && (await isShownAfterAll(engine, row, definition, one))) continue;
+    await engine.db.transaction(async (tx) => {
+      await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${row.id} FOR UPDATE`);
+      if (one.uncertain) await releaseDelivery(tx, one);
+      else {
+        await tx.run(sql`
+          UPDATE batch_export_runs SET status = 'Failed', error_code = 'delivery_missing',
+            latest_error = ${missing_sentence}, committing_at = NULL, records_completed = 0,
+            bytes_completed = 0, last_updated_at = now()
+          WHERE batch_export_id = ${row.id} AND status = 'Completed'
+            AND (id = ${one.delivery_id} OR (delivery_id = ${one.delivery_id}
+              AND id <> delivery_id))`);
+        const selection = fromStored(one.selection);
+        await removeDelivered(tx, { batch_export_id: row.id, revision: row.revision, selection });
+      }
+      await writeRunLog(tx, {
+        batch_export_id: row.id,
+        run_id: one.run_id,
+        level: 'WARNING',
+        message: missing_sentence,
+      });
+    });
+    forgotten.push(one);
+  }
+  return forgotten;
+}
+
+const missing_sentence =
+  'The destination has no receipt of this delivery, so an operator took it out of the ledger. A ' +
+  'backfill brings its rows.';
+
+async function isShownAfterAll(
+  engine: Engine,
+  row: LookedAtExport,
+  definition: DestinationDefinition,
+  one: HeldDelivery,
+): Promise<boolean> {
+  const timer = openStallTimer(stall_milliseconds, 'It gave no answer for two minutes.');
+  try {
+    const deps = destinationDeps(engine, timer.signal, timer.refresh);
+    const config = openConfig(engine, row.id, row);
+    const sink = await definition.open(config, deliveryOf(row, one, definition), deps);
+    try {
+      if (await sink.isCommitted()) return true;
+      const slices = await listSlices(engine, one.run_id);
+      await sink.abort(slices.flatMap(({ outcome }) => (outcome === null ? [] : [outcome])));
+      return false;
+    } finally {
+      await sink.close();
+    }
+  } finally {
+    timer.end();
+  }
+}
+
+/** A run's delivery as its destination knows it. */
+export function deliveryOf(
+  row: LookedAtExport,
+  run: Pick<
+    UncertainDelivery,
+    'run_id' | 'delivery_id' | 'data_interval_start' | 'data_interval_end'
+  >,
+  { column_set }: Pick<DestinationDefinition, 'column_set'>,
+): Delivery {
+  return {
+    delivery_id: run.delivery_id,
+    run_id: run.run_id,
+    attempt: 0,
+    batch_export_id: row.id,
+    team_id: row.team_id,
+    model: row.model,
+    data_interval_start: run.data_interval_start,
+    data_interval_end: run.data_interval_end,
+    timezone: row.timezone,
+    columns: columnsOf(row, column_set),
+  };
+}

@@ -1,0 +1,223 @@
+import sql from 'sql-template-tag';
+import { KnownError } from '../../model/destination/errors.ts';
+import { commandLine } from '../../../platform/command_line.ts';
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { findDestination } from '../../destinations/index.ts';
+import type { Engine } from '../engine.ts';
+import { writeRunLog } from '../../model/run_log.ts';
+import { waitingSentence } from '../runs/hold_until_reconciled.ts';
+import { assume } from './assume.ts';
+import type { Assumption } from './assume.ts';
+import { enterReceipts } from './enter_receipts.ts';
+import type { Entered } from './enter_receipts.ts';
+import { findReceipts } from './found_receipts.ts';
+import type { Found, NewReceipt, WaitingExport } from './found_receipts.ts';
+import { findLost } from './lost_rows.ts';
+import type { LostRows } from './lost_rows.ts';
+
+/** What became of one export after a restore. */
+export type Reconciled = {
+  batch_export_id: string;
+  name: string;
+  team_id: number;
+  destination: string;
+  /** It stays paused, and its open runs wait; `detail` says why and what to do. */
+  is_waiting: boolean;
+  /** It is active again. */
+  goes_on: boolean;
+  detail: string | null;
+  /** Rows that were delivered after the backup, by receipts that are entered now. */
+  records: number;
+  entered: Entered;
+  lost: LostRows | null;
+  /** What readers of the destination see and no receipt names. */
+  loose: string[];
+  /** Receipts of a later version of the export, which the backup does not know. */
+  others: number;
+};
+
+/**
+ * Reconciles every export that waits for it since a restore, oldest first, or the one that is
+ * named: what its destination says was delivered is entered in its ledger, and it goes on. One
+ * whose destination does not answer, or cannot say, goes on waiting and keeps no other from it.
+ */
+export async function reconcileAll(
+  engine: Engine,
+  { only, assumption }: { only?: string; assumption?: Assumption } = {},
+): Promise<Reconciled[]> {
+  const rows = await engine.db.rows<WaitingExport>(sql`
+    SELECT export.id, export.name, export.team_id, export.revision, export.model,
+      export.custom_query, export.destination_type, export.destination_config,
+      export.destination_secrets, export.timezone, export.planned_until,
+        waiting.taken_at, waiting.goes_on
+    FROM reconciliations waiting JOIN batch_exports export ON export.id = waiting.batch_export_id
+    WHERE export.deleted_at IS NULL AND (${only ?? null}::uuid IS NULL OR export.id = ${only})
+    ORDER BY export.created_at, export.id`);
+  const reconciled: Reconciled[] = [];
+  for (const row of rows) reconciled.push(await reconcileExport(engine, row, assumption));
+  return reconciled;
+}
+
+async function reconcileExport(
+  engine: Engine,
+  row: WaitingExport,
+  assumption: Assumption | undefined,
+): Promise<Reconciled> {
+  const result: Reconciled = {
+    batch_export_id: row.id,
+    name: row.name,
+    team_id: row.team_id,
+    destination: row.destination_type,
+    is_waiting: false,
+    goes_on: row.goes_on,
+    detail: null,
+    records: 0,
+    entered: { completed: 0, restarted: 0, backfills_cancelled: 0 },
+    lost: null,
+    loose: [],
+    others: 0,
+  };
+  try {
+    const definition = findDestination(row.destination_type);
+    if (definition === undefined)
+      return await stayWaiting(engine, row, result, 'This server has no such destination.');
+    const found = await find(engine, row, definition, assumption);
+    if (found === undefined && assumption === undefined)
+      return await stayWaiting(engine, row, result, unreadable(row));
+    result.others = found?.others.length ?? 0;
+    if (result.others > 0 && assumption === undefined)
+      return await stayWaiting(engine, row, result, ofAnotherVersion(row));
+    if (found !== undefined) await enter(engine, row, found, result, assumption);
+    else await settleBy(engine, row, assumption!);
+    result.lost = (await findLost(engine, row)) ?? null;
+    return result;
+  } catch (error) {
+    engine.log.warn({ err: error, batch_export_id: row.id }, 'an export could not be reconciled');
+    return stayWaiting(engine, row, result, reasonOf(error));
+  }
+}
+
+/** What a person can say of an export, as it is typed here. */
+function saying(assumption: Assumption, { id }: WaitingExport): string {
+  return `\`${commandLine(`reconcile --export ${id} --assume ${assumption}`)}\``;
+}
+
+const unreadable = (row: WaitingExport) =>
+  'What it was given cannot be read again, so nothing tells what was delivered after the backup. ' +
+  `Say it: ${saying('delivered', row)} sends nothing again and may leave rows out, ` +
+  `${saying('missing', row)} leaves nothing out and may send rows again.`;
+
+const ofAnotherVersion = (row: WaitingExport) =>
+  'Some of its receipts are of a version of this export that the backup does not know: it was ' +
+  'changed after the backup. Change it again as it was, then say what these are: ' +
+  `${saying('delivered', row)} counts their rows as delivered, ${saying('missing', row)} ` +
+  'delivers them again as the export is now.';
+
+/** What the destination says; undefined where it cannot, or does not and a person says it. */
+async function find(
+  engine: Engine,
+  row: WaitingExport,
+  definition: DestinationDefinition,
+  assumption: Assumption | undefined,
+): Promise<Found | undefined> {
+  if (definition.receipts === undefined) return undefined;
+  const asked = findReceipts(engine, row, definition);
+  if (assumption === undefined) return asked;
+  return asked.catch((error: unknown) => {
+    engine.log.warn({ err: error, batch_export_id: row.id }, 'a destination was not asked');
+    return undefined;
+  });
+}
+
+async function enter(
+  engine: Engine,
+  row: WaitingExport,
+  found: Found,
+  result: Reconciled,
+  assumption: Assumption | undefined,
+): Promise<void> {
+  const receipts =
+    assumption === 'delivered' ? [...found.receipts, ...found.others] : found.receipts;
+  result.loose = found.loose;
+  result.records = receipts.reduce((sum, { receipt }) => sum + receipt.records, 0);
+  await engine.db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${row.id} FOR UPDATE`);
+    result.entered = await enterReceipts(tx, row, receipts);
+    await tx.run(sql`
+      INSERT INTO ingestion_states AS s (team_id, settled_until)
+      SELECT id, ${latestOf(receipts, row)}::timestamptz FROM projects
+        WHERE id = ${row.team_id}
+      ON CONFLICT (team_id) DO UPDATE SET
+        settled_until = greatest(s.settled_until, excluded.settled_until)`);
+    await goOn(tx, row);
+  });
+}
+
+async function settleBy(engine: Engine, row: WaitingExport, assumption: Assumption): Promise<void> {
+  await engine.db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${row.id} FOR UPDATE`);
+    await assume(tx, row, assumption);
+    await goOn(tx, row);
+  });
+}
+
+/**
+ * The latest instant of insertion that was delivered. No new row may get an earlier one, whatever
+ * the clock of the new machine says: it would never be delivered.
+ */
+function latestOf(found: NewReceipt[], row: WaitingExport): string {
+  const ends = found.flatMap(({ receipt }) =>
+    receipt.selection.map(({ inserted_to }) =>
+      Math.min(inserted_to ?? Infinity, Date.parse(receipt.created_at)),
+    ),
+  );
+  return new Date(Math.max(Date.parse(row.taken_at), ...ends)).toISOString();
+}
+
+/** The export is as it was before it was set aside, and its ledger is right. */
+async function goOn(tx: Parameters<typeof enterReceipts>[0], row: WaitingExport): Promise<void> {
+  await tx.run(sql`DELETE FROM reconciliations WHERE batch_export_id = ${row.id}`);
+  if (row.goes_on)
+    await tx.run(sql`
+      UPDATE batch_exports SET paused = false, pause_reason = NULL WHERE id = ${row.id}`);
+  await writeRunLog(tx, {
+    batch_export_id: row.id,
+    run_id: null,
+    level: 'INFO',
+    message:
+      `Restored from the backup of ${row.taken_at}. What was delivered after it is known again, ` +
+      'and nothing of it is delivered once more.',
+  });
+}
+
+async function stayWaiting(
+  { db }: Engine,
+  row: WaitingExport,
+  result: Reconciled,
+  detail: string,
+): Promise<Reconciled> {
+  await db.transaction(async (tx) => {
+    await tx.run(sql`
+      UPDATE reconciliations SET detail = ${detail} WHERE batch_export_id = ${row.id}`);
+    await tx.run(sql`
+      UPDATE batch_exports SET pause_reason = pause_reason
+        || jsonb_build_object('detail', ${waitingSentence(row.taken_at, detail)}::text)
+      WHERE id = ${row.id} AND pause_reason->>'code' = 'not_reconciled'`);
+    await writeRunLog(tx, {
+      batch_export_id: row.id,
+      run_id: null,
+      level: 'WARNING',
+      message:
+        `Restored from the backup of ${row.taken_at}, and not reconciled with its destination: ` +
+        `${detail} Until then it is paused, and its open runs wait.`,
+    });
+  });
+  return { ...result, is_waiting: true, goes_on: false, detail };
+}
+
+function reasonOf(error: unknown): string {
+  const isKnown = error instanceof KnownError;
+  return isKnown
+    ? `${error.message} (${error.code})`
+    : 'Its destination could not be asked; the log says more.';
+}

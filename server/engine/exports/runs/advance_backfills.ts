@@ -1,0 +1,262 @@
+import sql from 'sql-template-tag';
+import { isDatabaseError } from '../../../platform/postgres/database.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import { databaseInstant } from '../../../platform/postgres/instant.ts';
+import { elsewhereSentence, lockExport } from '../planning/backfill.ts';
+import type { LockedExport } from '../planning/backfill.ts';
+import { lookAhead } from '../planning/backfill_ahead.ts';
+import type { Ahead, Looked, Span } from '../planning/backfill_ahead.ts';
+import { counted } from '../../../platform/counted.ts';
+import type { Engine } from '../engine.ts';
+import { settled } from '../../ingest/lock.ts';
+import { boundaryAfter } from '../planning/interval.ts';
+import { noteElsewhere, open_runs_max, planSpans, takenFrom } from './plan_backfill_runs.ts';
+import type { BackfillRow, Stepped } from './plan_backfill_runs.ts';
+import { writeRunLog } from '../../model/run_log.ts';
+
+/** With so many open or fewer, further ones are planned, several at once. */
+const refill_runs_max = 4;
+/**
+ * How many intervals are planned at once where they have no rows: enough for thousands in a second,
+ * few enough that the lock on the export is short.
+ */
+const spans_per_step_max = 2_000;
+const running_detail =
+  'Under way: its runs are planned in order, those with rows a few at a time; those without ' +
+  'rows end at once.';
+/** After so long other backfills have their turn. */
+const turn_ms_max = 1_000;
+/** How many backfills are looked at in one turn. */
+const backfills_per_turn_max = 200;
+/** How long one backfill may wait for locks before the others get their turn. */
+const lock_seconds_max = 5;
+/**
+ * After this many runs that failed for good, the rest would most likely fail alike: the backfill
+ * stops.
+ */
+const failed_runs_max = 3;
+
+/**
+ * Plans further runs of open backfills and closes those that are over; gives how many runs were
+ * planned. Guarantee: each data interval of a backfill is planned once, in order; few are open at a
+ * time, so the length of a backfill costs no memory; those without rows are completed as they are
+ * planned, thousands in a second.
+ */
+export async function advanceBackfills(engine: Engine): Promise<number> {
+  // Those that have enough under way are left out, so that they do not keep later ones from their
+  // turn. Leans on batch_export_backfills_open and batch_export_runs_not_completed.
+  const open = await engine.db.rows<{ id: string; batch_export_id: string; team_id: number }>(sql`
+    SELECT backfill.id, backfill.batch_export_id, export.team_id
+      FROM batch_export_backfills backfill JOIN batch_exports export
+      ON export.id = backfill.batch_export_id
+    WHERE backfill.finished_at IS NULL
+      AND (SELECT count(*) FROM batch_export_runs run WHERE run.backfill_id = backfill.id
+        AND run.status IN ('Starting', 'Running')) <= ${refill_runs_max}
+    ORDER BY backfill.created_at LIMIT ${backfills_per_turn_max}`);
+  let planned = 0;
+  const busyTeams = new Set<number>();
+  for (const backfill of open) {
+    if (busyTeams.has(backfill.team_id)) continue;
+    try {
+      planned += await advanceOne(engine, backfill);
+    } catch (error) {
+      // A wait that was too long (SQLSTATE 55P03) was most likely for ingestion, and the project's
+      // other backfills would wait for it as long.
+      if (isDatabaseError(error) && error.code === '55P03') busyTeams.add(backfill.team_id);
+      engine.log.warn(
+        { err: error, backfill_id: backfill.id },
+        'a backfill could not be advanced; it is tried again',
+      );
+    }
+  }
+  return planned;
+}
+
+type RunCounts = { open: number; failed: number; cancelled: number; not_completed: number };
+type BackfillKey = { id: string; batch_export_id: string };
+
+const backfillColumns = sql`backfill.id, backfill.batch_export_id, backfill.revision, backfill.mode,
+  backfill.selects_by, backfill.end_at, backfill.watermark, backfill.next_start_at,
+  backfill.status`;
+
+/**
+ * Step by step, each of which looks further ahead while there is nothing to deliver; other
+ * backfills have their turn after a second.
+ */
+async function advanceOne(engine: Engine, key: BackfillKey): Promise<number> {
+  const began = performance.now();
+  let planned = 0;
+  for (let wanted = open_runs_max; ; wanted = Math.min(4 * wanted, spans_per_step_max)) {
+    // Without a lock, so that nobody waits for the analytics store. What has moved on meanwhile is
+    // seen under the lock.
+    const seen = await engine.db.row<BackfillRow & Looked>(sql`
+      SELECT ${backfillColumns}, export.team_id, export.model, export.custom_query,
+        export.destination_config, export."interval", export.timezone
+      FROM batch_export_backfills backfill JOIN batch_exports export
+        ON export.id = backfill.batch_export_id WHERE backfill.id = ${key.id}
+        AND backfill.finished_at IS NULL`);
+    if (seen === undefined) return planned;
+    const spans = spansOf(seen, Date.parse(seen.next_start_at), Date.parse(seen.end_at), wanted);
+    // Before the watermark has settled a look would see too little.
+    const ahead =
+      seen.status === 'Running'
+        ? await lookAhead(engine, seen, spans, await takenFrom(engine.db, seen, spans))
+        : undefined;
+    const step = await engine.db.transaction((tx) => advance(engine, tx, key, seen, spans, ahead));
+    if (step.left_out.length > 0) await noteElsewhere(engine, seen, step.left_out);
+    planned += step.planned;
+    if (!step.goes_on || performance.now() - began > turn_ms_max) return planned;
+  }
+}
+
+function spansOf(
+  { interval, timezone }: Pick<LockedExport, 'interval' | 'timezone'>,
+  start: number,
+  end: number,
+  count: number,
+): Span[] {
+  const spans: Span[] = [];
+  for (let from = start; from < end && spans.length < count;) {
+    const to = Math.min(boundaryAfter(interval, timezone, from), end);
+    spans.push({ from, to });
+    from = to;
+  }
+  return spans;
+}
+
+const nothing: Stepped = { planned: 0, goes_on: false, left_out: [] };
+
+async function advance(
+  engine: Engine,
+  tx: Transaction,
+  key: BackfillKey,
+  seen: BackfillRow & Looked,
+  spans: Span[],
+  ahead: Ahead | undefined,
+): Promise<Stepped> {
+  await tx.text(`SET LOCAL lock_timeout = '${lock_seconds_max}s'`);
+  const row = await lockExport(tx, key.batch_export_id);
+  const backfill = await tx.row<BackfillRow>(sql`
+    SELECT ${backfillColumns} FROM batch_export_backfills backfill WHERE backfill.id = ${key.id}
+      AND backfill.finished_at IS NULL FOR UPDATE SKIP LOCKED`);
+  if (backfill === undefined) return nothing;
+  if (row === undefined || row.revision !== backfill.revision) {
+    await finishBackfill(tx, backfill, 'Cancelled');
+    return nothing;
+  }
+  // Another process was here since, or the interval was changed.
+  if (backfill.next_start_at !== seen.next_start_at || row.interval !== seen.interval)
+    return nothing;
+  const counts = await countRuns(tx, backfill.id);
+  if (counts.open > refill_runs_max) return nothing;
+  if (backfill.status !== 'Running') {
+    if (!(await isSettled(engine, tx, row, backfill))) return nothing;
+    await tx.run(
+      sql`UPDATE batch_export_backfills SET status = 'Running', detail = ${running_detail},
+        last_updated_at = now() WHERE id = ${backfill.id}`,
+    );
+    return { ...nothing, goes_on: true };
+  }
+  const [next, end] = [Date.parse(backfill.next_start_at), Date.parse(backfill.end_at)];
+  const isOver = next >= end || counts.failed >= failed_runs_max;
+  if (!isOver) return planSpans(engine, tx, { row, backfill, spans, ahead, open: counts.open });
+  if (counts.open === 0)
+    await finishBackfill(
+      tx,
+      backfill,
+      next < end ? 'Failed' : endOf(counts),
+      failureOf(counts, next < end),
+    );
+  return nothing;
+}
+
+async function countRuns(tx: Transaction, backfillId: string): Promise<RunCounts> {
+  return (await tx.row<RunCounts>(sql`
+    SELECT count(*) FILTER (WHERE status IN ('Starting', 'Running'))::int AS open,
+      count(*) FILTER (WHERE status = 'Failed' AND NOT is_retried)::int AS failed,
+      count(*) FILTER (WHERE status = 'Cancelled' AND NOT is_retried)::int AS cancelled,
+      count(*) FILTER (WHERE status NOT IN ('Starting', 'Running')
+        AND NOT is_retried)::int AS not_completed
+    FROM (
+      -- The index batch_export_runs_not_completed has these few rows, however many were
+      -- completed. A run whose delivery another run has taken up again does not count against
+      -- the backfill.
+      SELECT run.status, EXISTS (SELECT 1 FROM batch_export_runs retry
+        WHERE retry.backfill_id = run.backfill_id AND retry.delivery_id = run.delivery_id
+        AND retry.id <> run.id
+        AND retry.status IN ('Starting', 'Running', 'Completed')) AS is_retried
+      FROM batch_export_runs run WHERE run.backfill_id = ${backfillId}
+        AND run.status <> 'Completed') counted`))!;
+}
+
+/**
+ * How a backfill ends whose runs were all planned and are over: what people took back is no
+ * failure.
+ */
+function endOf({ not_completed, cancelled }: RunCounts): 'Completed' | 'Failed' | 'Cancelled' {
+  if (not_completed === 0) return 'Completed';
+  return not_completed === cancelled ? 'Cancelled' : 'Failed';
+}
+
+/** How many runs of a backfill failed, as a sentence behind others; empty where none did. */
+function failureOf({ not_completed, cancelled }: RunCounts, leaves_rest: boolean): string {
+  const failed = not_completed - cancelled;
+  if (failed === 0) return '';
+  return ` ${counted(failed, 'run')} failed${leaves_rest ? ', so the rest was not begun' : ''}.`;
+}
+
+/**
+ * What a backfill covers is final once nothing can be inserted below its watermark any more, and
+ * stays so: once it is `Running` nobody needs to ask again.
+ */
+async function isSettled(
+  engine: Engine,
+  tx: Transaction,
+  row: LockedExport,
+  backfill: BackfillRow,
+): Promise<boolean> {
+  if ((await databaseInstant(tx)) < Date.parse(backfill.watermark) + engine.settle_seconds * 1000)
+    return false;
+  return Date.parse(await settled(tx, row.team_id)) >= Date.parse(backfill.watermark);
+}
+
+async function finishBackfill(
+  tx: Transaction,
+  backfill: BackfillRow,
+  status: 'Completed' | 'Failed' | 'Cancelled',
+  failure = '',
+): Promise<void> {
+  const detail = `Backfill ended: ${status}. ${await summaryOf(tx, backfill.id)}${failure}`;
+  await tx.run(sql`
+    UPDATE batch_export_backfills SET status = ${status}, detail = ${detail}, finished_at = now(),
+      last_updated_at = now() WHERE id = ${backfill.id}`);
+  await writeRunLog(tx, {
+    batch_export_id: backfill.batch_export_id,
+    run_id: null,
+    level: status === 'Completed' ? 'INFO' : 'WARNING',
+    message: detail,
+  });
+}
+
+/**
+ * What a backfill has delivered, in a sentence; where that is little or nothing, with what was
+ * there already.
+ */
+async function summaryOf(tx: Transaction, id: string): Promise<string> {
+  const { rows, filled, empty, elsewhere } = (await tx.row<{
+    rows: number;
+    filled: number;
+    empty: number;
+    elsewhere: number;
+  }>(sql`
+    SELECT coalesce(sum(run.records_completed), 0)::float8 AS rows,
+      count(*) FILTER (WHERE run.records_completed + run.records_rejected > 0)::int AS filled,
+      count(*) FILTER (WHERE run.status = 'Completed' AND run.records_completed
+        + run.records_rejected = 0)::int AS empty,
+      (SELECT records_elsewhere FROM batch_export_backfills WHERE id = ${id})::float8 AS elsewhere
+    FROM batch_export_runs run WHERE run.backfill_id = ${id} AND run.status = 'Completed'`))!;
+  const delivered =
+    `Delivered ${counted(rows, 'row')} in ${counted(filled, 'run')}; ${counted(empty, 'run')} ` +
+    'had no rows to deliver.';
+  return elsewhere === 0 ? delivered : `${delivered} ${elsewhereSentence(elsewhere)}`;
+}

@@ -1,0 +1,101 @@
+import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
+import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
+import { row_tables } from '../../model/removals/delete_rows.ts';
+import { fromStored } from '../../model/ledger/rectangles.ts';
+import { selectionCondition } from '../../model/models/selection.ts';
+import type { ClaimedRun } from '../../model/run.ts';
+import type { ModelName } from '../../model/models/model.ts';
+
+/** Exports of one rhythm share a window, so there are few of them; each costs a question. */
+const windows_per_turn_max = 20;
+const question_seconds_max = 10;
+
+/** So few rows make a run small: it shares a slot with others. */
+export const few_records = 1_000;
+
+/** The insertions that runs of one model select at most, over all of their projects. */
+type Window = { table: ModelName; inserted_from: number; inserted_to: number };
+
+/** What of a run says what it selects at most. */
+export type LookedAt = Pick<ClaimedRun, 'team_id' | 'model' | 'custom_query' | 'selection'>;
+
+/** Runs by what they select at most: no row, few rows, more than that or nobody knows. */
+export type Parted<Run> = { empty: Run[]; small: Run[]; busy: Run[] };
+
+/** Parts runs as `probe` does. */
+export type Look = <Run extends LookedAt>(runs: Run[]) => Promise<Parted<Run>>;
+
+/**
+ * Parts runs by how many rows their project has in what they select, whatever filter comes on top.
+ * Runs of queries, which can give rows of nothing, and runs whose selection has no bounds are busy.
+ * Some runs are in no list when they have too many different windows for one turn.
+ */
+export async function probe<Run extends LookedAt>(
+  clickhouse: ClickHouse,
+  runs: Run[],
+): Promise<Parted<Run>> {
+  const empty: Run[] = [];
+  const small: Run[] = [];
+  const busy: Run[] = [];
+  const windows = new Map<string, { window: Window; runs: Run[] }>();
+  for (const run of runs) {
+    const window = windowOf(run);
+    if (run.custom_query !== null || window === undefined) busy.push(run);
+    else if (run.selection.length === 0) empty.push(run);
+    else {
+      const alike = windows.get(JSON.stringify(window));
+      if (alike === undefined) windows.set(JSON.stringify(window), { window, runs: [run] });
+      else alike.runs.push(run);
+    }
+  }
+  const fullest = [...windows.values()]
+    .toSorted((one, other) => other.runs.length - one.runs.length)
+    .slice(0, windows_per_turn_max);
+  const look = async () => {
+    for (const { window, runs: alike } of fullest) {
+      const counts = await countRows(clickhouse, window, [
+        ...new Set(alike.map((run) => run.team_id)),
+      ]);
+      for (const run of alike) {
+        const records = counts.get(run.team_id) ?? 0;
+        (records === 0 ? empty : records <= few_records ? small : busy).push(run);
+      }
+    }
+  };
+  if (fullest.length > 0) await caughtUp(clickhouse, row_tables, look);
+  return { empty, small, busy };
+}
+
+/** Undefined where insertion time bounds nothing; an empty selection has an empty window. */
+function windowOf({ model, selection }: LookedAt): Window | undefined {
+  const sides = fromStored(selection);
+  const inserted_from = sides.reduce(
+    (least, side) => Math.min(least, side.inserted_from),
+    sides[0]?.inserted_from ?? 0,
+  );
+  const inserted_to = sides.reduce(
+    (most, side) => Math.max(most, side.inserted_to),
+    sides[0]?.inserted_to ?? 0,
+  );
+  if (!Number.isFinite(inserted_from) || !Number.isFinite(inserted_to)) return undefined;
+  return { table: model, inserted_from, inserted_to };
+}
+
+/** How many rows each project has in the window; those without any are left out. */
+async function countRows(
+  clickhouse: ClickHouse,
+  { table, inserted_from, inserted_to }: Window,
+  teamIds: number[],
+): Promise<Map<number, number>> {
+  const side = { event_from: -Infinity, event_to: Infinity, inserted_from, inserted_to };
+  const condition = selectionCondition([side], { event: undefined, inserted: 'inserted_at' });
+  const rows = await clickhouse.rows<{ team_id: string | number; records: string | number }>({
+    query: `SELECT team_id, count() AS records FROM ${table}
+      WHERE team_id IN {team_ids:Array(Int64)} AND ${condition} GROUP BY team_id`,
+    query_params: { team_ids: teamIds },
+    clickhouse_settings: { max_execution_time: question_seconds_max },
+    use_multipart_params_auto: true,
+    abort_signal: AbortSignal.timeout((question_seconds_max + 1) * 1000),
+  });
+  return new Map(rows.map((row) => [Number(row.team_id), Number(row.records)]));
+}

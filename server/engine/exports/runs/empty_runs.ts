@@ -1,0 +1,141 @@
+import sql from 'sql-template-tag';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import type { Engine } from '../engine.ts';
+import { openOrder, receiptText } from './run_input.ts';
+import { probe } from './count_windows.ts';
+import type { Look } from './count_windows.ts';
+import { countEnded, endRuns } from './end_runs.ts';
+import type { Ending } from './end_runs.ts';
+import type { ClaimedRun } from '../../model/run.ts';
+
+/**
+ * Few enough that the locks of one turn are short, many enough that thousands are done in seconds.
+ */
+const runs_per_turn_max = 1_000;
+
+/**
+ * First key of the advisory locks of a turn; the second is its lane. Two processes that looked at
+ * the same runs would do the same work.
+ */
+const empty_runs_lock_class = 7_301_022;
+
+/**
+ * The exports are parted by a hash into lanes, a power of two of them: so many processes complete
+ * runs at the same time, and the runs of one export stay in one lane.
+ */
+const lanes = [0, 1, 2, 3];
+
+/**
+ * Completes planned runs whose selection has no rows, many in one transaction and without the
+ * destination; gives how many were looked at. Guarantees: the end is the same as a worker's, with
+ * receipt, ledger, log, health and notices; a run that has rows is left to the workers, and is
+ * looked at once only. Any number of processes may call this.
+ *
+ * The events and persons of a selection are final when its run is planned, so what the analytics
+ * store is asked here stays true until the transaction ends.
+ */
+export async function completeEmptyRuns(
+  engine: Engine,
+  look: Look = (runs) => probe(engine.clickhouse, runs),
+): Promise<number> {
+  // In any order, so that processes seldom begin at the same one.
+  const order = lanes
+    .map((lane) => ({ lane, rank: Math.random() }))
+    .toSorted((one, other) => one.rank - other.rank);
+  for (const { lane } of order) {
+    const looked_at = await completeLane(engine, look, lane);
+    if (looked_at > 0) return looked_at;
+  }
+  return 0;
+}
+
+async function completeLane(engine: Engine, look: Look, lane: number): Promise<number> {
+  const { ended, for_workers } = await engine.db.transaction(async (tx) => {
+    const turn = await tx.row<{ is_ours: boolean }>(
+      sql`SELECT pg_try_advisory_xact_lock(${empty_runs_lock_class}::integer,
+        ${lane}::integer) AS is_ours`,
+    );
+    const unseen = turn?.is_ours === true ? await listUnseen(tx, lane) : [];
+    if (unseen.length === 0) return { ended: [], for_workers: [] };
+    const { empty, small, busy } = await look(onePerExport(unseen));
+    const { endings, unreadable } = signAll(engine, empty);
+    const ended = await endRuns(engine, tx, endings, 'skips');
+    await leaveToWorkers(tx, [...small, ...unreadable], { is_small: true });
+    await leaveToWorkers(tx, busy, { is_small: false });
+    return { ended, for_workers: [...small, ...unreadable, ...busy] };
+  });
+  countEnded(engine, ended);
+  return ended.length + for_workers.length;
+}
+
+async function listUnseen(tx: Transaction, lane: number): Promise<ClaimedRun[]> {
+  // The index batch_export_runs_unseen has these, in this order, of all lanes. What goes on with a
+  // commit of another run is for a worker, because the destination may show that one's rows.
+  return tx.rows<ClaimedRun>(sql`
+    SELECT run.id, run.batch_export_id, run.delivery_id, run.revision, run.attempt, run.failures,
+      run.data_interval_start, run.data_interval_end,
+      run.selection, run.records_total_count, run.cancel_requested_at, run.committing_at,
+        run.receipt, run.backfill_id, run.team_id, run.is_small, run.break_offs,
+      export.model, export.custom_query, export.destination_type, export.destination_config,
+        export.destination_secrets, export.timezone,
+      export.revision AS export_revision, export.deleted_at IS NOT NULL AS is_deleted,
+      run.steps, run.replaces, NULL AS rejection
+    FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
+    WHERE run.status = 'Starting' AND run.attempt = 0 AND run.worker_id IS NULL
+      AND run.backfill_id IS NULL AND NOT run.needs_worker AND run.committing_at IS NULL
+      AND (uuid_hash(run.batch_export_id) & ${lanes.length - 1}) = ${lane}
+    ORDER BY run.created_at LIMIT ${runs_per_turn_max}`);
+}
+
+/**
+ * The ledger and the health of an export change by one run at a time, the earliest first; its
+ * others have their turn next.
+ */
+function onePerExport(planned: ClaimedRun[]): ClaimedRun[] {
+  const first = new Map<string, ClaimedRun>();
+  for (const run of planned) {
+    const known = first.get(run.batch_export_id);
+    if (
+      known === undefined ||
+      Date.parse(run.data_interval_end) < Date.parse(known.data_interval_end)
+    )
+      first.set(run.batch_export_id, run);
+  }
+  return [...first.values()];
+}
+
+/**
+ * The ends of runs without rows, with their receipts. A worker ends the run where none can be
+ * created, with what is wrong.
+ */
+function signAll(
+  engine: Engine,
+  runs: ClaimedRun[],
+): { endings: Ending[]; unreadable: ClaimedRun[] } {
+  const endings: Ending[] = [];
+  const unreadable: ClaimedRun[] = [];
+  for (const run of runs) {
+    try {
+      const receipt = receiptText(engine, run, openOrder(engine, run));
+      endings.push({ run, end: { status: 'Completed' }, receipt });
+    } catch (error) {
+      engine.log.info({ err: error, run_id: run.id }, 'a run without rows is left to a worker');
+      unreadable.push(run);
+    }
+  }
+  return { endings, unreadable };
+}
+
+async function leaveToWorkers(
+  tx: Transaction,
+  runs: ClaimedRun[],
+  { is_small }: { is_small: boolean },
+): Promise<void> {
+  if (runs.length === 0) return;
+  // SKIP LOCKED: a worker has just taken the row, or somebody cancels it.
+  await tx.run(sql`
+    UPDATE batch_export_runs SET needs_worker = true, is_small = ${is_small}, due_at = created_at
+      WHERE id IN (
+      SELECT id FROM batch_export_runs WHERE id = ANY (${runs.map((run) => run.id)}::uuid[])
+        AND status = 'Starting' AND attempt = 0 AND worker_id IS NULL FOR UPDATE SKIP LOCKED)`);
+}

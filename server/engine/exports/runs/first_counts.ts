@@ -1,0 +1,23 @@
+import type { Metrics } from '../../../platform/metrics.ts';
+import { destinations } from '../../destinations/index.ts';
+import type { RunEnd } from '../../model/run.ts';
+
+const ends: Record<RunEnd['status'], 0> = {
+  Completed: 0,
+  Failed: 0,
+  FailedRetryable: 0,
+  Cancelled: 0,
+};
+
+/**
+ * Begins what alerts watch with 0. Prometheus sees no growth in a series whose first value is 1,
+ * and of one that is not there yet it cannot say that it does not grow.
+ */
+export function beginCounts(metrics: Metrics): void {
+  for (const outcome of ['taken', 'duplicates', 'rejected'])
+    metrics.events_taken.inc({ outcome }, 0);
+  for (const { type: destination } of destinations) {
+    metrics.records_exported.inc({ destination }, 0);
+    for (const status of Object.keys(ends)) metrics.runs_finished.inc({ status, destination }, 0);
+  }
+}

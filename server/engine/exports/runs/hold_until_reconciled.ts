@@ -1,0 +1,76 @@
+import sql from 'sql-template-tag';
+import { isoInstant } from '../../../platform/clock.ts';
+import { commandLine } from '../../../platform/command_line.ts';
+import type { Database, Queryable } from '../../../platform/postgres/database.ts';
+import { databaseInstant } from '../../../platform/postgres/instant.ts';
+import type { PauseReason } from '../health/pause_automatically.ts';
+
+/**
+ * Why an export that was set aside delivers nothing, and what to do; `detail` is what its
+ * destination answered, null until somebody asked it.
+ */
+export function waitingSentence(taken_at: string, detail: string | null): string {
+  return (
+    `It is as it was at ${taken_at}, and not reconciled with its destination since: ` +
+    `${detail ?? 'that was not asked yet.'} Its runs wait until ` +
+    `\`${commandLine('reconcile')}\` knows what was delivered after it.`
+  );
+}
+
+/** The same of an export as it is stored; undefined where it does not wait. */
+export async function findWaitingSentence(
+  db: Queryable,
+  exportId: string,
+): Promise<string | undefined> {
+  const waiting = await db.row<{ taken_at: string; detail: string | null }>(sql`
+    SELECT taken_at, detail FROM reconciliations WHERE batch_export_id = ${exportId}`);
+  return waiting && waitingSentence(waiting.taken_at, waiting.detail);
+}
+
+/**
+ * Keeps all exports of a server that was restored, or has lost commits, from delivering anything
+ * until each is reconciled: nothing is planned for them, and their open runs are not due; erasures
+ * that are under way begin anew. No batch gets an insertion time of before the backup was over,
+ * whatever the clock of the new machine says. An export that was active says why it is paused.
+ * Harmless when repeated.
+ */
+export async function setAside(
+  db: Database,
+  { taken_at, control_taken_at }: { taken_at: string; control_taken_at: string },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.run(sql`
+      INSERT INTO reconciliations (batch_export_id, taken_at, goes_on)
+      SELECT id, ${taken_at}::timestamptz, NOT paused FROM batch_exports WHERE deleted_at IS NULL
+      ON CONFLICT DO NOTHING`);
+    const pause_reason: PauseReason = {
+      code: 'not_reconciled',
+      detail: waitingSentence(taken_at, null),
+      at: isoInstant(await databaseInstant(tx)),
+    };
+    await tx.run(sql`
+      UPDATE batch_exports SET paused = true, pause_reason = CASE WHEN paused THEN pause_reason
+        ELSE ${JSON.stringify(pause_reason)}::jsonb END
+      WHERE id IN (SELECT batch_export_id FROM reconciliations)`);
+    // Their workers are gone with the old server, and nobody's fault. `needs_worker` keeps those
+    // away who look for empty runs.
+    await tx.run(sql`
+      UPDATE batch_export_runs SET worker_id = NULL, silent_workers = '{}', needs_worker = true,
+        due_at = '2999-01-01T00:00:00Z'
+      WHERE status IN ('Starting', 'Running')
+        AND batch_export_id IN (SELECT batch_export_id FROM reconciliations)`);
+    await tx.run(sql`
+      UPDATE batch_export_runs SET worker_id = NULL, silent_workers = '{}'
+      WHERE status IN ('Starting', 'Running') AND worker_id IS NOT NULL`);
+    // What an erasure has noted in the analytics store is in no backup: it is found once more.
+    await tx.run(sql`
+      UPDATE erasures SET step = 'resolve', claim_id = NULL, claimed_at = NULL, due_at = now(),
+        detail = 'It began anew: a backup was restored, or a failover lost commits.'
+      WHERE finished_at IS NULL`);
+    await tx.run(sql`
+      INSERT INTO ingestion_states AS s (team_id, settled_until)
+      SELECT id, date_trunc('milliseconds', ${control_taken_at}::timestamptz) FROM projects
+      ON CONFLICT (team_id) DO UPDATE SET
+        settled_until = greatest(s.settled_until, excluded.settled_until)`);
+  });
+}

@@ -1,0 +1,147 @@
+import sql from 'sql-template-tag';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
+import type { BackfillMode, LockedExport } from '../planning/backfill.ts';
+import type { Ahead, Looked, Span } from '../planning/backfill_ahead.ts';
+import { backfillArea } from '../planning/backfill_area.ts';
+import type { BackfillBy } from '../planning/backfill_area.ts';
+import { takenOf } from '../../model/ledger/ledger.ts';
+import type { Engine } from '../engine.ts';
+import { insertEmptyRuns, openReceipts } from './insert_empty_runs.ts';
+import type { EmptyRun } from './insert_empty_runs.ts';
+import { intersect, subtract, toStored } from '../../model/ledger/rectangles.ts';
+import type { Rectangle } from '../../model/ledger/rectangles.ts';
+import { insertRuns } from '../planning/plan.ts';
+import type { PlannedRun } from '../planning/plan.ts';
+import { few_records } from './count_windows.ts';
+import { openSourceQuery } from '../source/source_query.ts';
+import { countRecords } from '../source/source.ts';
+
+/**
+ * How many runs of one backfill are open at a time: enough that the next ones wait while the first
+ * are under way, few enough that scheduled runs of the project do not wait for long behind them.
+ */
+export const open_runs_max = 8;
+/** Rows that are left out are counted for information only. */
+const count_ms_max = 10_000;
+
+/** A backfill that is not over, as it is stored. */
+export type BackfillRow = {
+  id: string;
+  batch_export_id: string;
+  revision: number;
+  mode: BackfillMode;
+  selects_by: BackfillBy;
+  end_at: string;
+  watermark: string;
+  next_start_at: string;
+  status: string;
+};
+
+/**
+ * What a step has planned; `goes_on`: the next one may follow at once. `left_out` is what the
+ * planned runs do without, because it is delivered or in other runs.
+ */
+export type Stepped = { planned: number; goes_on: boolean; left_out: Rectangle[] };
+
+/** What the runs of the backfill over these spans, which follow each other, do without. */
+export async function takenFrom(
+  db: Queryable,
+  backfill: BackfillRow,
+  spans: Span[],
+): Promise<Rectangle[]> {
+  const { batch_export_id: id, revision, mode, selects_by, watermark } = backfill;
+  const [first, last] = [spans[0], spans.at(-1)];
+  if (mode === 'all' || first === undefined || last === undefined) return [];
+  const whole = backfillArea(selects_by, first.from, last.to, Date.parse(watermark));
+  const taken = (await takenOf(db, [{ id, revision, within: [whole] }])).get(id) ?? [];
+  return intersect(taken, [whole]);
+}
+
+type Step = {
+  row: LockedExport;
+  backfill: BackfillRow;
+  spans: Span[];
+  ahead: Ahead | undefined;
+  open: number;
+};
+
+/**
+ * Plans the spans in order, until as many runs with rows are open as may be. The spans do not
+ * overlap, so what one of these runs takes is nothing to the others.
+ */
+export async function planSpans(
+  engine: Engine,
+  tx: Transaction,
+  { row, backfill, spans, ahead, open }: Step,
+): Promise<Stepped> {
+  const watermark = Date.parse(backfill.watermark);
+  const areaOf = (from: number, to: number) =>
+    backfillArea(backfill.selects_by, from, to, watermark);
+  const whole_from = spans[0]!.from;
+  const whole = areaOf(whole_from, spans.at(-1)!.to);
+  const taken = await takenFrom(tx, backfill, spans);
+  // A run that ended without delivering since the look has given back what the look took for taken.
+  const isTrue = ahead !== undefined && subtract(subtract([whole], taken), ahead.rest).length === 0;
+  const sign = openReceipts(engine, row, backfill.id);
+  const empty: EmptyRun[] = [];
+  const filled: PlannedRun[] = [];
+  let next = whole_from;
+  let isFull = false;
+  for (const { from, to } of spans) {
+    const selection = subtract([areaOf(from, to)], taken);
+    const records = !isTrue || from >= ahead.until ? undefined : (ahead.records.get(from) ?? 0);
+    if (sign !== undefined && (selection.length === 0 || records === 0))
+      empty.push({ from, to, selection });
+    else {
+      isFull = open + filled.length >= open_runs_max;
+      if (isFull) break;
+      const is_small = records !== undefined && records <= few_records;
+      filled.push({ export: row, backfill_id: backfill.id, from, to, selection, is_small });
+    }
+    next = to;
+  }
+  if (sign !== undefined) await insertEmptyRuns(tx, sign, empty);
+  if (filled.length > 0) await insertRuns(tx, filled);
+  await tx.run(
+    sql`UPDATE batch_export_backfills
+      SET next_start_at = ${isoInstant(next)}, last_updated_at = now() WHERE id = ${backfill.id}`,
+  );
+  if (empty.length > 0)
+    engine.metrics.runs_finished.inc(
+      { status: 'Completed', destination: row.destination_type },
+      empty.length,
+    );
+  return {
+    planned: empty.length + filled.length,
+    goes_on: !isFull,
+    left_out: next === whole_from ? [] : intersect(taken, [areaOf(whole_from, next)]),
+  };
+}
+
+/**
+ * Counts what runs of a backfill were planned without, for people who look for it; a count that
+ * fails is left out.
+ */
+export async function noteElsewhere(
+  engine: Engine,
+  backfill: BackfillRow & Looked,
+  left_out: Rectangle[],
+): Promise<void> {
+  if (backfill.custom_query !== null) return;
+  try {
+    const source = {
+      ...backfill,
+      selection: toStored(left_out),
+      data_interval_end: backfill.end_at,
+    };
+    const signal = AbortSignal.timeout(count_ms_max);
+    const records = await countRecords(engine, await openSourceQuery(engine, source), signal);
+    await engine.db.run(
+      sql`UPDATE batch_export_backfills SET records_elsewhere = records_elsewhere + ${records}
+        WHERE id = ${backfill.id}`,
+    );
+  } catch (error) {
+    engine.log.info({ err: error, backfill_id: backfill.id }, 'rows left out were not counted');
+  }
+}

@@ -1,0 +1,193 @@
+import sql from 'sql-template-tag';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import type { Engine } from '../engine.ts';
+import { takenOf } from '../../model/ledger/ledger.ts';
+import { subtract } from '../../model/ledger/rectangles.ts';
+import type { Rectangle } from '../../model/ledger/rectangles.ts';
+import type { ModelName } from '../../model/models/model.ts';
+import type { LockedExport } from '../planning/backfill.ts';
+import { insertRuns, nextSchedule } from '../planning/plan.ts';
+import type { Parted } from './count_windows.ts';
+import { enterEnds } from './end_runs.ts';
+import type { EndedRun } from './end_runs.ts';
+import { insertSigned, openReceipts, signAll } from './insert_empty_runs.ts';
+import type { EmptyRun, SignedRun } from './insert_empty_runs.ts';
+
+/**
+ * So long a run that was planned without a look at its rows waits to be looked at together with
+ * others (`empty_runs.ts`), which is a matter of milliseconds, before a worker takes it all the
+ * same.
+ */
+const look_seconds_max = 5;
+
+/**
+ * An export whose next run is due; `final`: the instant below which the rows of its project are
+ * final.
+ */
+export type DueExport = {
+  id: string;
+  team_id: number;
+  model: ModelName;
+  custom_query: string | null;
+  planned_until: string;
+  next_run_at: string;
+  final: string;
+};
+
+/** What was seen of the next interval of an export, as the export was then. */
+export type Seen = { rows: keyof Parted<unknown>; of: DueExport };
+
+type Locked = LockedExport & {
+  planned_until: string;
+  next_run_at: string;
+  end_at: string | null;
+  epoch: number;
+  is_unreconciled: boolean;
+};
+
+/** A run that is to be planned; `rows`: what is known of its rows. */
+type Wanted = EmptyRun & { row: Locked; rows: Seen['rows'] | undefined };
+
+/** A run that was completed as it was planned. */
+type Completed = EndedRun & { run: { destination_type: string } };
+
+/** The next interval of an export: any event time, and the insertions since its last run. */
+export function intervalOf(of: Pick<DueExport, 'planned_until' | 'next_run_at'>): Rectangle {
+  return {
+    event_from: -Infinity,
+    event_to: Infinity,
+    inserted_from: Date.parse(of.planned_until),
+    inserted_to: Date.parse(of.next_run_at),
+  };
+}
+
+/**
+ * Plans the next run of each of these exports, and completes those without rows as `endRuns` would.
+ * Left, with nothing changed, is what somebody else has locked and what is not due any more; and
+ * all of them where the primary is not that of `epoch`, which has promised what is final.
+ */
+export async function planScheduledRuns(
+  engine: Engine,
+  tx: Transaction,
+  due: DueExport[],
+  { epoch, seen }: { epoch: number; seen: Map<string, Seen> },
+): Promise<{ planned: number; ended: Completed[] }> {
+  // SKIP LOCKED: planners share the work. What is not final yet stays due.
+  const rows = await tx.rows<Locked>(sql`
+    SELECT export.id, export.team_id, export.revision, export."interval", export.timezone,
+      export.model, export.custom_query, export.destination_type, export.destination_config,
+      export.destination_secrets, export.planned_until, export.next_run_at, export.end_at,
+      control_epoch() AS epoch,
+      EXISTS (SELECT 1 FROM reconciliations WHERE batch_export_id = export.id) AS is_unreconciled
+    FROM unnest(${due.map(({ id }) => id)}::uuid[], ${due.map(({ final }) => final)}::timestamptz[])
+      AS due (id, final) JOIN batch_exports export USING (id)
+    WHERE export.deleted_at IS NULL AND NOT export.paused AND export.next_run_at <= due.final
+    FOR UPDATE OF export SKIP LOCKED`);
+  const own = rows.filter((row) => row.epoch === epoch);
+  if (own.length === 0) return { planned: 0, ended: [] };
+  const base = own.map((row) => ({ id: row.id, row, within: [intervalOf(row)] }));
+  const taken = await takenOf(
+    tx,
+    base.map(({ row, within }) => ({ ...row, within })),
+  );
+  const wanted = base.map(({ row, within }): Wanted => ({
+    row,
+    from: within[0]!.inserted_from,
+    to: within[0]!.inserted_to,
+    selection: subtract(within, taken.get(row.id) ?? []),
+    rows: rowsOf(row, seen.get(row.id)),
+  }));
+  const signed = await signAll(
+    wanted.filter(({ rows: known }) => known === 'empty'),
+    ({ row, ...run }) => openReceipts(engine, row, null)?.sign(run),
+  );
+  await planForWorkers(
+    tx,
+    wanted.filter((run) => !signed.has(run)),
+  );
+  const ended = await complete(engine, tx, signed);
+  await moveOn(tx, own);
+  return { planned: own.length, ended };
+}
+
+/**
+ * What the look says of the interval, where the export still has the one that was looked at. What
+ * waits for its reconciliation is planned as ever, and held then.
+ */
+function rowsOf(row: Locked, seen: Seen | undefined): Seen['rows'] | undefined {
+  const isSame =
+    seen !== undefined &&
+    seen.of.planned_until === row.planned_until &&
+    seen.of.next_run_at === row.next_run_at &&
+    seen.of.model === row.model &&
+    seen.of.custom_query === row.custom_query;
+  return isSame && !row.is_unreconciled ? seen.rows : undefined;
+}
+
+async function planForWorkers(tx: Transaction, wanted: Wanted[]): Promise<void> {
+  await insertRuns(
+    tx,
+    wanted.map(({ row, rows, from, to, selection }) => ({
+      export: row,
+      backfill_id: null,
+      from,
+      to,
+      selection,
+      // Without rows, and all the same not completed: its end has to be told.
+      is_small: rows === 'small' || rows === 'empty',
+      needs_worker: rows !== undefined,
+      look_seconds: rows === undefined ? look_seconds_max : 0,
+    })),
+  );
+}
+
+/** Completes those that are new; a run of the interval that is there already ends by itself. */
+async function complete(
+  engine: Engine,
+  tx: Transaction,
+  signed: Map<Wanted, SignedRun>,
+): Promise<Completed[]> {
+  if (signed.size === 0) return [];
+  const inserted = await insertSigned(tx, [...signed.values()]);
+  const ended = [...signed]
+    .filter(([, { id }]) => inserted.has(id))
+    .map(([{ row }, run]): Completed => ({
+      run: {
+        id: run.id,
+        batch_export_id: row.id,
+        delivery_id: run.id,
+        revision: row.revision,
+        backfill_id: null,
+        replaces: null,
+        selection: run.selection,
+        data_interval_start: run.start,
+        data_interval_end: run.end,
+        destination_type: row.destination_type,
+      },
+      end: { status: 'Completed' },
+      receipt: run.receipt,
+      is_make_up: false,
+      records_completed: 0,
+      records_rejected: 0,
+      export: { ...row, paused: false, is_deleted: false },
+    }));
+  await enterEnds(engine, tx, ended);
+  return ended;
+}
+
+async function moveOn(tx: Transaction, planned: Locked[]): Promise<void> {
+  const next = planned.map(({ interval, timezone, end_at, next_run_at }) =>
+    nextSchedule(
+      { interval, timezone, end_at: end_at === null ? null : Date.parse(end_at) },
+      Date.parse(next_run_at),
+    ),
+  );
+  await tx.run(sql`
+    UPDATE batch_exports SET planned_until = batch_exports.next_run_at,
+      next_run_at = planned.next_run_at
+    FROM unnest(${planned.map(({ id }) => id)}::uuid[],
+      ${next.map((at) => (at === null ? null : isoInstant(at)))}::timestamptz[]) AS planned (id,
+      next_run_at)
+    WHERE batch_exports.id = planned.id`);
+}

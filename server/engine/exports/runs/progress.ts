@@ -1,0 +1,295 @@
+import sql from 'sql-template-tag';
+import type { Sql } from 'sql-template-tag';
+import { batchCalls } from '../../../platform/pacing/batched_calls.ts';
+import type { Database, Queryable, Transaction } from '../../../platform/postgres/database.ts';
+import { rejectedCount } from '../../model/destination/rejected_rows.ts';
+import type { SliceOutcome } from '../../model/destination/destination.ts';
+import type { Engine } from '../engine.ts';
+import { LostRunError, attempts_max } from '../../model/run.ts';
+import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
+import { writeRunLog } from '../../model/run_log.ts';
+
+/** The slices of a run in order; none when they have not been cut. */
+export async function listSlices(engine: Engine, runId: string): Promise<StoredSlice[]> {
+  return engine.db.rows<StoredSlice>(sql`
+    SELECT number, inserted_from, inserted_to, key_from, key_to, records, outcome
+      FROM batch_export_slices WHERE run_id = ${runId} ORDER BY number`);
+}
+
+/**
+ * Stores the cut of a run once, together with its total; a later attempt works from the same cut.
+ */
+export async function storeSlices(
+  engine: Engine,
+  run: ClaimedRun,
+  slices: StoredSlice[],
+): Promise<void> {
+  if (!(await cut(engine.db, { run, slices }))) throw new LostRunError();
+}
+
+/**
+ * A step that many runs take at the same time: one statement for all of them gives those that it
+ * has changed, and what somebody else is changing is waited for alone. False: the run is not in
+ * these hands, or not in this state, any more.
+ */
+function step<Item extends { run: ClaimedRun }>(
+  take: (db: Database, items: Item[], locking: Sql) => Promise<{ id: string; attempt: number }[]>,
+): (db: Database, item: Item) => Promise<boolean> {
+  return batchCalls<Database, Item, boolean>({
+    together: async (db, items) => {
+      const taken = await take(db, items, sql`FOR NO KEY UPDATE OF run SKIP LOCKED`);
+      const keys = new Set(taken.map(({ id, attempt }) => `${id} ${attempt}`));
+      return items.map(({ run }) => (keys.has(`${run.id} ${run.attempt}`) ? true : undefined));
+    },
+    // Without a lock of its own: the UPDATE waits, and looks at the row again as it is then.
+    alone: async (db, item) => (await take(db, [item], sql``)).length > 0,
+  });
+}
+
+const cut = step<{ run: ClaimedRun; slices: StoredSlice[] }>((db, items, locking) => {
+  const cuts = items.map(({ run, slices }) => ({
+    id: run.id,
+    attempt: run.attempt,
+    slices,
+    steps: run.steps,
+    total: slices.reduce((sum, slice) => sum + slice.records, 0),
+  }));
+  // Fenced like `hold`: without the run's row there is nothing to insert beside.
+  return db.rows(sql`
+    WITH wanted AS MATERIALIZED (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(cuts)}::jsonb) AS wanted (id uuid,
+        attempt int, total bigint, slices jsonb, steps jsonb)
+    ), free AS MATERIALIZED (
+      SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
+        AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
+    ), held AS (
+      UPDATE batch_export_runs run SET records_total_count = wanted.total, records_completed = 0,
+        silent_workers = '{}', steps = wanted.steps, last_updated_at = now()
+      FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt
+        AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
+    ), cut AS (
+      INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to, key_from, key_to,
+        records)
+      SELECT held.id, slice.number, slice.inserted_from, slice.inserted_to, slice.key_from,
+        slice.key_to, slice.records FROM held JOIN wanted ON wanted.id = held.id
+        AND wanted.attempt = held.attempt
+      CROSS JOIN jsonb_to_recordset(wanted.slices) AS slice (number int, inserted_from timestamptz,
+        inserted_to timestamptz, key_from text, key_to text, records bigint)
+    )
+    SELECT id, attempt FROM held`);
+});
+
+/**
+ * Records which slices are safe at the destination: exactly the given ones. Rows, bytes and cursor
+ * of the run follow from them.
+ */
+export async function storeProgress(
+  engine: Engine,
+  run: ClaimedRun,
+  outcomes: SliceOutcome[],
+): Promise<void> {
+  if (!(await advance(engine.db, { run, outcomes }))) throw new LostRunError();
+}
+
+const advance = step<{ run: ClaimedRun; outcomes: SliceOutcome[] }>((db, items, locking) => {
+  const advances = items.map(({ run, outcomes }) => ({
+    id: run.id,
+    attempt: run.attempt,
+    ...progressOf(outcomes),
+    latest: outcomes.at(-1) ?? null,
+    steps: run.steps,
+  }));
+  return db.rows(sql`
+    WITH wanted AS MATERIALIZED (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(advances)}::jsonb) AS wanted (id uuid,
+        attempt int, slices int, records bigint, rejected bigint, bytes bigint, latest jsonb,
+        steps jsonb)
+    ), free AS MATERIALIZED (
+      SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
+        AND wanted.attempt = run.attempt WHERE run.status = 'Running' ${locking}
+    ), held AS (
+      UPDATE batch_export_runs run SET records_completed = wanted.records,
+        records_rejected = wanted.rejected, bytes_completed = wanted.bytes,
+        "cursor" = nullif(wanted.slices, 0)::text, steps = wanted.steps,
+        silent_workers = CASE WHEN wanted.slices > slices_safe_max THEN '{}'
+          ELSE silent_workers END, slices_safe_max = greatest(slices_safe_max, wanted.slices),
+          last_updated_at = now()
+      FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt
+        AND run.status = 'Running' AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt
+    ), safe AS (
+      UPDATE batch_export_slices slice SET outcome = wanted.latest FROM held JOIN wanted
+        ON wanted.id = held.id AND wanted.attempt = held.attempt
+      WHERE slice.run_id = held.id AND slice.number = (wanted.latest ->> 'number')::int
+    )
+    SELECT id, attempt FROM held`);
+});
+
+function progressOf(
+  outcomes: SliceOutcome[],
+): Record<'slices' | 'records' | 'rejected' | 'bytes', number> {
+  const sum = (value: (outcome: SliceOutcome) => number) =>
+    outcomes.reduce((total, outcome) => total + value(outcome), 0);
+  return {
+    slices: outcomes.length,
+    records: sum(({ records }) => records),
+    rejected: rejectedCount(outcomes),
+    bytes: sum(({ bytes }) => bytes),
+  };
+}
+
+/** Forgets slices that did not survive at the destination, so that they are written again. */
+export async function resetProgress(
+  engine: Engine,
+  run: ClaimedRun,
+  surviving: SliceOutcome[],
+): Promise<void> {
+  const numbers = surviving.map((outcome) => outcome.number);
+  await engine.db.transaction(async (tx) => {
+    const { slices, records, rejected, bytes } = progressOf(surviving);
+    await hold(
+      tx,
+      run,
+      sql`records_completed = ${records}, records_rejected = ${rejected},
+        bytes_completed = ${bytes},
+        "cursor" = ${slices === 0 ? null : String(slices)}`,
+    );
+    await tx.run(
+      sql`UPDATE batch_export_slices SET outcome = NULL WHERE run_id = ${run.id}
+        AND number <> ALL (${numbers}::int[]) AND outcome IS NOT NULL`,
+    );
+  });
+}
+
+/**
+ * Stores the receipt and marks the point of no return: from here on the destination may show the
+ * delivery. False when a cancel came first; then nothing was marked.
+ */
+export async function beginCommit(
+  engine: Engine,
+  run: ClaimedRun,
+  receipt: string,
+): Promise<boolean> {
+  if (await mark(engine.db, { run, receipt })) return true;
+  if ((await findHeld(engine, run)) !== undefined) return false;
+  throw new LostRunError();
+}
+
+const mark = step<{ run: ClaimedRun; receipt: string }>((db, items, locking) => {
+  const [ids, attempts, receipts, steps] = [
+    items.map(({ run }) => run.id),
+    items.map(({ run }) => run.attempt),
+    items.map(({ receipt }) => receipt),
+    items.map(({ run }) => JSON.stringify(run.steps)),
+  ];
+  // One statement decides between a cancel and this: who changes the row first wins.
+  return db.rows(sql`
+    WITH wanted AS MATERIALIZED (
+      SELECT * FROM unnest(${ids}::uuid[], ${attempts}::int[], ${receipts}::text[],
+        ${steps}::jsonb[]) AS wanted (id, attempt, receipt, steps)
+    ), free AS MATERIALIZED (
+      SELECT run.id FROM batch_export_runs run JOIN wanted ON wanted.id = run.id
+        AND wanted.attempt = run.attempt
+      WHERE run.status = 'Running' AND (run.cancel_requested_at IS NULL
+        OR run.committing_at IS NOT NULL) ${locking}
+    )
+    UPDATE batch_export_runs run SET receipt = wanted.receipt, committing_at = now(),
+      steps = wanted.steps,
+      silent_workers = CASE WHEN committing_at IS NULL THEN '{}'
+      ELSE silent_workers END, last_updated_at = now()
+    FROM wanted WHERE run.id = wanted.id AND run.attempt = wanted.attempt AND run.status = 'Running'
+      AND (run.cancel_requested_at IS NULL OR run.committing_at IS NOT NULL)
+      AND run.id IN (SELECT id FROM free) RETURNING run.id, run.attempt`);
+});
+
+/**
+ * Notes that the commit was refused and the destination shows nothing: the run can be cancelled
+ * again, and its selection is given back when it ends. Only for the attempt that began the commit.
+ */
+export function takeCommitBack(engine: Engine, run: ClaimedRun): Promise<void> {
+  return hold(engine.db, run, sql`committing_at = NULL`);
+}
+
+/**
+ * Notes that the destination does not show the delivery, whichever of its runs began to commit it:
+ * the selection is given back when this run ends.
+ */
+export async function giveDeliveryBack({ db }: Engine, run: ClaimedRun): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR UPDATE`);
+    await hold(tx, run, sql`committing_at = NULL`);
+    await releaseDelivery(tx, run);
+  });
+}
+
+/**
+ * Gives back what the ended runs of a delivery hold that the destination does not show. The caller
+ * holds the lock on the export's row.
+ */
+export async function releaseDelivery(
+  tx: Transaction,
+  { batch_export_id, delivery_id }: Pick<ClaimedRun, 'batch_export_id' | 'delivery_id'>,
+): Promise<void> {
+  await tx.run(sql`
+    UPDATE batch_export_runs SET committing_at = NULL, last_updated_at = now(),
+      records_completed = 0, bytes_completed = 0, "cursor" = NULL
+    WHERE batch_export_id = ${batch_export_id} AND committing_at IS NOT NULL
+      AND (id = ${delivery_id} OR (delivery_id = ${delivery_id} AND id <> delivery_id))
+      AND status NOT IN ('Starting', 'Running', 'Completed')`);
+}
+
+/** What is known of a run in hand and of its export at this moment. */
+export type HeldRun = { is_committing: boolean; is_deleted: boolean; is_changed: boolean };
+
+/**
+ * What is known of the run now, or undefined when it is not in the hands of this worker any more: a
+ * worker that was fenced off must not touch the destination.
+ */
+export function findHeld(engine: Engine, run: ClaimedRun): Promise<HeldRun | undefined> {
+  return engine.db.row<HeldRun>(sql`
+    SELECT run.committing_at IS NOT NULL AS is_committing,
+      export.deleted_at IS NOT NULL AS is_deleted, export.revision <> run.revision AS is_changed
+    FROM batch_export_runs run JOIN batch_exports export ON export.id = run.batch_export_id
+    WHERE run.id = ${run.id} AND run.attempt = ${run.attempt} AND run.status = 'Running'`);
+}
+
+/**
+ * Notes a failed attempt and lets the run wait for a worker again, not before a growing pause is
+ * over (2 s doubling to 2 min).
+ */
+export async function retryLater(
+  engine: Engine,
+  run: ClaimedRun,
+  error: { code: string; message: string },
+): Promise<void> {
+  const failures = run.failures + 1;
+  const delay_seconds = Math.min(2 ** failures, 120);
+  await engine.db.transaction(async (tx) => {
+    // The export's row before the run's, as everywhere: the log line's foreign key would ask for it
+    // afterwards.
+    await tx.row(sql`SELECT 1 FROM batch_exports WHERE id = ${run.batch_export_id} FOR KEY SHARE`);
+    await hold(
+      tx,
+      run,
+      sql`failures = ${failures}, latest_error = ${error.message}, error_code = ${error.code},
+        worker_id = NULL, due_at = now() + make_interval(secs => ${delay_seconds}),
+        steps = ${JSON.stringify(run.steps)}`,
+    );
+    await writeRunLog(tx, {
+      batch_export_id: run.batch_export_id,
+      run_id: run.id,
+      level: 'WARNING',
+      message:
+        `Attempt ${failures} of ${attempts_max} failed, the next follows in ${delay_seconds} s: ` +
+        error.message,
+    });
+  });
+}
+
+/** Changes the row of a run that is in these hands; throws `LostRunError` where it is not. */
+async function hold(db: Queryable, run: ClaimedRun, assignments: Sql): Promise<void> {
+  // The attempt number fences a worker that was believed dead: its statement touches no row.
+  const touched = await db.run(sql`
+    UPDATE batch_export_runs SET ${assignments}, last_updated_at = now() WHERE id = ${run.id}
+      AND attempt = ${run.attempt} AND status = 'Running'`);
+  if (touched === 0) throw new LostRunError();
+}

@@ -1,0 +1,104 @@
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Delivery, DestinationDefinition, SliceOutcome } from '../../model/destination/destination.ts';
+import { NonRetryableError } from '../../model/destination/errors.ts';
+import { loadConfig } from '../../model/destination/stored_config.ts';
+import type { StoredConfig } from '../../model/destination/stored_config.ts';
+import { findDestination } from '../../destinations/index.ts';
+import type { Engine } from '../engine.ts';
+import { eventFilterOf } from '../../model/models/event_filter.ts';
+import { columnsOf } from '../source/source_query.ts';
+import { createReceipt, signReceipt } from './receipt.ts';
+import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
+
+/**
+ * What a run is to deliver, and where to: the destination with its full config, secrets included.
+ */
+export type Order = {
+  definition: DestinationDefinition;
+  config: Record<string, unknown>;
+  delivery: Delivery;
+};
+
+/** What of a run says what it is to deliver, but for its selection. */
+type OrderedRun = Pick<
+  ClaimedRun,
+  | 'id'
+  | 'batch_export_id'
+  | 'delivery_id'
+  | 'attempt'
+  | 'team_id'
+  | 'model'
+  | 'custom_query'
+  | 'data_interval_start'
+  | 'data_interval_end'
+  | 'timezone'
+  | 'destination_type'
+  | 'destination_config'
+  | 'destination_secrets'
+>;
+
+/**
+ * Makes out what a run is to deliver. Throws a NonRetryableError where this server does not know
+ * the destination, cannot open its secrets or does not understand its query any more.
+ */
+export function openOrder(engine: Pick<Engine, 'secrets'>, run: OrderedRun): Order {
+  const definition = findDestination(run.destination_type);
+  if (definition === undefined)
+    throw new NonRetryableError(
+      'unknown_destination',
+      `This server has no destination of type ${run.destination_type}.`,
+    );
+  const delivery: Delivery = {
+    delivery_id: run.delivery_id,
+    run_id: run.id,
+    attempt: run.attempt,
+    batch_export_id: run.batch_export_id,
+    team_id: run.team_id,
+    model: run.model,
+    data_interval_start: run.data_interval_start,
+    data_interval_end: run.data_interval_end,
+    timezone: run.timezone,
+    columns: columnsOf(run, definition.column_set),
+  };
+  return { definition, config: openConfig(engine, run.batch_export_id, run), delivery };
+}
+
+/**
+ * The full config of a run's or an export's destination. Throws `secrets_unreadable` when the key
+ * of this server does not open it.
+ */
+export function openConfig(
+  engine: Pick<Engine, 'secrets'>,
+  exportId: string,
+  stored: StoredConfig,
+): Record<string, unknown> {
+  try {
+    return loadConfig(engine.secrets, exportId, stored);
+  } catch (error) {
+    throw new NonRetryableError(
+      'secrets_unreadable',
+      "The destination's secrets cannot be opened with this server's key. Enter them again, " +
+        'or start the server with the key under which they were stored.',
+      { cause: error },
+    );
+  }
+}
+
+/** The signed receipt of what has been written of a run, slice by slice; none: it has no rows. */
+export function receiptText(
+  engine: Pick<Engine, 'secrets' | 'clock'>,
+  run: Pick<ClaimedRun, 'selection' | 'destination_config' | 'replaces'>,
+  { definition, config, delivery }: Order,
+  written: { slices: StoredSlice[]; outcomes: SliceOutcome[] } = { slices: [], outcomes: [] },
+): string {
+  const receipt = createReceipt(delivery, {
+    selection: run.selection,
+    event_filter: eventFilterOf(run.destination_config),
+    source_records: written.slices.reduce((sum, slice) => sum + slice.records, 0),
+    encoding: definition.encoding(config),
+    outcomes: written.outcomes,
+    replaces: run.replaces,
+    created_at: isoInstant(engine.clock.now()),
+  });
+  return signReceipt(receipt, engine.secrets);
+}

@@ -1,0 +1,104 @@
+import { cutBySize } from './measured_cut.ts';
+import type { CutSlice, SizeBound } from './measured_cut.ts';
+import type { SourceQuery } from './source_query.ts';
+import type { StoredSlice } from '../../model/run.ts';
+import { ask, countRecords } from './source.ts';
+import type { Store } from './source.ts';
+
+/**
+ * The bound on a slice's rows where nothing else is asked for: a crash repeats at most about this
+ * many.
+ */
+const slice_records_default = 1_000_000;
+
+/**
+ * The bound on the slices of a run, whatever size of files was asked for: each costs a row, a file
+ * and a line of the receipt.
+ */
+const slices_max = 10_000;
+
+/**
+ * Counts the selection and cuts it in its order into slices: with a bound on their size as
+ * `cutBySize` says, else of about `slice_records_default` rows, where rows inserted at the same
+ * instant are never parted, so that a slice may be larger by one batch. What cannot be cut is one
+ * slice without bounds. No rows give no slices. Aborting the signal kills the query.
+ */
+export async function cutSlices(
+  store: Store,
+  reading: SourceQuery,
+  bound: SizeBound | undefined,
+  signal: AbortSignal,
+): Promise<StoredSlice[]> {
+  if (reading.key === undefined) {
+    const records = await countRecords(store, reading, signal);
+    return records === 0
+      ? []
+      : [{ number: 0, inserted_from: null, inserted_to: null, records, outcome: null }];
+  }
+  if (bound !== undefined) {
+    const most = { records_max: slice_records_default, slices_max };
+    return boundedSlices(await cutBySize(store, reading, bound, most, signal));
+  }
+  // Most runs are one slice, for which a plain count is a third cheaper than the cut.
+  const [whole] = await ask<CutRow>(store, reading, {
+    query: `SELECT ${cut_columns}, toUInt64(count()) AS records FROM ${reading.text}`,
+    signal,
+  });
+  const total = Number(whole?.records ?? 0);
+  if (whole === undefined || total === 0) return [];
+  if (total <= slice_records_default) return storedSlices([whole]);
+  // A row's rank tells how many were inserted before its instant. Events are read in their order,
+  // and with a frame of one instant the store holds no other: what it needs does not grow.
+  const rows = await ask<CutRow>(store, reading, {
+    query: `
+      SELECT ${cut_columns}, toUInt64(count()) AS records
+      FROM (SELECT inserted_at, intDiv(rank() OVER (ORDER BY inserted_at RANGE BETWEEN CURRENT ROW
+        AND CURRENT ROW) - 1, {slice_records:UInt64}) AS slice FROM ${reading.text})
+      GROUP BY slice ORDER BY slice`,
+    parameters: {
+      slice_records: Math.max(slice_records_default, Math.ceil(total / slices_max)),
+    },
+    settings: sort_settings,
+    signal,
+  });
+  return storedSlices(rows);
+}
+
+/** What is not read in its order (persons, joins) is sorted, on the disk where it is much. */
+const sort_settings = {
+  max_bytes_before_external_sort: 100_000_000,
+  max_bytes_ratio_before_external_sort: 0,
+};
+
+type CutRow = { inserted_from: string; inserted_to: string; records: string | number };
+
+const cut_columns =
+  'toString(min(inserted_at)) AS inserted_from, toString(max(inserted_at) + ' +
+  'toIntervalMicrosecond(1)) AS inserted_to';
+
+function storedSlices(rows: CutRow[]): StoredSlice[] {
+  return rows.map((row, number) => ({
+    number,
+    inserted_from: utc(row.inserted_from),
+    inserted_to: utc(row.inserted_to),
+    records: Number(row.records),
+    outcome: null,
+  }));
+}
+
+function boundedSlices(slices: CutSlice[]): StoredSlice[] {
+  return slices.map(({ from, to, records }, number) => ({
+    number,
+    inserted_from: utc(from.at),
+    key_from: from.key,
+    inserted_to: utc(to.at),
+    key_to: to.key,
+    records,
+    outcome: null,
+  }));
+}
+
+/** ClickHouse's `2024-01-02 03:04:05.678901` is UTC here; PostgreSQL is told so. */
+function utc(text: string): string {
+  return text.endsWith('Z') ? text : `${text.replace(' ', 'T')}Z`;
+}

@@ -1,0 +1,46 @@
+import { fromStored } from '../../model/ledger/rectangles.ts';
+import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
+import type { ModelName } from '../../model/models/model.ts';
+import { selectionCondition } from '../../model/models/selection.ts';
+import type { Engine } from '../engine.ts';
+
+/** Which rows of which erasure. */
+type Erased = { erasure_id: string; model: ModelName; selection: StoredRectangle[] };
+
+const keys_per_batch = 2_000;
+
+/**
+ * The condition on `erasing_rows` that finds the rows which a selection of a model was made from;
+ * the erasure is the parameter `erasure_id`.
+ */
+export function erasedCondition({ model, selection }: Omit<Erased, 'erasure_id'>): string {
+  const kind = model === 'events' ? 'event' : 'person';
+  const columns = { event: model === 'events' ? 'timestamp' : undefined, inserted: 'inserted_at' };
+  return `kind = '${kind}' AND ${selectionCondition(fromStored(selection), columns)}`;
+}
+
+/** The keys of the rows of an erasure that a selection had, each once, some at a time. */
+export async function* erasedKeys(
+  { clickhouse }: Pick<Engine, 'clickhouse'>,
+  erased: Erased,
+  signal: AbortSignal,
+): AsyncGenerator<string[]> {
+  const result = await clickhouse.query({
+    query: `SELECT DISTINCT key FROM erasing_rows
+      WHERE erasure_id = {erasure_id:UUID} AND ${erasedCondition(erased)}`,
+    query_params: { erasure_id: erased.erasure_id },
+    clickhouse_settings: { max_query_size: '16000000' },
+    format: 'JSONEachRow',
+    abort_signal: signal,
+  });
+  let keys: string[] = [];
+  for await (const rows of result.stream<{ key: string }>()) {
+    for (const row of rows) {
+      keys.push(row.json().key);
+      if (keys.length < keys_per_batch) continue;
+      yield keys;
+      keys = [];
+    }
+  }
+  if (keys.length > 0) yield keys;
+}

@@ -1,0 +1,110 @@
+import { NonRetryableError, RetryableError } from '../../model/destination/errors.ts';
+import { explainEngineError, isEngineError } from '../../query/gate/engine_error.ts';
+import type { EngineError } from '../../query/gate/engine_error.ts';
+import type { ResolvedQuery } from '../../query/query.ts';
+import type { QueryLimits } from '../../query/settings.ts';
+
+/**
+ * What the store names an error that lies in the query and the values that it met: each attempt
+ * would meet them again. Whatever is not here may pass, and is tried again.
+ */
+const own_faults = new Set([
+  'ARGUMENT_OUT_OF_BOUND',
+  'BAD_ARGUMENTS',
+  'CANNOT_COMPILE_REGEXP',
+  'CANNOT_CONVERT_TYPE',
+  'CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN',
+  'CANNOT_PARSE_BOOL',
+  'CANNOT_PARSE_DATE',
+  'CANNOT_PARSE_DATETIME',
+  'CANNOT_PARSE_INPUT_ASSERTION_FAILED',
+  'CANNOT_PARSE_NUMBER',
+  'CANNOT_PARSE_TEXT',
+  'CANNOT_PARSE_UUID',
+  'DECIMAL_OVERFLOW',
+  'ILLEGAL_COLUMN',
+  'ILLEGAL_DIVISION',
+  'ILLEGAL_TYPE_OF_ARGUMENT',
+  'INCORRECT_DATA',
+  'INCORRECT_RESULT_OF_SCALAR_SUBQUERY',
+  'INVALID_JOIN_ON_EXPRESSION',
+  'NO_COMMON_TYPE',
+  'NOT_IMPLEMENTED',
+  'SIZES_OF_ARRAYS_DONT_MATCH',
+  'SYNTAX_ERROR',
+  'TOO_BIG_AST',
+  'TOO_DEEP_AST',
+  'TOO_LARGE_ARRAY_SIZE',
+  'TOO_LARGE_STRING_SIZE',
+  'TYPE_MISMATCH',
+  'VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE',
+]);
+
+/**
+ * What a failed question of a query is for its run: `query_too_expensive` where it reached a limit,
+ * `query_failed` where the query or a value that it met is at fault, both final and in words for
+ * the query's author; every other error, such as a store that is short of memory by itself, stays
+ * as it is.
+ */
+export function queryFailure(query: ResolvedQuery, limits: QueryLimits, error: unknown): unknown {
+  if (!isEngineError(error)) return error;
+  const expensive = limitReached(limits, error);
+  if (expensive !== undefined) return tooExpensive(expensive, error);
+  if (!own_faults.has(error.type)) return error;
+  return new NonRetryableError('query_failed', explainEngineError(query, error).message, {
+    cause: error,
+  });
+}
+
+/** The error of a query for whose rows the reader waited longer than it may take. */
+export function queryTookTooLong(limits: QueryLimits, error: unknown): NonRetryableError {
+  return tooExpensive(takesTooLong(limits), error);
+}
+
+/**
+ * The error of an answer that broke off although the store gives the same rows when it is asked
+ * again.
+ */
+export function queryInterrupted(cause: unknown): RetryableError {
+  return new RetryableError(
+    'query_interrupted',
+    'The analytics store broke off the answer to the query and does not say why. If it comes ' +
+      'again, the query is probably about as large as the memory that it may take: narrow it, ' +
+      'or have the operator raise SLUICE_QUERY_MEMORY_MB_MAX.',
+    { cause },
+  );
+}
+
+function tooExpensive(sentence: string, cause: unknown): NonRetryableError {
+  return new NonRetryableError('query_too_expensive', sentence, { cause });
+}
+
+function takesTooLong({ execution_seconds }: QueryLimits): string {
+  return (
+    `The query takes more than the ${execution_seconds} seconds that it may: narrow it, or have ` +
+    'the operator raise SLUICE_QUERY_SECONDS_MAX.'
+  );
+}
+
+function limitReached(limits: QueryLimits, error: EngineError): string | undefined {
+  switch (error.type) {
+    case 'TIMEOUT_EXCEEDED':
+    case 'TOO_SLOW':
+      return takesTooLong(limits);
+    case 'TOO_MANY_ROWS':
+    case 'TOO_MANY_ROWS_OR_BYTES':
+      return (
+        `The query reads or gives more than the ${limits.rows_to_read} rows that it may: narrow ` +
+        'it, or have the operator raise SLUICE_QUERY_ROWS_MAX.'
+      );
+    case 'MEMORY_LIMIT_EXCEEDED':
+      // The same name says that the store as a whole is short of memory, which passes.
+      return /\bquery memory limit\b|\(for query\)/i.test(error.message)
+        ? `The query takes more than the ${Math.floor(limits.memory_bytes / 1024 / 1024)} MiB ` +
+            'of memory that it may: narrow it, group by less, or have the operator raise ' +
+            'SLUICE_QUERY_MEMORY_MB_MAX.'
+        : undefined;
+    default:
+      return undefined;
+  }
+}

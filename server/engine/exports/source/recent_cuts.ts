@@ -1,0 +1,30 @@
+import type { SourceQuery } from './source_query.ts';
+import type { StoredSlice } from '../../model/run.ts';
+import { openMemo } from './memo.ts';
+import { cutSlices } from './cut_slices.ts';
+import type { SizeBound } from './measured_cut.ts';
+import type { Store } from './source.ts';
+
+const remembered = openMemo<StoredSlice[]>(1_000);
+
+/**
+ * Cuts as `cutSlices` does, and remembers small answers for some seconds: exports of one project
+ * with the same rhythm select the same events, and the store is asked once for all of them. Events
+ * of a selection are final when a run is planned, so the answer stays true; persons move on, and a
+ * query is its own, so they are counted each time.
+ */
+export async function cutSlicesOnce(
+  store: Store,
+  reading: SourceQuery,
+  bound: SizeBound | undefined,
+  signal: AbortSignal,
+): Promise<StoredSlice[]> {
+  if (reading.query !== undefined || reading.key !== 'uuid')
+    return cutSlices(store, reading, bound, signal);
+  const question = JSON.stringify([reading.text, reading.parameters, bound ?? null]);
+  const known = remembered.find(store.clickhouse, question);
+  if (known !== undefined) return known;
+  const slices = await cutSlices(store, reading, bound, signal);
+  if (slices.length <= 1) remembered.keep(store.clickhouse, question, slices);
+  return slices;
+}

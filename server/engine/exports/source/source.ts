@@ -1,0 +1,273 @@
+import { Readable } from 'node:stream';
+import { streamAnswer } from '../../../platform/clickhouse/answer.ts';
+import type { Engine } from '../engine.ts';
+import type { Encoding } from '../../model/destination/encoding.ts';
+import { selectFor } from '../../destinations/formats/select.ts';
+import type { Column } from '../../model/models/column.ts';
+import { openTimeBudget } from './time_budget.ts';
+import { isEngineError } from '../../query/gate/engine_error.ts';
+import { queryFailure, queryInterrupted, queryTookTooLong } from './query_failure.ts';
+import type { ResolvedQuery } from '../../query/query.ts';
+import type { SourceQuery } from './source_query.ts';
+import type { StoredSlice } from '../../model/run.ts';
+
+/** So few rows are read by one thread: creating more takes longer than they save. */
+const few_records = 10_000;
+
+/**
+ * While rows are streamed the store's own clock counts the reader's time too, so it is set to what
+ * no delivery needs; `cancel_...` makes a ClickHouse server end a query whose reader has left.
+ */
+const streaming_settings = {
+  max_execution_time: 86_400,
+  cancel_http_readonly_queries_on_client_close: 1,
+};
+
+/** The store, and what its queries may take. */
+export type Store = Pick<Engine, 'clickhouse' | 'query_limits' | 'query_budget'>;
+
+/**
+ * ClickHouse text with the parameters and settings beside those of the reading; aborting the signal
+ * kills the query.
+ */
+export type Question = {
+  query: string;
+  parameters?: Record<string, string | number>;
+  settings?: Record<string, string | number>;
+  signal: AbortSignal;
+  /** True where the answer is worth a way of its own. */
+  is_large?: boolean;
+};
+
+/** How many rows the source has. */
+export async function countRecords(
+  store: Store,
+  reading: SourceQuery,
+  signal: AbortSignal,
+): Promise<number> {
+  const [row] = await ask<{ records: string | number }>(store, reading, {
+    query: `SELECT toUInt64(count()) AS records FROM ${reading.text}`,
+    signal,
+  });
+  return Number(row?.records ?? 0);
+}
+
+/**
+ * Streams one slice as the bytes that ClickHouse writes itself, final but for marks and
+ * compression, which `encodeStage` sees to. The stream errors when the query does; aborting the
+ * signal kills the query.
+ */
+export async function streamSlice(
+  store: Store,
+  reading: SourceQuery,
+  slice: StoredSlice,
+  columns: Column[],
+  encoding: Encoding,
+  signal: AbortSignal,
+): Promise<Readable> {
+  const select = selectFor(encoding, columns, { marked: true });
+  const bounds = boundsOf(reading, slice);
+  const written = (format: string): Question => ({
+    query: `SELECT ${select.expressions} FROM ${reading.text}${bounds.where}
+      ORDER BY ${reading.order} FORMAT ${format}`,
+    parameters: bounds.parameters,
+    settings:
+      slice.records > few_records ? select.settings : { ...select.settings, max_threads: 1 },
+    signal,
+    is_large: slice.records > few_records,
+  });
+  if (reading.query === undefined) return exec(store, reading, written(select.format));
+  return Readable.from(
+    streamQuery(store, reading, { wanted: written(select.format), tried: written('Null') }),
+    { objectMode: false },
+  );
+}
+
+/**
+ * The condition by which a reading's rows are those of a slice, and its parameters: from its first
+ * instant, or row of it, up to the first of the next one.
+ */
+export function boundsOf(
+  reading: Pick<SourceQuery, 'key'>,
+  {
+    inserted_from,
+    key_from,
+    inserted_to,
+    key_to,
+  }: Pick<StoredSlice, 'inserted_from' | 'key_from' | 'inserted_to' | 'key_to'>,
+): { where: string; parameters: Record<string, string> } {
+  if (inserted_from === null || inserted_to === null) return { where: '', parameters: {} };
+  const type = reading.key === 'uuid' ? 'UUID' : 'String';
+  const [from, to] = ["{inserted_from:DateTime64(6, 'UTC')}", "{inserted_to:DateTime64(6, 'UTC')}"];
+  const parameters: Record<string, string> = {
+    inserted_from: plain(inserted_from),
+    inserted_to: plain(inserted_to),
+  };
+  let where = ` WHERE inserted_at >= ${from}`;
+  if (typeof key_from === 'string') {
+    where += ` AND (inserted_at > ${from} OR ${reading.key} >= {key_from:${type}})`;
+    parameters['key_from'] = key_from;
+  }
+  if (typeof key_to === 'string') {
+    where +=
+      ` AND (inserted_at < ${to}` +
+      ` OR (inserted_at = ${to} AND ${reading.key} < {key_to:${type}}))`;
+    parameters['key_to'] = key_to;
+  } else where += ` AND inserted_at < ${to}`;
+  return { where, parameters };
+}
+
+/**
+ * The source's first rows in their order, in the bytes of the encoding before compression;
+ * undefined for more than `bytes_max`, of which no more are held.
+ */
+export async function readFirst(
+  store: Store,
+  reading: SourceQuery,
+  { count, bytes_max }: { count: number; bytes_max: number },
+  columns: Column[],
+  encoding: Encoding,
+  signal: AbortSignal,
+): Promise<Buffer | undefined> {
+  const select = selectFor(encoding, columns);
+  const query = `SELECT ${select.expressions} FROM (SELECT * FROM ${reading.text}
+    ORDER BY ${reading.order} LIMIT ${count}) ORDER BY ${reading.order} FORMAT ${select.format}`;
+  return explained(store, reading, signal, async () => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of await exec(store, reading, {
+      query,
+      settings: select.settings,
+      signal,
+    })) {
+      bytes += (chunk as Buffer).length;
+      if (bytes > bytes_max) return undefined;
+      chunks.push(chunk as Buffer);
+    }
+    return Buffer.concat(chunks, bytes);
+  });
+}
+
+/**
+ * The bytes of a query's answer. Rejects with what `queryFailure` makes of an error: an answer that
+ * has begun can only break off, so then the store is asked for the same rows once more, without
+ * their bytes, and says why. The time that the store keeps the reader waiting is bounded.
+ */
+async function* streamQuery(
+  store: Store,
+  reading: SourceQuery,
+  { wanted, tried }: { wanted: Question; tried: Question },
+): AsyncGenerator<Buffer> {
+  const budget = openTimeBudget(store.query_limits.execution_seconds);
+  const signal = AbortSignal.any([budget.signal, wanted.signal]);
+  const giveBack = await takeMemory(store, reading, wanted.signal);
+  try {
+    const stream = await budget.wait(() => exec(store, unhurried(reading), { ...wanted, signal }));
+    try {
+      const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+      for (;;) {
+        const chunk = await budget.wait(() => chunks.next());
+        if (chunk.done === true) return;
+        yield chunk.value;
+      }
+    } finally {
+      stream.destroy();
+    }
+  } catch (error) {
+    if (budget.signal.aborted) throw queryTookTooLong(store.query_limits, error);
+    if (signal.aborted) throw error;
+    const known = queryFailure(reading.query!, store.query_limits, error);
+    if (known !== error) throw known;
+    if (isEngineError(error)) throw error;
+    await run(store, reading.query!, async () => {
+      for await (const _ of await exec(store, reading, tried));
+    });
+    throw queryInterrupted(error);
+  } finally {
+    giveBack();
+  }
+}
+
+/** The memory that the query may take of the store, once it is free. */
+function takeMemory(
+  { query_budget, query_limits }: Store,
+  { team_id }: SourceQuery,
+  signal: AbortSignal,
+): Promise<() => void> {
+  return query_budget.take(team_id, query_limits.memory_bytes, signal);
+}
+
+function unhurried(reading: SourceQuery): SourceQuery {
+  return reading.query === undefined
+    ? reading
+    : { ...reading, settings: { ...reading.settings, ...streaming_settings } };
+}
+
+/**
+ * The rows that a question about a reading has for its answer. Rejects with what `queryFailure`
+ * makes of an error where the reading is a query.
+ */
+export async function ask<Row>(
+  store: Store,
+  reading: SourceQuery,
+  question: Question,
+): Promise<Row[]> {
+  return explained(store, reading, question.signal, () =>
+    store.clickhouse.rows(asked(reading, question)),
+  );
+}
+
+async function exec(store: Store, reading: SourceQuery, question: Question): Promise<Readable> {
+  // The columns are those of a `selectFor`: text, numbers and instants.
+  if (question.is_large === true)
+    return streamAnswer(store.clickhouse, asked(reading, question), { is_plain: true });
+  const { stream } = await store.clickhouse.exec(asked(reading, question));
+  return stream;
+}
+
+function asked(reading: SourceQuery, { query, parameters, settings, signal }: Question) {
+  return {
+    query,
+    query_params: { ...reading.parameters, ...parameters },
+    clickhouse_settings: { ...settings, ...reading.settings },
+    // The literals of a query can be longer than some proxies let an address be. What is streamed
+    // (`exec`) has them in its address all the same: the client offers no other way.
+    use_multipart_params_auto: true,
+    abort_signal: signal,
+  };
+}
+
+/**
+ * The result of one question: for a query, once its memory is free, and with its errors in words
+ * for its author.
+ */
+async function explained<Result>(
+  store: Store,
+  reading: SourceQuery,
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (reading.query === undefined) return work();
+  const giveBack = await takeMemory(store, reading, signal);
+  try {
+    return await run(store, reading.query, work);
+  } finally {
+    giveBack();
+  }
+}
+
+async function run<Result>(
+  store: Store,
+  query: ResolvedQuery,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw queryFailure(query, store.query_limits, error);
+  }
+}
+
+function plain(text: string): string {
+  return text.replace('T', ' ').replace('Z', '');
+}

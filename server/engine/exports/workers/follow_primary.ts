@@ -1,0 +1,39 @@
+import { isoInstant } from '../../../platform/clock.ts';
+import { commandLine } from '../../../platform/command_line.ts';
+import { countLost, notePrimary } from '../../../platform/postgres/control_store.ts';
+import { databaseInstant } from '../../../platform/postgres/instant.ts';
+import type { Engine } from '../engine.ts';
+import { setAside } from '../runs/hold_until_reconciled.ts';
+import type { Beat } from './heartbeat.ts';
+
+/**
+ * Follows the primary from heartbeat to heartbeat. A standby that was promoted is noted, and until
+ * then no worker claims there. Where it lacks commits that the one before had confirmed, which a
+ * synchronous standby never does, exports wait until their destinations were asked what they have:
+ * else what was delivered last would be delivered again.
+ */
+export function followPrimary(engine: Engine): (beat: Beat) => Promise<void> {
+  let confirmed: Beat | undefined;
+  return async (beat) => {
+    // One that was promoted since the process started is noted by nobody else, should it be alone.
+    if (confirmed === undefined) await notePrimary(engine.db);
+    else if (beat.epoch > confirmed.epoch) await meetPrimary(engine, confirmed, beat);
+    // Only now: what failed is tried again at the next heartbeat, with the evidence of before.
+    confirmed = beat;
+  };
+}
+
+async function meetPrimary({ db, log }: Engine, before: Beat, now: Beat): Promise<void> {
+  const lost_bytes = before.position === null ? 0 : await countLost(db, before.position);
+  const timelines = { before: before.epoch, now: now.epoch };
+  if (lost_bytes > 0) {
+    const at = isoInstant(await databaseInstant(db));
+    await setAside(db, { taken_at: at, control_taken_at: at });
+    log.error(
+      { ...timelines, lost_bytes },
+      'PostgreSQL failed over to a standby that lacks commits which were answered; exports wait ' +
+        `until \`${commandLine('reconcile')}\` has asked their destinations`,
+    );
+  } else log.warn(timelines, 'PostgreSQL failed over to a standby; nothing is known to be lost');
+  await notePrimary(db, { lost_bytes });
+}

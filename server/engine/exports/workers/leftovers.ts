@@ -1,0 +1,40 @@
+import sql from 'sql-template-tag';
+import type { Engine } from '../engine.ts';
+import { cleanUp } from '../delivery/clean_up.ts';
+import type { ClaimedRun } from '../../model/run.ts';
+import { heartbeat_age_seconds_max } from './heartbeat.ts';
+
+/**
+ * Removes from destinations what runs had begun that were deleted with their project, one after
+ * another; gives how many. Guarantees: what a living worker still has is left to that worker; what
+ * a killed one left is found by others; several processes may do this. A destination that cannot be
+ * reached within a minute keeps what is there, invisible, and the log of the process says so.
+ */
+export async function removeLeftovers(engine: Engine): Promise<number> {
+  let removed = 0;
+  while (await removeOne(engine)) removed += 1;
+  return removed;
+}
+
+async function removeOne(engine: Engine): Promise<boolean> {
+  return engine.db.transaction(async (tx) => {
+    // SKIP LOCKED: who has the row is removing it. A process that dies meanwhile lets go of it.
+    const run = await tx.row<ClaimedRun>(sql`
+      SELECT run_id AS id, batch_export_id, delivery_id, revision, attempt, 0 AS failures,
+        0 AS break_offs, false AS is_small, data_interval_start, data_interval_end,
+        selection, NULL AS records_total_count, NULL AS cancel_requested_at, NULL AS committing_at,
+          NULL AS receipt, NULL AS backfill_id, team_id, model, custom_query,
+        destination_type, destination_config, destination_secrets, revision AS export_revision,
+        coalesce((SELECT timezone FROM batch_exports
+          WHERE id = leftover.batch_export_id), 'UTC') AS timezone,
+          true AS is_deleted, '[]'::jsonb AS steps, NULL AS replaces, NULL AS rejection
+      FROM batch_export_leftovers leftover
+      WHERE NOT EXISTS (SELECT 1 FROM workers WHERE workers.id = leftover.worker_id
+        AND heartbeat_at >= now() - make_interval(secs => ${heartbeat_age_seconds_max}))
+      ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED`);
+    if (run === undefined) return false;
+    await cleanUp(engine, run);
+    await tx.run(sql`DELETE FROM batch_export_leftovers WHERE run_id = ${run.id}`);
+    return true;
+  });
+}

@@ -1,0 +1,178 @@
+import { v7 as uuidv7 } from 'uuid';
+import { advanceBackfills } from '../runs/advance_backfills.ts';
+import { claimRuns, slotsOf } from './claims.ts';
+import type { RunBounds } from './claims.ts';
+import { outlast } from '../../../platform/store_away.ts';
+import type { Engine } from '../engine.ts';
+import { executeRun } from '../delivery/execute.ts';
+import type { StopReason } from '../delivery/attempt.ts';
+import { lookAfter } from './look_after.ts';
+import type { Active } from './look_after.ts';
+import { resolveBatches } from '../../ingest/resolve.ts';
+import { removeLeftovers } from './leftovers.ts';
+import { startLoop } from '../../../platform/pacing/loop.ts';
+import { completeEmptyRuns } from '../runs/empty_runs.ts';
+import { planDueExports } from '../runs/plan_due_exports.ts';
+import type { ClaimedRun } from '../../model/run.ts';
+import { beat, beginStop, leave } from './heartbeat.ts';
+
+/** How often plans are made and active runs are looked after. */
+const tick_ms = 1_000;
+/** How often a worker with nothing to do asks for runs that others have planned. */
+const claim_pause_ms = 500;
+
+/**
+ * What a worker may take on: how many slots its own runs have (`slotsOf`), within the bounds over
+ * all workers. Runs whose destination shows no progress do not count, up to `stalled_runs_factor`
+ * times as many: they do nothing but wait.
+ */
+export type WorkerLimits = RunBounds & { runs_max: number };
+
+/** They are bounded all the same: each has a connection and buffers, and all may go on at once. */
+const stalled_runs_factor = 4;
+
+/** A running worker: plans due exports and executes runs until it is stopped. */
+export type Worker = {
+  /** Makes the next plans at once instead of at the next tick. */
+  wake(): void;
+  /**
+   * Takes no new runs, asks the active ones to stop at a safe point, and returns when they have.
+   * What was not finished is taken up by another worker. With `is_fault` the process ends because
+   * of a fault that nobody handled: what was active may be its cause, and counts as broken off.
+   */
+  stop(end?: { is_fault: boolean }): Promise<void>;
+};
+
+/**
+ * Starts a worker. Guarantees: a cancel, a deletion or a takeover by another worker reaches the run
+ * within about two seconds; the runs of a worker that dies are taken over after at most
+ * `heartbeat_age_seconds_max` and two seconds; the bounds hold over all workers, and projects are
+ * served in turn; runs whose destination shows no progress keep no others waiting.
+ */
+export async function startWorker(engine: Engine, limits: WorkerLimits): Promise<Worker> {
+  const worker_id = uuidv7();
+  const active: Active = new Map();
+  let last_team_id = 0;
+  let isLeaving = false;
+  await beat(engine.db, worker_id);
+  const looking = lookAfter(engine, worker_id, active);
+  const watch = startLoop('looking after runs', tick_ms, engine.log, looking);
+  const settle = startLoop('settling batches of unknown fate', tick_ms, engine.log, () =>
+    resolveBatches(engine.db, engine.clickhouse, engine.log),
+  );
+  const onPlanned = () => [empty, claim].forEach((loop) => loop.wake());
+  const plan = startLoop('planning', tick_ms, engine.log, async () => {
+    while ((await planDueExports(engine, { onPlanned })) > 0);
+  });
+  const empty = startLoop('completing runs without rows', claim_pause_ms, engine.log, async () => {
+    while (!isLeaving && (await completeEmptyRuns(engine)) > 0) claim.wake();
+  });
+  const backfills = startLoop('advancing backfills', tick_ms, engine.log, async () => {
+    while (!isLeaving && (await advanceBackfills(engine)) > 0) claim.wake();
+  });
+  const leftovers = startLoop('removing what deleted runs left', tick_ms, engine.log, () =>
+    removeLeftovers(engine),
+  );
+  const take = (run: ClaimedRun): void => {
+    last_team_id = run.team_id;
+    takeOn(engine, active, run, {
+      onRoom: () => claim.wake(),
+      onEnd: () => (run.backfill_id === null ? undefined : backfills.wake()),
+    });
+  };
+  const claim = startLoop('claiming runs', claim_pause_ms, engine.log, async () => {
+    const { free, stalled } = slotsLeft(active, limits);
+    if (free <= 0) return;
+    const claimant = {
+      worker_id,
+      run_ids: [...active.keys()].map((run) => run.id),
+      stalled_run_ids: stalled.map((run) => run.id),
+      last_team_id,
+    };
+    for (const run of await claimRuns(engine.db, claimant, limits, free)) take(run);
+  });
+  return {
+    wake: () => {
+      plan.wake();
+      backfills.wake();
+    },
+    stop: async (end = { is_fault: false }) => {
+      isLeaving = true;
+      // First of all: a process that is not given the time to stop in order must not look like one
+      // that died.
+      const announced = end.is_fault ? undefined : announceStop(engine, worker_id);
+      const loops = [claim, settle, plan, empty, backfills, leftovers];
+      await Promise.all([announced, ...loops.map((loop) => loop.stop())]);
+      await stopRuns(active);
+      await watch.stop();
+      await outlast(() => leave(engine.db, worker_id, end));
+    },
+  };
+}
+
+/** Begins to work on a run. `onRoom` is told of each instant from which another one may fit. */
+function takeOn(
+  engine: Engine,
+  active: Active,
+  run: ClaimedRun,
+  { onRoom, onEnd }: { onRoom(): void; onEnd(): void },
+): void {
+  const controller = new AbortController();
+  const onStall = (isStalled: boolean): void => {
+    const entry = active.get(run);
+    if (entry !== undefined) entry.is_stalled = isStalled;
+    if (isStalled) onRoom();
+  };
+  const ended = work(engine, run, controller.signal, onStall).finally(() => {
+    active.delete(run);
+    engine.metrics.runs_active.set(active.size);
+    onRoom();
+    onEnd();
+  });
+  active.set(run, { controller, ended, is_stalled: false });
+  engine.metrics.runs_active.set(active.size);
+}
+
+/** How much this worker can take on, and which of its runs only wait. */
+function slotsLeft(active: Active, limits: WorkerLimits): { free: number; stalled: ClaimedRun[] } {
+  const stalled = [...active].filter(([, { is_stalled }]) => is_stalled).map(([run]) => run);
+  const taken = sumOfSlots([...active.keys()]);
+  const free = Math.min(
+    limits.runs_max - (taken - sumOfSlots(stalled)),
+    (1 + stalled_runs_factor) * limits.runs_max - taken,
+  );
+  return { free, stalled };
+}
+
+function announceStop(engine: Engine, workerId: string): Promise<void> {
+  return outlast(() => beginStop(engine.db, workerId)).catch((error: unknown) =>
+    engine.log.warn({ err: error }, 'the stop could not be announced'),
+  );
+}
+
+async function stopRuns(active: Active): Promise<void> {
+  for (const { controller } of active.values()) controller.abort('shutdown' satisfies StopReason);
+  await Promise.all([...active.values()].map(({ ended }) => ended));
+}
+
+function sumOfSlots(runs: ClaimedRun[]): number {
+  return runs.reduce((sum, run) => sum + slotsOf(run), 0);
+}
+
+/**
+ * Never rejects. What breaks off without a word to the control store is found by the next claim,
+ * because nobody works on it any more.
+ */
+async function work(
+  engine: Engine,
+  run: ClaimedRun,
+  signal: AbortSignal,
+  onStall: (isStalled: boolean) => void,
+): Promise<void> {
+  try {
+    await executeRun(engine, run, signal, onStall);
+  } catch (error) {
+    if (signal.reason !== 'shutdown')
+      engine.log.warn({ err: error, run_id: run.id }, 'a run broke off and is taken up again');
+  }
+}

@@ -1,0 +1,69 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Clock } from '../../../platform/clock.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Logger } from '../../../platform/log.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
+import { storeRefusedEvents } from './refused_event_store.ts';
+import type { RefusedEvent } from './refused_event.ts';
+
+/** One process's way into the table. */
+export type RefusedEvents = {
+  /** Keeps what was refused: cheap, never throws; it is stored within a second or so. */
+  keep(refused: Omit<RefusedEvent, 'id' | 'received_at'>): void;
+  /** Stores what is kept so far. Never throws: what cannot be stored is lost, and logged. */
+  store(): Promise<void>;
+};
+
+/** Larger ones are not kept. */
+export const refused_content_bytes_max = 4 * 1024 * 1024;
+/** So many bytes wait at most to be stored, and so many events. */
+const waiting_bytes_max = 32 * 1024 * 1024;
+const waiting_max = 10_000;
+const store_interval_ms = 1_000;
+
+type Parts = { db: Database; clock: Clock; log: Logger; config: { refused_events_days: number } };
+const opened = new WeakMap<Database, RefusedEvents>();
+
+/**
+ * The refused events of one process: held in memory, and once a second stored in one statement. A
+ * kill loses those of the last second. With a setting of 0 days nothing is kept.
+ */
+export function sharedRefusedEvents(parts: Parts): RefusedEvents {
+  const known = opened.get(parts.db);
+  if (known !== undefined) return known;
+  const refused = openRefusedEvents(parts);
+  opened.set(parts.db, refused);
+  return refused;
+}
+
+function openRefusedEvents({ db, clock, log, config }: Parts): RefusedEvents {
+  let waiting: RefusedEvent[] = [];
+  let waiting_bytes = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let storing = Promise.resolve();
+  const send = async () => {
+    const events = waiting;
+    waiting = [];
+    waiting_bytes = 0;
+    try {
+      if (events.length > 0) await storeRefusedEvents(db, events);
+    } catch (error) {
+      log.warn({ err: error, events: events.length }, 'refused events could not be kept');
+    }
+  };
+  const store = () => (storing = storing.then(send));
+  return {
+    keep: (refused) => {
+      const bytes = refused.content.length;
+      if (config.refused_events_days === 0 || bytes > refused_content_bytes_max) return;
+      if (waiting.length >= waiting_max || waiting_bytes + bytes > waiting_bytes_max) return;
+      waiting_bytes += bytes;
+      waiting.push({ ...refused, id: uuidv7(), received_at: isoInstant(clock.now()) });
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void store();
+      }, store_interval_ms).unref();
+    },
+    store,
+  };
+}

@@ -1,0 +1,36 @@
+import sql from 'sql-template-tag';
+import type { Database, Queryable } from '../../../platform/postgres/database.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { PendingWarning } from './warning.ts';
+
+/** So many examples are kept of an hour and a reason. */
+export const examples_max = 5;
+const kept_ms = 90 * 24 * 3_600_000;
+
+/**
+ * Adds the counts in one statement; of projects that are gone nothing. Rows are written in one
+ * order by every process, so two of them cannot block each other for good; the projects' locks
+ * keep a deletion from coming in between.
+ */
+export async function storeWarnings(db: Database, warnings: PendingWarning[]): Promise<void> {
+  await db.run(sql`
+    WITH noted AS (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(warnings)}::jsonb) AS n (team_id integer,
+        hour timestamptz, reason text, events bigint, last_at timestamptz, examples jsonb)),
+    present AS (SELECT id FROM projects WHERE id IN (SELECT team_id FROM noted) ORDER BY id
+      FOR KEY SHARE)
+    INSERT INTO ingestion_warnings AS w (team_id, hour, reason, events, last_at, examples)
+    SELECT n.* FROM noted AS n JOIN present ON present.id = n.team_id ORDER BY 1, 2, 3
+    ON CONFLICT (team_id, hour, reason) DO UPDATE SET
+      events = w.events + excluded.events,
+      last_at = greatest(w.last_at, excluded.last_at),
+      examples = (SELECT jsonb_agg(one ORDER BY place)
+        FROM jsonb_array_elements(excluded.examples || w.examples) WITH ORDINALITY AS e (one, place)
+        WHERE place <= ${examples_max}::bigint)`);
+}
+
+/** Removes what is older than 90 days. Leans on ingestion_warnings_by_age. */
+export async function sweepWarnings(db: Queryable, now_ms: number): Promise<void> {
+  await db.run(sql`DELETE FROM ingestion_warnings
+    WHERE hour < ${isoInstant(now_ms - kept_ms)}::timestamptz`);
+}

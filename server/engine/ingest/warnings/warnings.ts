@@ -1,0 +1,127 @@
+import type { Clock } from '../../../platform/clock.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Logger } from '../../../platform/log.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
+import { examples_max, storeWarnings } from './store.ts';
+import type { NoteWarning, PendingWarning, Warning, WarningExample } from './warning.ts';
+
+/** One process's way into the table of warnings. */
+export type Warnings = {
+  note: NoteWarning;
+  /** Stores what was noted so far. Never throws: what could not be stored is tried again. */
+  store(): Promise<void>;
+};
+
+type Parts = { db: Database; clock: Clock; log: Logger };
+
+const store_interval_ms = 1_000;
+const hour_ms = 3_600_000;
+/** So much of a text is kept in an example. */
+const text_length_max = 200;
+/** So many counts wait at most, however long the control store is away. */
+const pending_max = 10_000;
+
+const opened = new WeakMap<Database, Warnings>();
+
+/**
+ * The warnings of one process: counted in memory, and once a second added to the table in one
+ * statement, however many events there were. A kill loses the counts of the last second, and no
+ * event.
+ */
+export function sharedWarnings(parts: Parts): Warnings {
+  const known = opened.get(parts.db);
+  if (known !== undefined) return known;
+  const warnings = openWarnings(parts);
+  opened.set(parts.db, warnings);
+  return warnings;
+}
+
+function openWarnings({ db, clock, log }: Parts): Warnings {
+  const pending = openPending();
+  let timer: NodeJS.Timeout | undefined;
+  let storing = Promise.resolve();
+  const send = async () => {
+    const { counts, forgotten } = pending.takeAll();
+    if (forgotten > 0) log.warn({ events: forgotten }, 'ingestion warnings were not counted');
+    try {
+      if (counts.length > 0) await storeWarnings(db, counts);
+    } catch (error) {
+      log.warn({ err: error }, 'ingestion warnings could not be stored; they are tried again');
+      for (const count of counts) pending.add(count);
+      plan();
+    }
+  };
+  // One statement at a time, so that what fails is not overtaken by what came later.
+  const store = () => (storing = storing.then(send));
+  const plan = () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      void store();
+    }, store_interval_ms).unref();
+  };
+  return {
+    note: (warning) => {
+      pending.note(warning, clock.now());
+      plan();
+    },
+    store,
+  };
+}
+
+/** What was noted and is not stored yet. */
+function openPending() {
+  let counts = new Map<string, PendingWarning>();
+  let forgotten = 0;
+  const keyOf = (team_id: number, hour: string, reason: string) => `${team_id} ${hour} ${reason}`;
+  const put = (key: string, count: PendingWarning) => {
+    if (counts.size < pending_max) counts.set(key, count);
+    else forgotten += count.events;
+  };
+  return {
+    note: ({ team_id, reason, example, events = 1 }: Warning, now_ms: number) => {
+      const at = isoInstant(now_ms);
+      const hour = isoInstant(now_ms - (now_ms % hour_ms));
+      const key = keyOf(team_id, hour, reason);
+      const known = counts.get(key);
+      if (known === undefined)
+        return put(key, {
+          team_id,
+          hour,
+          reason,
+          events,
+          last_at: at,
+          examples: [shown(example, at)],
+        });
+      known.events += events;
+      known.last_at = at;
+      if (known.examples.length < examples_max) known.examples.push(shown(example, at));
+    },
+    add: (count: PendingWarning) => {
+      const key = keyOf(count.team_id, count.hour, count.reason);
+      const known = counts.get(key);
+      if (known === undefined) return put(key, count);
+      known.events += count.events;
+      known.examples = [...known.examples, ...count.examples].slice(0, examples_max);
+    },
+    takeAll: () => {
+      const taken = { counts: [...counts.values()], forgotten };
+      counts = new Map();
+      forgotten = 0;
+      return taken;
+    },
+  };
+}
+
+/** The example with its texts cut to what is kept, as PostgreSQL can keep them. */
+function shown(example: WarningExample, at: string): WarningExample & { at: string } {
+  const texts = Object.entries(example).flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, shortened(text)]],
+  );
+  return { at, ...(Object.fromEntries(texts) as WarningExample) };
+}
+
+function shortened(text: string): string {
+  const whole = text.replaceAll('\0', '\uFFFD');
+  if (whole.length <= text_length_max) return whole.toWellFormed();
+  return `${whole.slice(0, text_length_max).toWellFormed()}…`;
+}

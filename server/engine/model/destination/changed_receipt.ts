@@ -1,0 +1,29 @@
+import { isUuid } from '../../../platform/uuid.ts';
+
+/**
+ * Why a receipt at the destination has another text than the one kept here, as a sentence: it may
+ * stand for an erasure that was done after the backup from which this server was restored.
+ */
+export function whyChanged(text: string): string {
+  const erasure_id = erasureOf(text);
+  return erasure_id === undefined
+    ? 'Its text is not that of the receipt kept here.'
+    : `The delivery was written once more for the erasure ${erasure_id} (asked for at ` +
+        `${askedAt(erasure_id)}), and this server has lost that. Where its restore has not said ` +
+        'that it is done again, ask for it again.';
+}
+
+function erasureOf(text: string): string | undefined {
+  try {
+    const { replaces } = JSON.parse(text) as { replaces?: { erasure_id?: unknown } };
+    const id = replaces?.erasure_id;
+    return typeof id === 'string' && isUuid(id) ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The ids of erasures (version 7) begin with the instant, in milliseconds. */
+function askedAt(id: string): string {
+  return new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16)).toISOString();
+}

@@ -1,0 +1,300 @@
+import type { Readable } from 'node:stream';
+import type { Static, TObject } from 'typebox';
+import type { Logger } from '../../../platform/log.ts';
+import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import type { AwsRoles } from './aws_roles.ts';
+import type { Encoding } from './encoding.ts';
+import type { Column, ColumnSet, TextRow } from '../models/column.ts';
+import type { ContentSource } from './content_source.ts';
+import type { HeldReceipt, WantedReceipts } from './held_receipt.ts';
+import type { ModelName } from '../models/model.ts';
+import type { ShownRequest } from './shown_request.ts';
+import type { RejectedKey, RejectedRow } from './rejected_rows.ts';
+
+/** JSON as it is stored in a row. */
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+/** What is to be delivered, the same for every attempt and retry of one selection. */
+export type Delivery = {
+  /**
+   * Names the delivery at the destination; a repeat with the same id replaces or finds what the
+   * earlier attempt created, never adds to it.
+   */
+  delivery_id: string;
+  run_id: string;
+  /** Counts the workers that took this run; part of temporary names only. */
+  attempt: number;
+  batch_export_id: string;
+  team_id: number;
+  model: ModelName;
+  /** ISO 8601, UTC, half open. */
+  data_interval_start: string;
+  data_interval_end: string;
+  /** The zone of the export, as `Europe/Berlin`; the same while names depend on it. */
+  timezone: string;
+  columns: Column[];
+  /**
+   * Rows that are to leave the delivery that is there, by their keys: uuids of events, distinct ids
+   * of persons. Then a `commit` over what is there shows the slices without them, and its receipt.
+   */
+  erased?: ErasedRows;
+  /** So many rows that are refused for what they are do not end it: they are set aside. */
+  rejects?: { rows_max: number };
+  /** Rows that were set aside when the delivery was shown are tried again. */
+  redelivers?: true;
+};
+
+/** Keys of rows that were erased, some at a time. */
+export type ErasedRows = { keys(): AsyncIterable<string[]> };
+
+/**
+ * One part of a delivery, in the order of `number` from 0, with the records that the source
+ * counted. A crash repeats the last one in any case, so it need not outlive one.
+ */
+export type Slice = { number: number; records: number; is_last?: true };
+
+/** True for the one slice of a delivery: nothing is gained by keeping it apart. */
+export function isOnly(slice: Slice): boolean {
+  return slice.number === 0 && slice.is_last === true;
+}
+
+/**
+ * A slice that is safe at the destination, though not yet visible. `name` is its final path, key or
+ * table; `state` is what the sink needs to find it again after a crash.
+ */
+export type SliceOutcome = {
+  number: number;
+  name: string;
+  /** Those that the destination took. */
+  records: number;
+  /** Those that it refused and that were set aside. */
+  rejected?: RejectedKey[];
+  bytes: number;
+  sha256: string;
+  /**
+   * Of the contents of the rows, where a table can be compared with it (see docs/decisions/0031).
+   */
+  digest?: string;
+  state: Json;
+};
+
+/**
+ * The end of a delivery as it is stored, signed and left at the destination. `text` is the exact
+ * signed JSON text.
+ */
+export type Manifest = { name: string; text: string };
+
+/**
+ * An open delivery. Guarantees that each destination gives: nothing is visible to a reader before
+ * `commit`; `commit` may be repeated; after `abort` nothing of this delivery is left; a dead
+ * attempt's leftovers are found by the next `open` of the same delivery.
+ */
+export type Sink = {
+  /**
+   * True when an earlier attempt of this delivery was committed completely; then nothing else needs
+   * to be called but `close`.
+   */
+  isCommitted(): Promise<boolean>;
+  /**
+   * Of the slices that earlier attempts finished, those that are still there and whole. The engine
+   * writes the others again.
+   */
+  recover(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
+  /**
+   * Takes one slice's final bytes until they end, and makes them safe (flushed, acknowledged).
+   * Rejects when the stream does; then nothing of the slice counts. `refused` are set aside.
+   */
+  write(
+    slice: Slice,
+    bytes: Readable,
+  ): Promise<{ name: string; state: Json; refused?: RejectedRow[] }>;
+  /** Shows all slices at once, the manifest last (or in the same transaction). */
+  commit(outcomes: SliceOutcome[], manifest: Manifest): Promise<void>;
+  /**
+   * Removes everything that this delivery wrote and did not commit. Harmless when there is nothing.
+   */
+  abort(outcomes: SliceOutcome[]): Promise<void>;
+  /** Gives connections and file handles back; always called once. */
+  close(): Promise<void>;
+};
+
+/** A named thing that differs between a receipt and the destination. */
+export type Difference = {
+  kind: 'missing' | 'changed' | 'added' | 'unreadable';
+  name: string;
+  detail: string;
+  /**
+   * Where one value differs: its column, and the value as it was delivered and as it is there, both
+   * clipped.
+   */
+  column?: string;
+  expected?: string;
+  found?: string;
+};
+
+/** What `verify` is told of a committed delivery: the manifest's text and the slices. */
+export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
+
+/** What a destination may use of the server. */
+export type DestinationDeps = {
+  log: Logger;
+  /** The guard in front of every connection that leaves the server. */
+  outbound: Outbound;
+  /** Absolute folder that the File destination may write under. */
+  export_dir: string;
+  /**
+   * True where the operator lets S3 destinations without an access key use the credentials of the
+   * server itself.
+   */
+  has_environment_credentials?: boolean;
+  aws_roles?: AwsRoles;
+  /**
+   * Aborted when the work is to stop: every call that waits for the other side rejects then, and
+   * `open` at once.
+   */
+  signal: AbortSignal;
+  /** Called when the other side has finished something: its time to stall starts again. */
+  noteProgress?: () => void;
+  /** Writes a warning into the log of the run, the same one once. Left out in tests of a config. */
+  warn?: (sentence: string) => void;
+  /** A connection test ends after so many steps; left out, after the last one. */
+  steps_max?: number;
+  /**
+   * The bytes that a run would send of a slice of this one row, for connection tests of what only
+   * the analytics store can write. Left out where no such store is at hand.
+   */
+  encodeRow?: (row: TextRow, encoding: Encoding) => Promise<Buffer>;
+};
+
+/** What the operator allows, as far as it decides whether a config is right. */
+export type OperatorRules = Pick<DestinationDeps, 'has_environment_credentials' | 'aws_roles'> & {
+  /** Of the organization whose config it is. */
+  aws_external_id?: string;
+};
+
+/** A violation of a destination's own rules; `attr` is the config key. */
+export type ConfigViolation = {
+  attr: string;
+  code: 'invalid_input' | 'invalid_choice' | 'required';
+  detail: string;
+};
+
+/** One step of a connection test. */
+export type CheckStep = {
+  name: string;
+  status: 'passed' | 'failed' | 'skipped';
+  detail: string;
+  duration_ms: number;
+};
+
+/** One destination type as data: validation, encryption, masking, docs and tests follow from it. */
+export type DestinationDefinition<Schema extends TObject = TObject> = {
+  type: string;
+  label: string;
+  /** Keys that users may set: described, with defaults, `additionalProperties: false`. */
+  config: Schema;
+  /** Keys of the config that are encrypted at rest and never come back. */
+  secrets: readonly (keyof Static<Schema> & string)[];
+  /**
+   * Keys of the config that say where the secrets go, or as whom: a change of one asks for each
+   * secret again.
+   */
+  where: readonly (keyof Static<Schema> & string)[];
+  /** Keys that exports may share as a connection: every secret, and where each of them goes. */
+  connection?: readonly (keyof Static<Schema> & string)[];
+  /** So many steps of `check` try these keys alone, without a row; left out, one. */
+  connection_steps?: number;
+  /** Of keys in `where`: the less safe value; a change to another one asks for nothing. */
+  less_safe?: Partial<Static<Schema>>;
+  /** Keys that mean something only while another has one of `values`, or any if there are none. */
+  only_with?: readonly {
+    keys: readonly (keyof Static<Schema> & string)[];
+    key: keyof Static<Schema> & string;
+    values: readonly string[];
+  }[];
+  /**
+   * Keys of the config that say by which way the data travel and not where they end: a change of
+   * one begins no new revision.
+   */
+  ways?: readonly (keyof Static<Schema> & string)[];
+  /**
+   * What secret keys say about where the data lies, such as the account in a connection string; a
+   * change of it begins a new revision. Holds no secret.
+   */
+  place?(config: Static<Schema>): string;
+  /**
+   * The host that runs of this config are sent to, or a name for what has the bounds where all
+   * share one host; by it their number is bounded (`SLUICE_HOST_RUNS_MAX`). It is found in keys
+   * that are not secret. Undefined, or left out: no bound.
+   */
+  host?(config: Static<Schema>): string | undefined;
+  column_set: ColumnSet;
+  /**
+   * True where the other side sees each slice as it is written: nothing is hidden before `commit`,
+   * `abort` takes nothing back, `isCommitted` is never true, and `verify` has nothing to read. Left
+   * out, the guarantees of `Sink` hold.
+   */
+  shows_as_written?: true;
+  /**
+   * True where a delivery that is not there after `abort` never will be: `open` and `abort` wait
+   * for a commit that is in progress, or end it, and no earlier attempt can show anything
+   * afterwards.
+   */
+  is_settled_by_abort?: true;
+  /**
+   * How rows that were erased leave a delivery that is there: it is written `anew` in its place, or
+   * its rows are deleted `by_key`. Left out, they do not: somebody has to see to it by hand.
+   */
+  erases?: 'anew' | 'by_key';
+  /**
+   * Rows that are refused for what they are can be set aside; gives why this config cannot. Left
+   * out, no config can: the other side takes or refuses rows together.
+   */
+  setAsideFault?(config: Static<Schema>): string | undefined;
+  /**
+   * Rules between keys that the schema cannot say; an empty list means the config is right. Without
+   * `rules` the operator allows nothing.
+   */
+  validate(config: Static<Schema>, rules?: OperatorRules): ConfigViolation[];
+  /**
+   * What it cannot take of the columns of a query, in sentences; left out, it takes all that a
+   * query can have.
+   */
+  columnFaults?(columns: Column[]): string[];
+  /** How the bytes of a slice are encoded for this config. */
+  encoding(config: Static<Schema>): Encoding;
+  /**
+   * Left out, a slice is sent as it is encoded. Else the first request that would be made of these
+   * encoded rows, for a preview; nothing is sent.
+   */
+  showRequest?(config: Static<Schema>, encoded: Buffer): Promise<ShownRequest>;
+  /**
+   * Most bytes of uncompressed data that one slice should hold. Undefined, or left out: the
+   * engine's own bound.
+   */
+  sliceBytes?(config: Static<Schema>): number | undefined;
+  /** True where that bounds a repeat and no file: the lengths of the values are enough. */
+  slices_are_rough?: true;
+  open(config: Static<Schema>, delivery: Delivery, deps: DestinationDeps): Promise<Sink>;
+  /** Named, timed steps up to a row written, read back and removed. */
+  check(config: Static<Schema>, columns: Column[], deps: DestinationDeps): Promise<CheckStep[]>;
+  /**
+   * Reads the destination again and names what differs from the receipts of all committed
+   * deliveries of one export.
+   */
+  verify(
+    config: Static<Schema>,
+    delivered: DeliveredSlices[],
+    source: ContentSource,
+    deps: DestinationDeps,
+  ): Promise<Difference[]>;
+  /**
+   * Gives the receipts that the place of this config holds of the export; others, and known ones,
+   * may be among them. Left out where receipts cannot be read again.
+   */
+  receipts?(
+    config: Static<Schema>,
+    deps: DestinationDeps,
+    wanted: WantedReceipts,
+  ): AsyncIterable<HeldReceipt>;
+};

@@ -1,0 +1,77 @@
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+
+/**
+ * A destination's config as it is stored: what may be shown as JSON, the secret keys sealed
+ * together.
+ */
+export type StoredConfig = {
+  destination_config: Record<string, unknown> | null;
+  destination_secrets: Buffer | null;
+};
+
+/** What the secrets of an export are sealed for; the copies that its runs have as well. */
+export function secretsContext(exportId: string): string {
+  return `batch_exports:${exportId}:destination_secrets`;
+}
+
+/** What the secrets of a connection are sealed for. */
+export function connectionContext(connectionId: string): string {
+  return `connections:${connectionId}:destination_secrets`;
+}
+
+/**
+ * Parts a full config into what may be shown and what is sealed; the seal opens for the row of this
+ * export, or of what else has the context, alone.
+ */
+export function storeConfig(
+  secrets: Secrets,
+  id: string,
+  config: Record<string, unknown>,
+  secretKeys: readonly string[],
+  contextOf = secretsContext,
+): StoredConfig {
+  const shown = Object.fromEntries(
+    Object.entries(config).filter(([key]) => !secretKeys.includes(key)),
+  );
+  const hidden = Object.fromEntries(
+    Object.entries(config).filter(([key]) => secretKeys.includes(key)),
+  );
+  return {
+    destination_config: shown,
+    destination_secrets:
+      Object.keys(hidden).length === 0 ? null : secrets.seal(JSON.stringify(hidden), contextOf(id)),
+  };
+}
+
+/** The full config again, with its secrets. Never to be logged, answered or stored. */
+export function loadConfig(
+  secrets: Secrets,
+  id: string,
+  stored: StoredConfig,
+  contextOf = secretsContext,
+): Record<string, unknown> {
+  return { ...stored.destination_config, ...hiddenOf(secrets, stored, contextOf(id)) };
+}
+
+/** The keys of which a secret is stored. */
+export function secretKeysOf(secrets: Secrets, exportId: string, stored: StoredConfig): string[] {
+  return Object.entries(hiddenOf(secrets, stored, secretsContext(exportId)))
+    .filter(([, value]) => isGivenSecret(value))
+    .map(([key]) => key);
+}
+
+/** Whether the value of a secret key is a secret: an empty one is none. */
+export function isGivenSecret(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+    ? Object.keys(value).length > 0
+    : value !== null && value !== undefined && value !== '';
+}
+
+function hiddenOf(
+  secrets: Secrets,
+  { destination_secrets: sealed }: StoredConfig,
+  context: string,
+): Record<string, unknown> {
+  if (sealed === null) return {};
+  return JSON.parse(secrets.open(sealed, context)) as Record<string, unknown>;
+}

@@ -1,0 +1,25 @@
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import { columnsOf } from '../../exports/source/source_query.ts';
+import { keyColumn } from '../../destinations/sql_tables/layout.ts';
+import type { ShownDelivery } from './shown_delivery.ts';
+
+/** Why a copy cannot be rewritten from here, as a sentence; undefined where it can. */
+export function whyByHand(
+  definition: DestinationDefinition | undefined,
+  delivery: ShownDelivery,
+): string | undefined {
+  if (definition?.erases === undefined)
+    return definition?.shows_as_written === true
+      ? 'What an endpoint has made of the rows cannot be reached from here.'
+      : `Rows delivered to ${definition?.label ?? 'this destination'} are not removed from here.`;
+  if (!delivery.is_current)
+    return 'The export was deleted, or delivers something else or elsewhere since.';
+  if (definition.erases === 'anew') return undefined;
+  try {
+    const columns = columnsOf(delivery, definition.column_set);
+    if (keyColumn({ model: delivery.model, columns }) !== undefined) return undefined;
+  } catch {
+    return 'The query of the export is not understood any more.';
+  }
+  return 'The rows have no key by which they could be found in the table.';
+}

@@ -1,0 +1,97 @@
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
+import { hasValue } from '../../model/models/readable_json.ts';
+
+/**
+ * A property of events with exactly this value. Of a number `digits` are the text, of which the
+ * value may have lost some; they are missing where an earlier release sealed it.
+ */
+export type PropertyCriterion = {
+  key: string;
+  value: string | number | boolean;
+  digits?: string;
+};
+
+/** Which events: all that meet every condition; instants are ISO 8601, half open. */
+export type EventCriteria = {
+  events?: string[] | undefined;
+  after?: string | undefined;
+  before?: string | undefined;
+  properties?: PropertyCriterion[] | undefined;
+};
+
+/** Whom or what an erasure is about. */
+export type Criteria =
+  | { kind: 'persons'; distinct_ids: string[]; person_ids: string[] }
+  | { kind: 'events'; filter: EventCriteria };
+
+/** What the criteria are sealed for; they open for this erasure's row alone. */
+export function criteriaContext(erasure_id: string): string {
+  return `erasures:${erasure_id}:criteria`;
+}
+
+/** The criteria as they are kept while the erasure is under way: nobody is named in the open. */
+export function sealCriteria(
+  secrets: Pick<Secrets, 'seal'>,
+  erasure_id: string,
+  criteria: Criteria,
+): Buffer {
+  return secrets.seal(JSON.stringify(criteria), criteriaContext(erasure_id));
+}
+
+/** Opens what `sealCriteria` created. Throws without the key that it was sealed under. */
+export function openCriteria(
+  secrets: Pick<Secrets, 'open'>,
+  erasure_id: string,
+  sealed: Buffer,
+): Criteria {
+  return JSON.parse(secrets.open(sealed, criteriaContext(erasure_id))) as Criteria;
+}
+
+/** What may be told of the criteria: how many were named, and no name. */
+export function askedOf(criteria: Criteria): Record<string, number> {
+  if (criteria.kind === 'persons')
+    return {
+      distinct_ids: criteria.distinct_ids.length,
+      person_ids: criteria.person_ids.length,
+    };
+  const { events, after, before, properties } = criteria.filter;
+  return {
+    events: events?.length ?? 0,
+    instants: Number(after !== undefined) + Number(before !== undefined),
+    properties: properties?.length ?? 0,
+  };
+}
+
+/**
+ * The condition on `events` that a filter is, with its parameters; instants go by `timestamp`. No
+ * value becomes part of the text.
+ */
+export function filterCondition({ events, after, before, properties }: EventCriteria): {
+  condition: string;
+  query_params: Record<string, unknown>;
+} {
+  const parts: string[] = [];
+  const query_params: Record<string, unknown> = {};
+  const add = (part: string, name: string, value: unknown) => {
+    parts.push(part);
+    query_params[name] = value;
+  };
+  if (events !== undefined) add('event IN {names:Array(String)}', 'names', events);
+  const at = 'toUnixTimestamp64Micro(timestamp)';
+  if (after !== undefined) add(`${at} >= {after:Int64}`, 'after', microseconds(after));
+  if (before !== undefined) add(`${at} < {before:Int64}`, 'before', microseconds(before));
+  for (const [index, { key, value, digits }] of (properties ?? []).entries()) {
+    query_params[`key_${index}`] = key;
+    query_params[`value_${index}`] = digits ?? String(value);
+    const of = { key: `{key_${index}:String}`, value: `{value_${index}:String}` };
+    parts.push(hasValue('properties', { ...of, is_string: typeof value === 'string' }));
+  }
+  return { condition: parts.join(' AND '), query_params };
+}
+
+/** Microseconds of an ISO instant; more than a number has digits for. */
+function microseconds(instant: string): string {
+  const fraction = /\.(\d+)/.exec(instant)?.[1] ?? '';
+  const whole = BigInt(Math.floor(Date.parse(instant) / 1_000)) * 1_000_000n;
+  return String(whole + BigInt(fraction.padEnd(6, '0').slice(0, 6) || '0'));
+}

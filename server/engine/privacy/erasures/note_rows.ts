@@ -1,0 +1,72 @@
+import type { Engine } from '../../exports/engine.ts';
+import { filterCondition, openCriteria } from './criteria.ts';
+import type { Erasure, ErasureCounts, StepEnd } from './erasure.ts';
+import { judgeCopies } from './judge_copies.ts';
+
+/** What is noted is noted anew after so long, as the deliveries of another erasure are. */
+const busy_wait_seconds = 15;
+
+/**
+ * Notes which rows it is about, and which deliveries were made from them: both can be told before
+ * the rows are gone only. May be repeated.
+ */
+export async function noteRows(
+  engine: Engine,
+  erasure: Erasure,
+  signal: AbortSignal,
+): Promise<StepEnd> {
+  const { clickhouse, secrets } = engine;
+  const { id: erasure_id, team_id } = erasure;
+  const criteria = openCriteria(secrets, erasure_id, erasure.criteria_sealed!);
+  const until = Date.parse(erasure.stored_until!);
+  const isIts =
+    'distinct_id IN (SELECT distinct_id FROM erasing_ids WHERE erasure_id = {erasure_id:UUID})';
+  const filter =
+    criteria.kind === 'events'
+      ? filterCondition(criteria.filter)
+      : { condition: isIts, query_params: {} };
+  const asked = {
+    query_params: { erasure_id, team_id, until, ...filter.query_params },
+    abort_signal: signal,
+  };
+  await clickhouse.command({
+    query: 'ALTER TABLE erasing_rows DROP PARTITION {erasure_id:UUID}',
+    ...asked,
+  });
+  await clickhouse.command({
+    query: `INSERT INTO erasing_rows SELECT {erasure_id:UUID}, 'event', toString(uuid), event,
+        timestamp, inserted_at FROM events
+      WHERE team_id = {team_id:Int64}
+        AND inserted_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC') AND ${filter.condition}`,
+    ...asked,
+  });
+  if (criteria.kind === 'persons')
+    await clickhouse.command({
+      query: `INSERT INTO erasing_rows SELECT {erasure_id:UUID}, 'person', distinct_id, '',
+          inserted_at, inserted_at FROM persons WHERE team_id = {team_id:Int64} AND ${isIts}`,
+      ...asked,
+    });
+  const busy = await judgeCopies(engine, erasure, signal, 'before');
+  if (busy > 0)
+    return {
+      step: 'note',
+      detail: `Another erasure is having ${busy} of the same deliveries rewritten; waits for it.`,
+      wait_seconds: busy_wait_seconds,
+    };
+  return { step: 'remove', detail: null, counts: await countNoted(engine, erasure_id, signal) };
+}
+
+async function countNoted(
+  { clickhouse }: Engine,
+  erasure_id: string,
+  abort_signal: AbortSignal,
+): Promise<ErasureCounts> {
+  const [row] = await clickhouse.rows<Record<string, number | string>>({
+    query: `SELECT countIf(kind = 'event') AS events, countIf(kind = 'person') AS person_versions,
+        uniqExactIf(key, kind = 'person') AS persons
+      FROM erasing_rows WHERE erasure_id = {erasure_id:UUID}`,
+    query_params: { erasure_id },
+    abort_signal,
+  });
+  return Object.fromEntries(Object.entries(row!).map(([name, value]) => [name, Number(value)]));
+}

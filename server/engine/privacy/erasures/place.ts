@@ -1,0 +1,30 @@
+import type { DestinationDefinition } from '../../model/destination/destination.ts';
+import type { ShownDelivery } from './shown_delivery.ts';
+
+const names_max = 3;
+
+/** Where a delivery lies, for whoever has to look there: host, and names of files or tables. */
+export function placeOf(
+  definition: DestinationDefinition | undefined,
+  {
+    destination_config,
+    is_current,
+    facts,
+  }: Pick<ShownDelivery, 'destination_config' | 'is_current' | 'facts'>,
+): string {
+  const config = destination_config ?? {};
+  const names = [...new Set(facts?.names ?? [])];
+  const more = names.length > names_max ? ` and ${names.length - names_max} more` : '';
+  // What an export has now says nothing of where it delivered to before.
+  const host = is_current ? definition?.host?.(config) : undefined;
+  const bucket = is_current
+    ? (config['bucket_name'] ?? config['container_name'] ?? config['url'])
+    : undefined;
+  // A url has its host in it, which is all that the receipt of an endpoint names.
+  const url = is_current ? URL.parse(String(config['url'])) : null;
+  const parts = new Set([host, bucket, names.slice(0, names_max).join(', ') + more]);
+  return [...parts]
+    .filter((part) => typeof part === 'string' && part !== '')
+    .filter((part) => part !== url?.host && part !== url?.hostname)
+    .join(': ');
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import sql from 'sql-template-tag';
+import { newExport } from '../../../../test/factories/batch_exports/batch_exports.ts';
+import { until } from '../../../../test/factories/batch_exports/delivering_harness.ts';
+import { erasing } from '../../../../test/factories/events/erasures.ts';
+import { shareHarness } from '../../../../test/harness.ts';
+import { openClickHouse } from '../../../platform/clickhouse/client.ts';
+import { claimErasure, giveBack } from './erasure.ts';
+import { workOneStep } from './work.ts';
+
+const harness = shareHarness({ clickhouse: true });
+const { ask, send, work } = erasing(() => ({ harness }));
+
+test('what a run or a plugin said of them is gone wherever it was repeated', async () => {
+  const { db } = harness.deps;
+  const home = await harness.newOrganization();
+  const { id } = await newExport(home);
+  const quoted = 'grace "the\\fast"';
+  const said = `No room for ${quoted}.`;
+  await db.run(sql`INSERT INTO batch_export_logs (batch_export_id, level, message)
+    SELECT ${id}, 'INFO', unnest(${[quoted, `[${JSON.stringify(quoted)}]`]}::text[])`);
+  await db.run(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, latest_error, due_at, finished_at)
+    VALUES (${id}, ${id}, ${home.project.id}, 1, ${id}, 'Completed', '2026-01-01Z', '2026-01-02Z',
+      '[]', ${said}, now(), now())`);
+  await db.run(sql`INSERT INTO batch_export_slices (run_id, number, inserted_from, inserted_to,
+    key_from, key_to, records) VALUES (${id}, 0, '2026-01-01Z', '2026-01-02Z', 'a', ${quoted}, 1)`);
+  await db.run(
+    sql`UPDATE batch_exports SET pause_reason = ${JSON.stringify({
+      code: 'repeated_failures',
+      detail: said,
+    })}::jsonb WHERE id = ${id}`,
+  );
+  await db.run(sql`INSERT INTO notices (id, batch_export_id, event, body, created_at)
+    VALUES (${id}, ${id}, 'failed', ${JSON.stringify({
+      data: { detail: said, run: { latest_error: said } },
+    })}, now())`);
+  const { id: erasure } = (await ask(home, 'POST', 'erasures/', { distinct_ids: [quoted] })).body;
+  assert.equal((await work(home, erasure)).counts.log_lines, 3);
+  const left = await db.row<Record<string, unknown>>(sql`
+    SELECT export.pause_reason ->> 'detail' AS paused, run.latest_error, slice.key_to,
+      notice.body::jsonb #> '{data}' AS told
+    FROM batch_exports export JOIN batch_export_runs run ON run.id = export.id
+      JOIN notices notice ON notice.id = run.id JOIN batch_export_slices slice
+      ON slice.run_id = run.id WHERE export.id = ${id}`);
+  const gone = 'This named a person who was erased.';
+  const told = { detail: gone, run: { latest_error: gone } };
+  assert.deepEqual(left, { paused: gone, latest_error: gone, key_to: '', told });
+});
+
+test('what the server failed at says when it is tried again, and since when it is', async () => {
+  const { db, engine } = harness.deps;
+  const home = await harness.newOrganization();
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['ivan'] });
+  const detail = async () => (await ask(home, 'GET', `erasures/${asked.id}/`)).body.detail;
+  const makeDue = sql`UPDATE erasures SET criteria_sealed = NULL, due_at = '2025-01-01Z'
+    WHERE id = ${asked.id}`;
+  await db.run(makeDue);
+  await workOneStep(engine, new AbortController().signal, 0);
+  assert.match(await detail(), /failed at it.* It is tried again in 10 seconds\.$/);
+  await db.run(makeDue);
+  const began = (await claimErasure(engine))!;
+  assert.match(await detail(), /failed at it.* It is being tried again since 20\S+Z\.$/);
+  await giveBack(engine, began, { step: 'note', detail: null });
+  assert.equal(await detail(), null);
+  await db.run(sql`DELETE FROM erasures WHERE id = ${asked.id}`);
+});
+
+test('while the store is rewriting, the erasure says how much it has left', async () => {
+  const { clickhouse, engine } = harness.deps;
+  const home = await harness.newOrganization();
+  await send(home, [{ event: 'seen', distinct_id: 'judy' }]);
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['judy'] });
+  await work(home, asked.id, 'remove');
+  await clickhouse.command({ query: 'SYSTEM STOP MERGES events' });
+  const working = workOneStep(engine, new AbortController().signal, 0);
+  const look = () => ask(home, 'GET', `erasures/${asked.id}/`);
+  try {
+    await until(look, ({ detail }) => /^The store has \d+ parts? of events to re/.test(detail));
+  } finally {
+    await clickhouse.command({ query: 'SYSTEM START MERGES events' });
+  }
+  await working;
+  const { step, detail } = (await look()).body;
+  assert.deepEqual([step, detail], ['settle', null]);
+});
+
+test('a store that is away while copies are judged leaves none of them to somebody', async () => {
+  const { clickhouse, db, engine } = harness.deps;
+  const home = await harness.newOrganization();
+  await send(home, [{ event: 'seen', distinct_id: 'kim@x.org' }]);
+  const { id } = await newExport(home, { destination: { type: 'File', config: { prefix: 'k' } } });
+  await db.run(sql`
+    INSERT INTO batch_export_runs (id, batch_export_id, team_id, revision, delivery_id, status,
+      data_interval_start, data_interval_end, selection, due_at, finished_at)
+    VALUES (${id}, ${id}, ${home.project.id}, 1, ${id}, 'Completed', '2026-01-01Z', '2026-01-02Z',
+      '[{}]', now(), now())`);
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['kim@x.org'] });
+  await work(home, asked.id, 'note');
+  const away = openClickHouse('http://127.0.0.1:1', { application: 'sluice-test' });
+  const dying: typeof clickhouse = Object.assign(Object.create(clickhouse), {
+    query: (params: { query: string }) =>
+      (params.query.includes('AS records FROM') ? away : clickhouse).query(params),
+  });
+  await db.run(sql`UPDATE erasures SET due_at = '2025-01-01Z' WHERE id = ${asked.id}`);
+  await workOneStep({ ...engine, clickhouse: dying }, new AbortController().signal, 0);
+  await away.close();
+  const { step, copies } = (await ask(home, 'GET', `erasures/${asked.id}/`)).body;
+  assert.deepEqual([step, copies.yours], ['note', 0]);
+  assert.equal((await work(home, asked.id, 'remove')).copies.waiting, 1);
+});

@@ -1,0 +1,168 @@
+import { row_tables } from '../../model/removals/delete_rows.ts';
+import type { RowTable } from '../../model/removals/delete_rows.ts';
+import { coveredSpans } from '../../model/ledger/spans.ts';
+import type { Span } from '../../model/ledger/spans.ts';
+import { subtract, union, unionOf } from '../../model/ledger/rectangles.ts';
+import type { Rectangle } from '../../model/ledger/rectangles.ts';
+import { every_event, eventFilterOf } from '../../model/models/event_filter.ts';
+import type { EventFilter } from '../../model/models/event_filter.ts';
+import type { ModelName } from '../../model/models/model.ts';
+import { cutoffOf } from './setting.ts';
+import type { RetentionSetting } from './setting.ts';
+
+/** What one export has had and still wants. Instants are milliseconds. */
+export type ExportFacts = {
+  id: string;
+  name: string;
+  model: ModelName;
+  revision: number;
+  paused: boolean;
+  custom_query: string | null;
+  destination_type: string;
+  destination_config: Record<string, unknown> | null;
+  planned_until: number;
+  /** False when its schedule has come to its end. */
+  goes_on: boolean;
+  /** Where its schedule began, in its present revision. */
+  wanted_from: number;
+  delivered: Rectangle[];
+  runs: { area: Rectangle[]; is_open: boolean }[];
+  backfills: { area: Rectangle[]; is_open: boolean; is_all: boolean }[];
+};
+
+/** What reads the rows of a project. */
+export type Facts = { exports: ExportFacts[]; plugins: { name: string; from: number }[] };
+
+/** Areas of an export that no receipt proves, by the id of the export. */
+export type Unproven = ReadonlyMap<string, Rectangle[]>;
+
+/** Who keeps rows that are old enough to go, and since which insertion. */
+export type Keeper = { kind: 'batch_export' | 'plugin'; id: string | null; name: string } & {
+  from: number | null;
+};
+
+/** What may go: all of it was taken in before `before`, in milliseconds. */
+export type Decision = {
+  before: number;
+  events: { filter: EventFilter; area: Rectangle[] }[];
+  persons: Span[];
+  keepers: Keeper[];
+};
+
+/** So many rectangles of an area fit into a statement; the others have their turn the next time. */
+const rectangles_max = 200;
+
+const all_time = { event_from: -Infinity, event_to: Infinity };
+const since = (inserted_from: number): Rectangle => ({
+  ...all_time,
+  inserted_from,
+  inserted_to: Infinity,
+});
+
+/**
+ * Decides which rows of a project may go. Guarantees: none that was taken in after the project's
+ * days or after `settled`; none that a run, a backfill or a schedule under way is about to read;
+ * with `until_delivered` none but those that an export has delivered by a proven receipt, and none
+ * that any export of the same rows may still want. What cannot be decided stays.
+ */
+export function decide(
+  setting: RetentionSetting,
+  facts: Facts,
+  unproven: Unproven,
+  { now, settled }: { now: number; settled: number },
+): Decision {
+  const before = Math.min(cutoffOf(setting, now), settled);
+  const isOld = (area: Rectangle[]) =>
+    area
+      .map((side) => ({ ...side, inserted_to: Math.min(side.inserted_to, before) }))
+      .filter(isNotEmpty);
+  const old = isOld([since(-Infinity)]);
+  const isByDays = setting.retention === 'days';
+  const held = facts.exports.map((one) => ({
+    one,
+    area: isOld(isByDays ? aboutToRead(one) : mayWant(one, before)),
+  }));
+  const read = facts.plugins.map((one) => ({ one, area: isOld([since(one.from)]) }));
+  const heldFrom = (table: RowTable) =>
+    unionOf([
+      ...held.filter(({ one }) => tablesOf(one).includes(table)).flatMap(({ area }) => area),
+      ...(table === 'events' ? read.flatMap(({ area }) => area) : []),
+    ]);
+  // Once for all exports, of which there may be thousands.
+  const kept = { events: heldFrom('events'), persons: heldFrom('persons') };
+  const free = (area: Rectangle[], table: RowTable) =>
+    subtract(isOld(area), kept[table]).slice(0, rectangles_max);
+  const proving = facts.exports.filter(proves);
+  const provenBy = (one: ExportFacts) => subtract(one.delivered, unproven.get(one.id) ?? []);
+  const events = isByDays
+    ? [{ filter: every_event, area: free(old, 'events') }]
+    : proving
+        .filter(({ model }) => model === 'events')
+        .map((one) => ({
+          filter: eventFilterOf(one.destination_config),
+          area: free(provenBy(one), 'events'),
+        }));
+  const versions = isByDays
+    ? old
+    : proving
+        .filter(({ model }) => model === 'persons')
+        .reduce<Rectangle[]>((sum, one) => union(sum, provenBy(one)), []);
+  return {
+    before,
+    events: events.filter(({ area }) => area.length > 0),
+    persons: coveredSpans(free(versions, 'persons')),
+    keepers: [
+      ...held.map(({ one, area }) => keeperOf('batch_export', one.id, one.name, area)),
+      ...read.map(({ one, area }) => keeperOf('plugin', null, one.name, area)),
+    ].flat(),
+  };
+}
+
+/** A query may read every table; what it has left out was not delivered. */
+function tablesOf({ model, custom_query }: ExportFacts): RowTable[] {
+  if (custom_query !== null) return [...row_tables];
+  return [model === 'events' ? 'events' : 'persons'];
+}
+
+/** True of an export whose receipts prove rows: what a query left out was not delivered. */
+export function proves({ custom_query, destination_type }: ExportFacts): boolean {
+  return custom_query === null && destination_type !== 'NoOp';
+}
+
+/** What runs and backfills under way read, and what the schedule has not planned yet. */
+function aboutToRead({ runs, backfills, paused, goes_on, planned_until }: ExportFacts) {
+  return [
+    ...runs.filter(({ is_open }) => is_open).flatMap(({ area }) => area),
+    ...backfills.filter(({ is_open }) => is_open).flatMap(({ area }) => area),
+    ...(paused || !goes_on ? [] : [since(planned_until)]),
+  ].filter(isNotEmpty);
+}
+
+/**
+ * Everything from the beginning of the schedule on that was not delivered (also what a pause or a
+ * failure left out), what runs and backfills want, and all that was not delivered while the export
+ * or its revision is so young that a backfill may still be asked for.
+ */
+function mayWant(one: ExportFacts, before: number): Rectangle[] {
+  const { wanted_from, planned_until, goes_on, delivered, runs, backfills } = one;
+  const scheduled = {
+    ...since(wanted_from > before ? -Infinity : wanted_from),
+    inserted_to: goes_on ? Infinity : planned_until,
+  };
+  const missing = [scheduled, ...backfills.filter(({ is_all }) => !is_all).flatMap((b) => b.area)];
+  return [
+    ...missing.filter(isNotEmpty).flatMap((area) => subtract([area], delivered)),
+    ...runs.flatMap(({ area }) => area),
+    ...backfills.filter(({ is_all }) => is_all).flatMap(({ area }) => area),
+  ];
+}
+
+function keeperOf(kind: Keeper['kind'], id: string | null, name: string, area: Rectangle[]) {
+  if (area.length === 0) return [];
+  const from = Math.min(...area.map(({ inserted_from }) => inserted_from));
+  return [{ kind, id, name, from: Number.isFinite(from) ? from : null }];
+}
+
+function isNotEmpty({ inserted_from, inserted_to }: Rectangle): boolean {
+  return inserted_from < inserted_to;
+}

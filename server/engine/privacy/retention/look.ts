@@ -1,0 +1,196 @@
+import { caughtUp } from '../../../platform/clickhouse/topology/caught_up.ts';
+import sql from 'sql-template-tag';
+import { v7 as uuidv7 } from 'uuid';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database, Queryable } from '../../../platform/postgres/database.ts';
+import { databaseInstant } from '../../../platform/postgres/instant.ts';
+import type { Engine } from '../../exports/engine.ts';
+import { settled } from '../../ingest/lock.ts';
+import { subtract } from '../../model/ledger/rectangles.ts';
+import { decide, proves } from './decide.ts';
+import type { Decision, Facts, Unproven } from './decide.ts';
+import { readFacts } from './facts.ts';
+import { findUnproven } from './proofs.ts';
+import { row_tables } from '../../model/removals/delete_rows.ts';
+import { countBoth, storedAreas } from './rows.ts';
+import type { RowCount } from './rows.ts';
+import { removeDecided, sweepRetentionRemovals } from './remove.ts';
+import { cutoffOf } from './setting.ts';
+import type { RetentionSetting } from './setting.ts';
+
+/** How often a project is looked at. */
+const look_ms = 6 * 3_600_000;
+/** So long after a change of a project nothing of it is removed: it may be a slip. */
+const second_thoughts_ms = 3_600_000;
+/** Clocks that are so far apart say nothing about the age of a row. */
+const clock_ms_max = 3_600_000;
+/** How long a decision waits for the ingestion of the project. */
+const lock_seconds_max = 5;
+
+type Store = Pick<Engine, 'db' | 'clickhouse' | 'secrets'>;
+type Project = RetentionSetting & { id: number };
+
+/** What would go, what of it is there, and what that was decided by. */
+export type Outlook = Decision & {
+  found: { events: RowCount; persons: RowCount };
+  facts: Facts;
+  unproven: Unproven;
+};
+
+/**
+ * Looks at the projects whose turn it is, decides what of their rows goes, and removes it; gives
+ * how many removals ended. Any number of processes may call this.
+ */
+export async function retainRows(
+  engine: Store & { clock: Clock; log: Engine['log'] },
+  signal: AbortSignal,
+): Promise<number> {
+  const { db, clock, log } = engine;
+  for (;;) {
+    if (signal.aborted) return 0;
+    const project = await takeTurn(db, clock.now());
+    if (project === undefined) {
+      await sweepRetentionRemovals(engine);
+      return caughtUp(engine.clickhouse, row_tables, () => removeDecided(engine, signal));
+    }
+    const now = await databaseInstant(db);
+    if (Math.abs(now - clock.now()) > clock_ms_max) {
+      log.error('nothing is removed by retention: the clocks of server and database differ');
+      return 0;
+    }
+    try {
+      const outlook = await caughtUp(engine.clickhouse, row_tables, () =>
+        lookAhead(engine, project.id, project, now, signal),
+      );
+      const { events, persons } = outlook.found;
+      if (events.rows + persons.rows > 0) await note(db, project, outlook, now);
+    } catch (error) {
+      // Its turn comes again with the next look, and not hours later.
+      await db.run(sql`UPDATE projects SET retention_looked_at = NULL WHERE id = ${project.id}`);
+      throw error;
+    }
+  }
+}
+
+/**
+ * What retention would remove of a project with the setting, as things are, counted. Nothing is
+ * locked, so it is a forecast.
+ */
+export async function lookAhead(
+  store: Store,
+  team_id: number,
+  setting: RetentionSetting,
+  now: number,
+  signal: AbortSignal,
+): Promise<Outlook> {
+  const facts = await readFacts(store.db, team_id);
+  const unproven = await unprovenOf(store, team_id, setting, facts, now, signal);
+  const decision = decide(setting, facts, unproven, { now, settled: now });
+  const found = await countBoth(store.clickhouse, team_id, storedAreas(decision), signal);
+  return { ...decision, found, facts, unproven };
+}
+
+/** Receipts of events that are gone prove nothing that is still asked. */
+async function unprovenOf(
+  { db, clickhouse, secrets }: Store,
+  team_id: number,
+  setting: RetentionSetting,
+  { exports }: Facts,
+  now: number,
+  signal: AbortSignal,
+): Promise<Unproven> {
+  if (setting.retention !== 'until_delivered') return new Map();
+  const to = cutoffOf(setting, now);
+  const oldest = await oldestEvent(clickhouse, team_id, signal);
+  const of = (isEvents: boolean) =>
+    exports.filter(proves).filter(({ model }) => (model === 'events') === isEvents);
+  const events = await findUnproven({ db, secrets }, of(true), { from: oldest, to }, signal);
+  const others = { from: -Infinity, to };
+  return new Map([...events, ...(await findUnproven({ db, secrets }, of(false), others, signal))]);
+}
+
+// Leans on the table's order.
+async function oldestEvent(
+  clickhouse: Engine['clickhouse'],
+  team_id: number,
+  abort_signal: AbortSignal,
+): Promise<number> {
+  const [row] = await clickhouse.rows<{ oldest: number | string }>({
+    query: `SELECT toUnixTimestamp64Milli(inserted_at) AS oldest FROM events
+      WHERE team_id = {team_id:Int64} ORDER BY inserted_at LIMIT 1`,
+    query_params: { team_id },
+    abort_signal,
+  });
+  return row === undefined ? Infinity : Number(row.oldest);
+}
+
+/** Whoever is changing the setting is waited for. */
+async function takeTurn(db: Queryable, now: number): Promise<Project | undefined> {
+  const before = (ms: number) => isoInstant(now - ms);
+  return db.row<Project>(sql`
+    UPDATE projects SET retention_looked_at = ${isoInstant(now)} WHERE id IN (
+      SELECT id FROM projects WHERE retention <> 'forever'
+        AND updated_at < ${before(second_thoughts_ms)}::timestamptz
+        AND (retention_looked_at IS NULL OR retention_looked_at < ${before(look_ms)}::timestamptz
+          OR retention_looked_at < updated_at)
+      ORDER BY retention_looked_at NULLS FIRST, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING id, retention, retention_days`);
+}
+
+/**
+ * Decides under the locks, and notes what was decided: from its commit on whoever asks for removed
+ * rows is told. Receipts were looked at before, because that takes long; what they prove stays
+ * proved, and what was delivered since waits for the next time. So does everything where an export
+ * came or began anew, or the setting changed.
+ */
+async function note(
+  db: Database,
+  { id: team_id, ...before }: Project,
+  seen: Outlook,
+  now: number,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.text(`SET LOCAL lock_timeout = '${lock_seconds_max}s'`);
+    const final = Date.parse(await settled(tx, team_id));
+    // An erasure writes deliveries once more, from rows that must be there until then.
+    const erasure = await tx.row(sql`SELECT 1 FROM erasures
+      WHERE team_id = ${team_id} AND finished_at IS NULL`);
+    if (erasure !== undefined) return;
+    const facts = await readFacts(tx, team_id, 'lock');
+    const setting = await settingOf(tx, team_id);
+    if (setting === undefined || !isSame([setting, names(facts)], [before, names(seen.facts)]))
+      return;
+    const decision = decide(setting, facts, withNews(seen, facts), { now, settled: final });
+    if (decision.events.length === 0 && decision.persons.length === 0) return;
+    await tx.run(sql`
+      INSERT INTO retention_removals (id, team_id, retention, removed_before, areas)
+      VALUES (${uuidv7()}, ${team_id}, ${setting.retention}, ${isoInstant(decision.before)},
+        ${JSON.stringify(storedAreas(decision))})
+      ON CONFLICT DO NOTHING`);
+  });
+}
+
+/** What was delivered since the receipts were looked at is not proven yet. */
+function withNews(seen: Outlook, { exports }: Facts): Unproven {
+  const known = new Map(seen.facts.exports.map(({ id, delivered }) => [id, delivered]));
+  return new Map(
+    exports.map(({ id, delivered }) => [
+      id,
+      [...(seen.unproven.get(id) ?? []), ...subtract(delivered, known.get(id) ?? [])],
+    ]),
+  );
+}
+
+function settingOf(db: Queryable, team_id: number): Promise<RetentionSetting | undefined> {
+  return db.row<RetentionSetting>(sql`SELECT retention, retention_days FROM projects
+    WHERE id = ${team_id} AND retention <> 'forever'`);
+}
+
+function names({ exports }: Facts): string[] {
+  return exports.map(({ id, revision }) => `${id} ${revision}`);
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,151 @@
+import sql from 'sql-template-tag';
+import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
+import { onEachReplica } from '../../../platform/clickhouse/topology/caught_up.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Logger } from '../../../platform/log.ts';
+import type { Database } from '../../../platform/postgres/database.ts';
+import { deleteRows, row_tables } from '../../model/removals/delete_rows.ts';
+import type { RowTable } from '../../model/removals/delete_rows.ts';
+import { anyOf, conditionOf, countBoth, countRows } from './rows.ts';
+import type { Condition, RowCount, StoredAreas } from './rows.ts';
+
+/** A process that has said nothing for so long was killed. */
+const claim_ms = 5 * 60_000;
+/** For how long removals are told: 400 days. */
+const told_ms = 400 * 24 * 3_600_000;
+/** The store rewrites a part once for all that are removed together. */
+const together_max = 20;
+/** Some 300 MB in the store. */
+const versions_together_max = 2_000_000;
+
+type Removing = { db: Database; clickhouse: ClickHouse; clock: Clock; log: Logger };
+type Claimed = { id: string; team_id: number; areas: StoredAreas };
+
+/**
+ * Carries out the removals that were decided, and gives how many are done. One ends only when the
+ * store, asked again, has none of its rows. Guarantees: a kill at any point loses nothing, another
+ * process goes on with the same decision; several processes do not do the same twice.
+ */
+export async function removeDecided(removing: Removing, signal: AbortSignal): Promise<number> {
+  const { db, clickhouse, clock, log } = removing;
+  const claimed = await claim(removing);
+  if (claimed.length === 0) return 0;
+  const found = { events: 0, persons: 0 };
+  for (const one of claimed) {
+    const { events, persons } = await countFirst(removing, one, signal);
+    found.events += events.rows;
+    found.persons += persons.rows;
+  }
+  for (const table of row_tables) await removeRows(removing, claimed, table, found[table], signal);
+  let done = 0;
+  for (const { id, team_id, areas } of claimed) {
+    const left = await onEachReplica(clickhouse, row_tables, () =>
+      countBoth(clickhouse, team_id, areas, signal),
+    );
+    if (left.some(({ events, persons }) => events.rows + persons.rows > 0)) continue;
+    done += await db.run(sql`UPDATE retention_removals SET ended_at = ${isoInstant(clock.now())}
+      WHERE id = ${id} AND ended_at IS NULL`);
+    log.info({ team_id, removal_id: id }, 'retention has removed rows of a project');
+  }
+  return done;
+}
+
+async function claim({ db, clock }: Removing): Promise<Claimed[]> {
+  const now = clock.now();
+  return db.rows<Claimed>(sql`
+    UPDATE retention_removals SET claimed_at = ${isoInstant(now)} WHERE id IN (
+      SELECT id FROM retention_removals WHERE ended_at IS NULL
+        AND (claimed_at IS NULL OR claimed_at < ${isoInstant(now - claim_ms)}::timestamptz)
+      ORDER BY started_at LIMIT ${together_max} FOR UPDATE SKIP LOCKED)
+    RETURNING id, team_id, areas`);
+}
+
+/** What is there, noted before anything is removed: after a kill it could not be told any more. */
+async function countFirst(
+  { db, clickhouse }: Removing,
+  { id, team_id, areas }: Claimed,
+  signal: AbortSignal,
+): Promise<Record<RowTable, RowCount>> {
+  const found = await countBoth(clickhouse, team_id, areas, signal);
+  const { events, persons } = found;
+  await db.run(sql`UPDATE retention_removals SET events = ${events.rows}, persons = ${persons.rows}
+    WHERE id = ${id} AND events IS NULL`);
+  return found;
+}
+
+/**
+ * By whole partitions where nothing else lies in them, else by rewriting what holds the `found`
+ * rows.
+ */
+async function removeRows(
+  removing: Removing,
+  claimed: Claimed[],
+  table: RowTable,
+  found: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clickhouse } = removing;
+  let left = found;
+  if (table === 'events' && left > 0) {
+    const whole = anyOf(claimed.map((one) => conditionOf(table, one.team_id, one.areas)));
+    if (await dropPartitions(removing, whole, signal))
+      left = (await countRows(clickhouse, whole, signal)).rows;
+  }
+  // Versions of persons are named one by one; those of events lie in an area, of whatever number.
+  const of = table === 'events' ? Math.min(left, 1) : Math.ceil(left / versions_together_max);
+  for (let number = 0; number < of; number += 1) {
+    const part = { number, of };
+    const { text, parameters } = anyOf(
+      claimed.map((one) => conditionOf(table, one.team_id, one.areas, part)),
+    );
+    const wanted = { table, condition: text, query_params: parameters };
+    // Which versions of persons go is asked of the table itself.
+    await deleteRows(clickhouse, wanted, signal, () => stayClaimed(removing, claimed), [table]);
+  }
+}
+
+/**
+ * Drops the months of which every row, of whatever project, is to go. They are over: what the
+ * condition names was taken in at least a day ago, and nothing is taken in with an earlier instant.
+ * Rows of no project took the token of a batch (ingest/insert.ts). Gives whether there were any.
+ */
+async function dropPartitions(
+  { clickhouse, log }: Removing,
+  { text, parameters }: Condition,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const months = await clickhouse.rows<{ month: number }>({
+    query: `SELECT toYYYYMM(inserted_at) AS month FROM events
+      WHERE toYYYYMM(inserted_at) < toYYYYMM(now('UTC') - INTERVAL 1 DAY)
+      GROUP BY month HAVING countIf(NOT (${text}) AND team_id != 0) = 0`,
+    query_params: parameters,
+    clickhouse_settings: { optimize_use_projections: 0, max_query_size: '16000000' },
+    abort_signal: signal,
+  });
+  for (const { month } of months) {
+    await clickhouse.command({
+      query: `ALTER TABLE events DROP PARTITION ${month}`,
+      abort_signal: signal,
+    });
+    log.info({ month }, 'retention has dropped a partition of events');
+  }
+  return months.length > 0;
+}
+
+/**
+ * Removes what is told of removals after 400 days, but for the one of each project that reached
+ * furthest: whoever asks for removed rows is told of it.
+ */
+export async function sweepRetentionRemovals({ db, clock }: Removing): Promise<void> {
+  await db.run(sql`
+    DELETE FROM retention_removals old
+    WHERE ended_at < ${isoInstant(clock.now() - told_ms)}::timestamptz
+      AND EXISTS (SELECT 1 FROM retention_removals other WHERE other.team_id = old.team_id
+        AND other.started_at > old.started_at AND other.removed_before >= old.removed_before)`);
+}
+
+async function stayClaimed({ db, clock }: Removing, claimed: Claimed[]): Promise<void> {
+  await db.run(sql`UPDATE retention_removals SET claimed_at = ${isoInstant(clock.now())}
+    WHERE id = ANY (${claimed.map(({ id }) => id)}::uuid[])`);
+}

@@ -1,0 +1,151 @@
+import type { ClickHouse } from '../../../platform/clickhouse/client.ts';
+import { isoInstant } from '../../../platform/clock.ts';
+import type { RowTable } from '../../model/removals/delete_rows.ts';
+import type { Rectangle, StoredRectangle } from '../../model/ledger/rectangles.ts';
+import { fromStored, toStored } from '../../model/ledger/rectangles.ts';
+import type { EventFilter } from '../../model/models/event_filter.ts';
+import { selectionCondition } from '../../model/models/selection.ts';
+import type { Decision } from './decide.ts';
+
+/** What a removal removes, as it is stored with it. */
+export type StoredAreas = {
+  before: number;
+  events: { filter: EventFilter; area: StoredRectangle[] }[];
+  persons: StoredRectangle[];
+};
+
+/**
+ * Rows as ClickHouse is asked for them: the condition that they meet, what gives the `inserted_at`
+ * of each, and what both bind.
+ */
+export type Condition = { text: string; from: string; parameters: Record<string, string[]> };
+
+/** A part of the persons, so that what is removed together fits into memory. */
+type Part = { number: number; of: number };
+
+/** The number of rows, and the insertions of the first and the last of them (ISO 8601). */
+export type RowCount = { rows: number; oldest: string | null; newest: string | null };
+
+const all_time = { event_from: -Infinity, event_to: Infinity };
+
+/** A decision as it is stored. */
+export function storedAreas({ before, events, persons }: Decision): StoredAreas {
+  return {
+    before,
+    events: events.map(({ filter, area }) => ({ filter, area: toStored(area) })),
+    persons: toStored(
+      persons.map(({ from, to }) => ({ ...all_time, inserted_from: from, inserted_to: to })),
+    ),
+  };
+}
+
+const none: Condition = { text: '0', from: '', parameters: {} };
+
+/**
+ * The rows of a table that a removal of the project removes. Of persons it removes versions that
+ * another one had replaced before `before`: who a person is stays, and so does whom each distinct
+ * id belongs to. Parameters are named after the project.
+ */
+export function conditionOf(
+  table: RowTable,
+  team_id: number,
+  areas: StoredAreas,
+  part: Part = { number: 0, of: 1 },
+): Condition {
+  if (table === 'persons')
+    return areas.persons.length === 0 ? none : superseded(team_id, areas, part);
+  const parameters: Condition['parameters'] = {};
+  const parts = areas.events.map(({ filter, area }, index) => {
+    const named = (['include', 'exclude'] as const).flatMap((way) => {
+      const names = filter[`${way}_events`];
+      if (names.length === 0) return [];
+      parameters[`${way}_${team_id}_${index}`] = names;
+      const operator = way === 'include' ? 'IN' : 'NOT IN';
+      return [`event ${operator} {${way}_${team_id}_${index}:Array(String)}`];
+    });
+    return [inAreas(fromStored(area), 'timestamp'), ...named].join(' AND ');
+  });
+  if (parts.length === 0) return none;
+  const text = `(team_id = ${team_id} AND (${either(parts)}))`;
+  return { text, from: `SELECT inserted_at FROM events WHERE ${text}`, parameters };
+}
+
+function superseded(
+  team_id: number,
+  { before, persons }: StoredAreas,
+  { number, of }: Part,
+): Condition {
+  const settled = inAreas([{ ...all_time, inserted_from: -Infinity, inserted_to: before }]);
+  const wanted = inAreas(fromStored(persons), undefined, 'one.2');
+  // As of `before` each person stays, and the last word on whom each distinct id belongs to. The
+  // table's order lets the store go from one distinct id to the next.
+  const gone = `(
+    SELECT distinct_id, arrayJoin(arrayFilter(
+      one -> one.1 != latest AND one.1 != linked AND ${wanted}, versions)) AS version
+    FROM (SELECT distinct_id, groupArray((person_version, inserted_at)) AS versions,
+        max(person_version) AS latest,
+        maxIf(person_version, person_version = 1 OR merged_into != '') AS linked
+      FROM persons WHERE team_id = ${team_id} AND ${settled}
+        AND cityHash64(distinct_id) % ${of} = ${number}
+      GROUP BY distinct_id HAVING count() > 1)
+    SETTINGS optimize_aggregation_in_order = 1)`;
+  return {
+    text:
+      `(team_id = ${team_id} AND ${inAreas(fromStored(persons))} ` +
+      `AND (distinct_id, person_version) IN (SELECT distinct_id, version.1 FROM ${gone}))`,
+    from: `SELECT version.2 AS inserted_at FROM ${gone}`,
+    parameters: {},
+  };
+}
+
+function inAreas(areas: Rectangle[], event?: 'timestamp', inserted = 'inserted_at'): string {
+  return `(${selectionCondition(areas, { event, inserted })})`;
+}
+
+function either(parts: string[]): string {
+  return parts.map((part) => `(${part})`).join(' OR ');
+}
+
+/** What holds where one of the conditions does. */
+export function anyOf(conditions: Condition[]): Condition {
+  const real = conditions.filter(({ text }) => text !== '0');
+  if (real.length === 0) return none;
+  return {
+    text: either(real.map(({ text }) => text)),
+    from: real.map(({ from }) => from).join(' UNION ALL '),
+    parameters: Object.assign({}, ...real.map(({ parameters }) => parameters)),
+  };
+}
+
+/** Counts rows in the table itself, and not in a projection of it. */
+export async function countRows(
+  clickhouse: ClickHouse,
+  { text, from, parameters }: Condition,
+  abort_signal: AbortSignal,
+): Promise<RowCount> {
+  if (text === '0') return { rows: 0, oldest: null, newest: null };
+  const [row] = await clickhouse.rows<Record<'rows' | 'oldest' | 'newest', number | string>>({
+    query: `SELECT count() AS rows, toUnixTimestamp64Milli(min(inserted_at)) AS oldest,
+      toUnixTimestamp64Milli(max(inserted_at)) AS newest FROM (${from})`,
+    query_params: parameters,
+    clickhouse_settings: { optimize_use_projections: 0, max_query_size: '16000000' },
+    abort_signal,
+  });
+  const rows = Number(row?.rows ?? 0);
+  const instant = (at: number | string | undefined) => (rows === 0 ? null : isoInstant(Number(at)));
+  return { rows, oldest: instant(row?.oldest), newest: instant(row?.newest) };
+}
+
+/** Counts what a removal removes of a project. */
+export async function countBoth(
+  clickhouse: ClickHouse,
+  team_id: number,
+  areas: StoredAreas,
+  signal: AbortSignal,
+): Promise<Record<RowTable, RowCount>> {
+  const [events, persons] = await Promise.all([
+    countRows(clickhouse, conditionOf('events', team_id, areas), signal),
+    countRows(clickhouse, conditionOf('persons', team_id, areas), signal),
+  ]);
+  return { events, persons };
+}

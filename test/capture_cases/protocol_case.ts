@@ -1,0 +1,34 @@
+import type { WarningReason } from '../../server/engine/ingest/warnings/warning.ts';
+
+/** The write key of all cases. */
+export const case_key = `slp_${'A'.repeat(43)}`;
+/** When the requests of all cases come in. */
+export const case_now = '2026-11-22T12:00:00.000Z';
+
+/** An event that a case is to give; fields that are left out are not looked at. */
+export type WantedEvent = {
+  event: string;
+  distinct_id: string;
+  uuid?: string;
+  /** As the store spells it; `now` is when the request came. */
+  timestamp?: string;
+  properties?: object;
+  set?: object;
+  set_once?: object;
+  unset?: string[];
+  /** Who else is to be the same person. */
+  merge?: { other: string; is_forced: boolean } | undefined;
+  warnings?: WarningReason[];
+};
+
+/** One request of a client, and what it stands for. */
+export type ProtocolCase = {
+  says: string;
+  method?: 'GET' | 'POST';
+  path: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  /** Sent as JSON; bytes as they are. */
+  body?: unknown;
+  wanted: (WantedEvent | { refused: WarningReason })[];
+};
