@@ -2,12 +2,12 @@ import type { Config } from '../config/config.ts';
 import type { Logger } from '../platform/log.ts';
 
 /**
- * What every command gets: checked settings, the log, and a way to write lines for the person at
- * the terminal.
+ * The parts that every command gets: checked settings, the log, and a way to write lines for the
+ * person at the terminal.
  */
 export type CommandContext = { config: Config; log: Logger; say(line: string): void };
 
-/** What a command does with what its line gave; its result is the exit code. */
+/** The work of a command, from the values of its command line; its result is the exit code. */
 export type Action<Context = CommandContext> = (
   context: Context,
   ...given: never[]

@@ -30,8 +30,8 @@ type Row = {
 };
 
 /**
- * What became of erasures, newest first, as text: how far those are that are under way, and of
- * those that are done the signed certificate.
+ * Lists erasures as text, newest first: the progress of those in progress, and the signed
+ * certificate of finished ones.
  */
 export async function listErasures(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,

@@ -39,7 +39,7 @@ export function explain(error: unknown): number {
   return error instanceof UserError ? error.exit_code : 1;
 }
 
-/** What is said of a known fault to the person at the terminal; undefined of any other. */
+/** Returns the sentence for a known fault, or undefined for any other. */
 export function sentenceOf(error: unknown): string | undefined {
   if (told.some((kind) => error instanceof kind)) return (error as Error).message;
   if (isOutOfFiles(error)) return out_of_files;

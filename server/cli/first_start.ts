@@ -12,7 +12,7 @@ import { hashPassword } from '../platform/passwords/password.ts';
 /** The advisory lock that lets one process create the first owner. */
 const first_start_lock = 7_301_003;
 
-/** What the operator must be shown once. `password` is undefined when it was configured. */
+/** Facts that the operator sees once. `password` is undefined if it was configured. */
 export type FirstStart = { email: string; password: string | undefined; api_key: string };
 
 /**

@@ -14,10 +14,10 @@ import { readBounded } from '../platform/read_bounded.ts';
 import { parseJson } from '../platform/parse_json.ts';
 
 const headers_timeout_ms = 60_000;
-/** What a tool asks for is far smaller; more is not read. */
+/** Largest answer that is read; answers to tools are far smaller. */
 const answer_size_bytes_max = 16 * 1024 * 1024;
 
-/** Where the agent is heard and answered, and what ends the serving besides its close. */
+/** Input and output of the agent, and the signal that ends serving besides its close. */
 type AgentSide = { input: Readable; output: Writable; stopped(): Promise<unknown> };
 
 /**

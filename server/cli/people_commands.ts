@@ -3,8 +3,8 @@ import type { Deps } from '../deps.ts';
 import type { Action, Wrap } from './command_context.ts';
 
 /**
- * A command that does one thing in a process of its own, and prints the text that it gives. What
- * opens a process is loaded when the command runs.
+ * Creates a command that does one thing in a process of its own and prints the resulting text. The
+ * code that opens a process is loaded when the command runs.
  */
 function saying(load: () => Promise<(deps: Deps, ...given: never[]) => Promise<string>>) {
   return async (): Promise<Action> => {

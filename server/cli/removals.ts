@@ -39,9 +39,9 @@ type Retained = {
 const shown_max = 1_000;
 
 /**
- * What was removed of the rows of projects, as text. First those of deleted projects, newest first:
- * that are still removed with what was found and how much is left, that are done with their signed
- * certificate. Then deleted users and organizations, and what retention removed.
+ * Lists removals of projects' rows as text. First deleted projects, newest first: unfinished
+ * removals with what was found and what remains, finished ones with their signed certificate. Then
+ * deleted users and organizations, and removals by retention.
  */
 export async function listRemovals(
   { db, secrets }: Pick<Deps, 'db' | 'secrets'>,

@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { openIngestion } from '../engine/ingest/batcher.ts';
 import { startPluginRunner } from '../engine/plugins/running/runner.ts';
 
-/** How long a plugin stays loaded without anything to do. */
+/** Time for which an idle plugin stays loaded. */
 const idle_seconds = 60;
 /** After the first failure; ten failures in a row come to about forty minutes. */
 const retry_seconds = 5;

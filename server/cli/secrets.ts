@@ -20,10 +20,10 @@ import { withProcess } from './process/with_process.ts';
 const passes_max = 10;
 
 /**
- * `sluice secrets rotate`: puts everything that is stored under former secret keys under the
- * present one, and prints how much it was. Where the data folder keeps the secret key it creates a
- * new one first. Works beside running servers; killed, it is simply called again. Exit code 1 when
- * something is there that no accepted key opens.
+ * `sluice secrets rotate`: re-encrypts everything sealed under former secret keys with the current
+ * one, and prints the count. If the data folder keeps the secret key, creates a new one first.
+ * Works beside running servers; after a kill, it is simply called again. Exit code 1 if an envelope
+ * opens under no accepted key.
  */
 export async function rotateSecrets(context: CommandContext): Promise<number> {
   const { config, say } = context;

@@ -36,7 +36,7 @@ export type RunningServer = {
   stop(end?: { is_fault: boolean }): Promise<void>;
 };
 
-/** Which parts a process runs. */
+/** The parts that a process runs. */
 export type Parts = { api: boolean; worker: boolean };
 
 /**

@@ -7,8 +7,8 @@ export function oneLine(text: string): string {
 }
 
 /**
- * What is written to a terminal, with the signs that would act on it written out as `\u001b`; line
- * ends and tabs stay. JSON says the same afterwards: there they can only stand within texts.
+ * Returns text for a terminal, with control characters written out as `\u001b`; line ends and tabs
+ * stay. JSON means the same afterwards: there they can only occur within texts.
  */
 export function terminalText(text: string): string {
   return text.replaceAll(

@@ -10,9 +10,9 @@ import { stopSignal } from './process/stop_signal.ts';
 import { joinStores, openStores } from './stores/stores.ts';
 import type { Stores } from './stores/stores.ts';
 
-/** So long after its last answers a server may take to stop. */
+/** Time limit for a server to stop after its last answers. */
 const stop_ms_max = 30_000;
-/** So long after a start has failed what is still open may hold the process. */
+/** Time for which open handles may hold the process after a failed start. */
 const failed_ms_max = 2_000;
 /** As seldom as a timer allows. */
 const held_ms = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 import { setting, whole } from './values.ts';
 
-/** How long the server waits, and how much it does at a time. */
+/** Time limits of the server, and bounds on what it does at once. */
 export const limit_settings = {
   settle_seconds: setting(
     'SLUICE_SETTLE_SECONDS',

@@ -2,7 +2,7 @@ import { folder, setting, text, url, whole } from './values.ts';
 
 const web = url('https:', 'http:');
 
-/** Where plugins come from and how they run. */
+/** Sources of plugins, and the way they run. */
 export const plugin_settings = {
   plugin_dir: setting(
     'SLUICE_PLUGIN_DIR',

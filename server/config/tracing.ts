@@ -112,7 +112,7 @@ export const tracing_settings = {
   ),
 };
 
-/** What is traced, and where it goes. */
+/** The requests to trace, and the collector that gets the traces. */
 export function tracingOptions(config: ValuesOf<typeof tracing_settings>): TracingOptions {
   const isOff = config.otel_disabled;
   const { otel_endpoint, otel_traces_endpoint } = config;

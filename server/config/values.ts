@@ -10,8 +10,8 @@ import { splitHosts } from '../platform/postgres/hosts.ts';
 export type Read<Result> = (text: string) => Result;
 
 /**
- * What settings are read as. One without a default is undefined where it is not set; a list is
- * empty then.
+ * The values that settings are read as. An unset setting without a default is undefined, or an
+ * empty list.
  */
 export type ValuesOf<
   Settings extends Record<string, { default_text: string; read: Read<unknown> }>,
@@ -65,9 +65,9 @@ function requireEncoded(value: string): void {
 }
 
 /**
- * A URL of one of the protocols (`https:`), as it was written, whose user, password and path can be
- * decoded; a refusal repeats nothing of it. What Node cannot parse, as the socket URLs of
- * PostgreSQL, is judged by its beginning.
+ * A URL of one of the protocols (`https:`), exactly as written, with a user, password and path that
+ * can be decoded. A refusal never repeats its text. A URL that Node cannot parse, such as a socket
+ * URL of PostgreSQL, is judged by its beginning.
  */
 export const exactUrl =
   (...protocols: string[]): Read<string> =>
@@ -205,7 +205,7 @@ export const mailbox: Read<string> = (value) => {
   return value;
 };
 
-/** What stands between commas. */
+/** Splits a value at its commas. */
 export function listed(value: string): string[] {
   return value
     .split(',')

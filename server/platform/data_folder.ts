@@ -42,7 +42,7 @@ export class FolderUnusableError extends Error {
 }
 
 /**
- * Who holds a lock. A process id alone is not enough: ids are used again, after a restart of a
+ * The holder of a lock. A process id alone is not enough: ids are reused, after a restart of a
  * container from 1 on.
  */
 type Holder = { pid: number; started: string };
@@ -131,7 +131,7 @@ function setAside(path: string, stale: string): void {
   rmSync(aside, { force: true });
 }
 
-/** What the lock says, or undefined when it has gone meanwhile. */
+/** Returns the content of the lock, or undefined if it has disappeared meanwhile. */
 function lockText(folder: string, path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -142,7 +142,7 @@ function lockText(folder: string, path: string): string | undefined {
   }
 }
 
-/** Whom a lock names: nobody where a power failure left something else of it. */
+/** Returns the holder that a lock names, or undefined if a power failure left the lock damaged. */
 function holderIn(text: string): Holder | undefined {
   const { pid, started } = (parseJson(text) ?? {}) as Partial<Holder>;
   return Number.isSafeInteger(pid) && pid! > 0 ? { pid: pid!, started: started ?? '' } : undefined;
@@ -169,7 +169,7 @@ function holderOf(pid: number): Holder {
   return { pid, started: `${boot}/${found.started}` };
 }
 
-/** What Linux says of a process: its state and the tick at which it started. */
+/** Reads the state of a process and the tick at which it started, from Linux. */
 function findStat(pid: number): { state: string; started: string } | undefined {
   const stat = textOf(`/proc/${pid}/stat`);
   // The command name in field 2 may hold spaces and parentheses; the state is field 3, the start

@@ -12,7 +12,7 @@ import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 
-// Where the kernel shows itself as files: proc, sysfs, cgroup, cgroup2, debugfs.
+// File systems in which the kernel shows itself: proc, sysfs, cgroup, cgroup2, debugfs.
 const kernel_file_systems = new Set([0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720]);
 
 /**

@@ -16,7 +16,7 @@ export type JsonScan = {
    * with the text, or where it stops being JSON.
    */
   read(is_text_broken: boolean): Generator<StrangePart>;
-  /** Where it stopped being JSON, once it was read; undefined when it did not. */
+  /** The place at which the text stops being JSON, after reading; undefined for JSON. */
   readonly fault: JsonPlace | undefined;
   /** The text with null in the place of such numbers. */
   withNulls(): string;
@@ -31,9 +31,9 @@ const escape = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 const path_length_max = 20;
 
 /**
- * Where a text stops being JSON: its end where that comes too early, undefined for JSON.
- * `JSON.parse` gives the place of some faults only. Takes time by the length of the text, whatever
- * that holds.
+ * Finds the place at which a text stops being JSON: its end if it ends too early, undefined for
+ * JSON. `JSON.parse` gives the place of some faults only. Takes time in proportion to the length of
+ * the text, whatever it holds.
  */
 export function findJsonFault(text: string): JsonPlace | undefined {
   const reader = openReader(text);
@@ -75,12 +75,12 @@ export function openJsonScan(text: string): JsonScan {
 
 type Part = { kind: 'number' | 'text' | 'fault'; from: number; to: number };
 
-/** How far a text was read. */
+/** Position of the reader in a text. */
 type Reader = {
   text: string;
   at: number;
   wanted: Wanted;
-  /** Of a list the index of its present item, of an object its present name. */
+  /** The index of the current item of a list, or the current name of an object. */
   stack: (number | string)[];
 };
 

@@ -36,8 +36,8 @@ export function openLog(
 }
 
 /**
- * What a log says of an error. Only what is named here: errors of clients carry whole connections
- * and statements with them.
+ * Describes an error for the log. Only the fields named here: errors of clients carry whole
+ * connections and statements.
  */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
@@ -46,7 +46,7 @@ function describeError(error: unknown): Record<string, unknown> {
     type: error.name,
     message: error.message,
     ...(code === undefined ? {} : { code }),
-    // That a store is away is told by the words; a stack would only look like a fault of the code.
+    // The words say that a store is unreachable; a stack would only look like a fault of the code.
     ...(isStoreAway(error) ? {} : { stack: error.stack }),
     ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
   };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { counted } from './counted.ts';
 
-/** So many files and connections one process may want open, the embedded stores among them. */
+/** Number of files and connections that a process may need, including the embedded stores. */
 export const open_files_wanted = 4096;
 
 const codes = new Set(['EMFILE', 'ENFILE']);
@@ -13,7 +13,7 @@ export const out_of_files =
   `the limit to ${open_files_wanted} or more (\`ulimit -n\`, LimitNOFILE of systemd, \`--ulimit ` +
   'nofile` of Docker), then restart the server.';
 
-/** Whether this process, or a store, failed because it may not open another file. */
+/** Returns true if this process or a store failed because it may not open another file. */
 export function isOutOfFiles(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, stderr } = error as { code?: unknown; stderr?: unknown };
@@ -25,7 +25,10 @@ export function isOutOfFiles(error: unknown): boolean {
   );
 }
 
-/** How many files a process may have open; undefined where the system does not say it. */
+/**
+ * Returns the number of files that a process may have open, or undefined if the system does not
+ * report it.
+ */
 export function openFilesLimit(pid: number | 'self' = 'self'): number | undefined {
   try {
     const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');

@@ -6,7 +6,7 @@ export const openid_providers = ['google-oauth2', 'github', 'gitlab', 'openid'] 
 /** One of the providers. */
 export type OpenidProvider = (typeof openid_providers)[number];
 
-/** What the operator registered this server as with each provider. */
+/** The server's registration with each provider, by the operator. */
 export type OpenidSettings = {
   google_client_id: string | undefined;
   google_client_secret: string | undefined;

@@ -1,4 +1,4 @@
-/** What a JSON text says, or undefined for text that is none. */
+/** Parses a JSON text; undefined for invalid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

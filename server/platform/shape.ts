@@ -3,10 +3,13 @@ import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 import { isInstant } from './instant.ts';
 
-/** Whether a JSON value has a shape; it is compiled by the first question. */
+/** A check of a JSON value's shape; the first question compiles it. */
 export type Shape<Value> = {
   is(value: unknown): value is Value;
-  /** What is wrong first: where (a JSON pointer) and what, for a value that `is` refuses. */
+  /**
+   * Describes the first fault of a value that `is` refuses: its place (a JSON pointer) and the
+   * fault.
+   */
   fault(value: unknown): string;
 };
 

@@ -15,7 +15,7 @@ const codes = new Set([
   'ETIMEDOUT',
   'EHOSTUNREACH',
 ]);
-// What `pg` says without a code when its server goes away.
+// Messages of `pg` without a code for a server that goes away.
 const said = [
   'Connection terminated',
   'Client has encountered a connection error and is not queryable',

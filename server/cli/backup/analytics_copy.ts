@@ -15,17 +15,17 @@ import { presentFiles } from './places/place.ts';
 import type { BackupPlace } from './places/place.ts';
 import { counted } from '../../platform/counted.ts';
 
-/** So many rows go into one file, as far as they were not all inserted in the same millisecond. */
+/** Rows in one file; rows of the same millisecond stay together, beyond this number if need be. */
 export const rows_per_file = 250_000;
 
-/** So many small files that follow each other are written anew as few: each backup leaves some. */
+/** Number of consecutive small files that are rewritten as few: each backup leaves some. */
 const small_files_max = 16;
 
-/** So long a batch of unknown fate is waited for, which a worker settles within seconds. */
+/** Wait for a batch with an unknown outcome, which a worker resolves within seconds. */
 const unsettled_seconds_max = 120;
 const minute = 60_000_000;
 
-/** What reads the analytics store, and where the copy goes. */
+/** Access to the analytics store, and the place of the copy. */
 export type AnalyticsCopy = {
   clickhouse: ClickHouse;
   place: BackupPlace;
@@ -85,7 +85,10 @@ export async function copyAnalytics(
 
 type Range = { from: number; to: number };
 
-/** Of known files those that are there, do not overlap, and whose rows are all still there. */
+/**
+ * Returns the known files that exist, do not overlap, and still have all of their rows in the
+ * store.
+ */
 async function stillRight(
   { clickhouse, place, rows_per_file: rows_max }: AnalyticsCopy,
   table: RowTable,
@@ -108,10 +111,9 @@ async function stillRight(
 }
 
 /**
- * Leaves out the files of less than half of what one may hold, where many of them follow each
- * other: they become a gap, which is copied anew. Of one table, in order. So a backup writes half a
- * file more than is new, at times, and a restore does not read a file for each backup that there
- * was.
+ * Leaves out files of less than half the largest size where many follow each other: they become a
+ * gap, which is copied again. For one table, in order. So a backup sometimes writes half a file
+ * more than is new, and a restore does not read one file per backup.
  */
 export function withoutPieces(stretches: Stretch[], rows_max: number): Stretch[] {
   const kept: Stretch[] = [];
@@ -130,7 +132,7 @@ export function withoutPieces(stretches: Stretch[], rows_max: number): Stretch[]
   return kept;
 }
 
-/** How many rows each range has now, by its beginning. */
+/** Counts the current rows of each range, by its beginning. */
 async function countIn(
   clickhouse: ClickHouse,
   table: RowTable,

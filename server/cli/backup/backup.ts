@@ -138,7 +138,7 @@ export async function createBackup(
   }
 }
 
-/** What the newest backup, or one that was killed, has of this server. */
+/** Finds the parts that the newest backup, also an interrupted one, has of this server. */
 async function findKnown(
   place: BackupPlace,
   server: string,
@@ -171,7 +171,7 @@ async function lockBackups(lock: CopySession): Promise<void> {
     throw new UserError('Another backup of this server is under way. Wait until it has ended.');
 }
 
-/** What else the owner of stores of their own does, and in which order. */
+/** Lists the remaining steps for an operator with external stores, in order. */
 function ownStores({ config }: CommandContext): string[] {
   return [
     ...(config.clickhouse_url === undefined

@@ -8,13 +8,12 @@ import type { BackupPlace } from './places/place.ts';
 import { counted } from '../../platform/counted.ts';
 
 /**
- * What belongs to processes and browsers and not to what was decided: who restores a server has
- * other processes, and everybody signs in again. Salts of visitors are to be gone with their day,
- * wherever they stand.
+ * Tables of processes and browsers, not of decisions: a restored server has other processes, and
+ * everybody signs in again. Salts of visitors must disappear with their day everywhere.
  */
 const left_out = new Set(['workers', 'rate_counts', 'insert_pace', 'sessions', 'visitor_salts']);
 
-/** What of the control store goes into a manifest. */
+/** The control store's part of a manifest. */
 type ControlCopy = Pick<Manifest, 'control_taken_at' | 'migrations' | 'tables' | 'sequences'>;
 
 /**

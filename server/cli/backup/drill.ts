@@ -23,10 +23,10 @@ import { tellReconciled } from './tell_reconciled.ts';
 type DrillFlags = { from?: string; passphraseFile?: string };
 
 /**
- * `sluice drill`: creates a backup, restores it into a temporary folder with stores of its own,
- * asks the destinations as a restore does, and compares every row. Nothing of the server and of the
- * destinations is changed; the folder is removed, after a kill by the next drill. Exit code 1 when
- * something differs.
+ * `sluice drill`: creates a backup, restores it into a temporary folder with its own stores, asks
+ * the destinations as a restore does, and compares every row. The server and the destinations stay
+ * unchanged. The folder is removed; after a kill, by the next drill. Exit code 1 if something
+ * differs.
  */
 export async function drill(context: CommandContext, flags: DrillFlags): Promise<number> {
   const passphrase = readPassphrase(context.config, flags.passphraseFile);
@@ -91,7 +91,7 @@ function controlRows({ tables }: Manifest): number {
   return tables.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** What all rows of a table that were inserted before an instant come to. */
+/** Count and digest of all rows of a table that were inserted before an instant. */
 type Sum = { rows: number; digest: string };
 
 async function compareAnalytics(

@@ -40,8 +40,8 @@ function isLeft(folder: string): boolean {
 
 async function removeWhenStopped(folder: string): Promise<void> {
   const signal = await stopSignal();
-  // What sets up the stores of the copy goes on for a moment, and may create a folder anew. Nothing
-  // else of this process may go on meanwhile.
+  // The set-up of the copy's stores continues for a moment and may create a folder again. No other
+  // part of this process may continue meanwhile.
   for (let tries = 0; tries < removals_max; tries += 1) {
     rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, removal_ms);

@@ -46,8 +46,8 @@ export async function eraseAgain(
 }
 
 /**
- * Whom those under way are about is sealed: where a secret key did so that the restored backup does
- * not have, it is nowhere, and the erasure could never go on. Gives those that are dropped.
+ * The subject of an erasure in progress is sealed. If the restored backup lacks the secret key that
+ * sealed it, the erasure could never continue, so it is dropped. Returns the dropped ones.
  */
 async function dropClosed({ db, secrets }: Engine, erasures: LaterErasure[]): Promise<Set<string>> {
   const closed = new Set<string>();
@@ -83,7 +83,7 @@ async function askAgain(
   for await (const ids of storedErasedIds(engine, team_id, signal, own_ids))
     distinct_ids.push(...ids);
   if (distinct_ids.length === 0) return undefined;
-  // What becomes of late events of an id that is remembered stays as it was decided.
+  // The decision about late events of a remembered id stays.
   const isRefused = own.every(({ late_events }) => late_events === 'refuse');
   return db.transaction(async (tx) => {
     const project = await tx.row<{ organization_id: string }>(

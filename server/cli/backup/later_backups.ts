@@ -19,7 +19,7 @@ export type LaterErasure = {
 /** A project, user or organization that is back, and was deleted after the restored backup. */
 export type BackAgain = { kind: 'project' | 'user' | 'organization'; name: string };
 
-/** What later backups of a place know of what was to leave for good. */
+/** Knowledge of later backups about data that had to leave for good. */
 export type LaterKnown = {
   erasures: LaterErasure[];
   back: BackAgain[];
@@ -75,7 +75,7 @@ async function openLater(
 ): Promise<Manifest | undefined> {
   try {
     const later = await readManifest(place, name);
-    // What nobody with the passphrase has written may have nothing erased.
+    // A backup that was written without the passphrase may not erase anything.
     await openBackupKeys(place, later, passphrase);
     requireKnownSchema(later.manifest);
     for (const { file } of wantedOf(later.manifest))

@@ -11,7 +11,7 @@ export type LostStore = 'postgres' | 'clickhouse';
 
 const names = { postgres: 'PostgreSQL', clickhouse: 'ClickHouse' } as const;
 
-/** What people call a store. */
+/** Names a store in texts for people. */
 export function storeName(store: LostStore): string {
   return names[store];
 }
@@ -27,9 +27,7 @@ export function lostStoreOf(text: string | undefined): LostStore | undefined {
   throw new WrongUsageError('--lost is postgres or clickhouse.');
 }
 
-/**
- * Of which kind the restore is that has not ended in this folder; undefined where there is none.
- */
+/** Returns the kind of the unfinished restore in this folder; undefined without one. */
 export function unfinishedRestore({ data_dir }: Config): LostStore | 'both' | undefined {
   const path = join(data_dir, restoring_name);
   if (!existsSync(path)) return undefined;

@@ -32,8 +32,9 @@ export type Stretch = {
 };
 
 /**
- * What a backup holds. `taken_at`: all rows of the analytics store that were inserted before are in
- * it, and none of later. `control_taken_at`: the instant of the control store, never earlier.
+ * The content of a backup. `taken_at`: it has all rows of the analytics store inserted before this
+ * instant, and none inserted later. `control_taken_at`: the instant of the control store, never
+ * earlier.
  */
 export type Manifest = {
   version: 1;

@@ -36,9 +36,9 @@ function readFile(path: string): string {
 }
 
 /**
- * Seals the keys under the passphrase (scrypt, AES-256-GCM). They open together with `bound` alone,
- * so that nobody without the passphrase can change what it stands for. What a process seals under
- * one passphrase has one salt, and an initialization vector each.
+ * Seals the keys under the passphrase (scrypt, AES-256-GCM). They open only together with `bound`,
+ * so that nobody without the passphrase can change the facts that they vouch for. A process uses
+ * one salt per passphrase, and an initialization vector per sealing.
  */
 export async function sealKeys(
   keys: readonly string[],

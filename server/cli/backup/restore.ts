@@ -164,7 +164,7 @@ export async function restoreBackup(
   } catch (error) {
     // Then what is there is another's.
     if (error instanceof FolderInUseError) throw error;
-    // What is free is asked before anything is taken away.
+    // Free room is checked before anything is removed.
     const told = (await lacksRoom(config, error)) ? noRoom(config, backup.manifest) : error;
     await stores?.close();
     if (lost === undefined) {

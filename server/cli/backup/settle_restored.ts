@@ -14,10 +14,10 @@ import type { BackupPlace } from './places/place.ts';
 
 const remove_ms_max = 24 * 3_600_000;
 
-/** What became of each export, and what else a person has to know, in sentences. */
+/** The result for each export, and further notes for a person, in sentences. */
 export type Restored = { exports: Reconciled[]; said: string[] };
 
-/** What was restored, from where. */
+/** The restored backup and its place. */
 type RestoredFrom = {
   place: BackupPlace;
   backup: KnownBackup;

@@ -2,7 +2,7 @@ import { counted } from '../../platform/counted.ts';
 import type { Reconciled } from '../../engine/exports/reconcile/reconcile.ts';
 import { oneLine } from '../shown_text.ts';
 
-/** So many names of files are listed; --json has them all. */
+/** Number of file names in the list; --json has them all. */
 const names_max = 5;
 
 /** Says of each export what became of it, and what the store has lost of it. */

@@ -3,7 +3,9 @@ import { text } from 'node:stream/consumers';
 import type { Manifest, Stretch } from './manifest.ts';
 import type { BackupPlace } from './places/place.ts';
 
-/** What a backup under way has written already; `control` is the folder of its control store. */
+/**
+ * The parts that a backup in progress has written; `control` is the folder of its control store.
+ */
 export type Unfinished = { stretches: Stretch[]; control: string | undefined };
 
 const unfinished = 'unfinished.json';
@@ -18,7 +20,7 @@ export async function keepUnfinished(
   await place.write(unfinished, Readable.from([kept]));
 }
 
-/** What a backup of this server that has not ended had written; empty where none was. */
+/** Finds the parts that an unfinished backup of this server had written; empty without one. */
 export async function findUnfinished(place: BackupPlace, server: string): Promise<Unfinished> {
   const nothing = { stretches: [], control: undefined };
   const content = await place.read(unfinished);

@@ -23,7 +23,7 @@ const keep_ms = 2_000;
 /** A backup that was created, and what of it was new. */
 export type CreatedBackup = { manifest: Manifest; new_files: number; new_bytes: number };
 
-/** What a backup is made of, and where it goes; `known` is what was written before. */
+/** The parts of a backup, and its place; `known` was written before. */
 export type Writing = {
   config: CommandContext['config'];
   place: BackupPlace;
@@ -50,10 +50,10 @@ export async function writeBackup(writing: Writing): Promise<CreatedBackup> {
   let control;
   try {
     control = await copyControl(stores.database_url, place, folder, tell);
-    // What the control store says is removed must be removed from what was copied before.
+    // Rows that the control store lists as removed must be removed from the older copies.
     await copying.copy(cut);
   } catch (error) {
-    // On a full disk the next one needs the room. Where this fails too, that one does it.
+    // On a full disk the next backup needs the room. If this fails too, the next backup removes it.
     await removeControl(place, folder, undefined).catch(() => {});
     throw error;
   }
@@ -86,7 +86,7 @@ function openCopying(writing: Writing, tell: (line: string) => void) {
   let stretches = writing.known;
   let control: string | undefined;
   const keepNow = (safe: Stretch[]) => {
-    // What was there is listed first: where both have a range, it is the one that counts.
+    // Existing files are listed first: if both have a range, the existing one counts.
     const files = new Set(safe.flatMap(({ file }) => file?.name ?? []));
     const others = stretches.filter(({ file }) => file !== null && !files.has(file.name));
     return keepUnfinished(place, server, { stretches: [...others, ...safe], control });

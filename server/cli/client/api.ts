@@ -7,7 +7,7 @@ import type { Target, TargetFlags } from './target.ts';
 /** A page of a list. */
 export type Page<Row> = { count?: number; next: string | null; results: Row[] };
 
-/** What a request may have besides its path. */
+/** Options of a request beside its path. */
 type Options = Omit<Asked, 'path' | 'method'> & {
   query?: Record<string, string | number | undefined>;
 };

@@ -4,7 +4,7 @@ import { parseJson } from '../../platform/parse_json.ts';
 import { version } from '../../platform/version.ts';
 import { UnreachableError } from '../user_error.ts';
 
-/** What is asked of a server. `body` is sent as JSON. */
+/** A request to a server. `body` is sent as JSON. */
 export type Asked = {
   method?: string;
   /** Path behind the address, with its query. */
@@ -16,9 +16,9 @@ export type Asked = {
 /** The answer of a server; `body` is undefined where it is no JSON. */
 export type Answered = { status: number; text: string; body: unknown };
 
-/** So long a server may say nothing. */
+/** Longest silence of a server. */
 const silence_ms_max = 120_000;
-/** What commands ask for is far smaller; more is not read. */
+/** Largest answer that is read; answers to commands are far smaller. */
 const answer_bytes_max = 64 * 1024 * 1024;
 
 /**

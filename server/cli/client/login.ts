@@ -15,7 +15,7 @@ import { refusalOf } from './refusal.ts';
 import { findTarget, given, localAddress } from './target.ts';
 import type { TargetFlags } from './target.ts';
 
-/** Who asks; any key may. */
+/** The route of the caller's own account; any key may read it. */
 const own_path = '/api/users/@me/';
 
 /**
@@ -88,7 +88,10 @@ export async function listProfiles(
   return 0;
 }
 
-/** Whether the settings or this folder have the stores of a server, and nothing names another. */
+/**
+ * Returns true if the settings or this folder have the stores of a server and nothing names another
+ * one.
+ */
 function isInInstallation(): boolean {
   if (given('SLUICE_URL') !== undefined) return false;
   const data = resolve(given('SLUICE_DATA_DIR') ?? './data');

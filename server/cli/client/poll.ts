@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { UnreachableError } from '../user_error.ts';
 
 const pause_ms = 1_000;
-/** So long a server may be away, as while it is replaced by another release. */
+/** Longest absence of a server, as during a change to another release. */
 const away_ms_max = 60_000;
 
 /**

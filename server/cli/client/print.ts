@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { oneLine, terminalText } from '../shown_text.ts';
 
-/** Where a command writes: at a terminal for a person, else for another program. */
+/** The output of a command: for a person at a terminal, otherwise for a program. */
 export type Output = {
   is_terminal: boolean;
   /** Characters in a line of the terminal. */
@@ -9,7 +9,7 @@ export type Output = {
   write(text: string): void;
 };
 
-/** How a state is drawn: its colour says what its word says. */
+/** The colour of a state; its word says the same. */
 export type Mood = 'good' | 'bad' | 'busy' | 'quiet';
 
 /** One column of a table. */

@@ -3,7 +3,7 @@ import type { Output } from '../client/print.ts';
 import { allNodes, commandTree } from './command_tree.ts';
 import type { CommandNode } from './command_tree.ts';
 
-/** What can be typed behind the words of a command. */
+/** The words that can follow the words of a command. */
 type Completed = {
   /** The words, each with a blank before it: the name of a case in the scripts. */
   at: string;

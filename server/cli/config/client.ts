@@ -11,8 +11,8 @@ import { faultLines, openPlaces } from './places.ts';
 export type ServerTarget = { address: string; key: string; organization: string };
 
 /**
- * What is wrong with the files, with its places where the server's words have one. Its exit code is
- * that of wrong usage: who wrote the files mends it.
+ * A fault of the configuration files, at its place if the server's words name one. Its exit code is
+ * that of wrong usage: the author of the files can mend it.
  */
 export class ConfigurationRefused extends WrongUsageError {
   readonly faults: (FileFault | { detail: string })[];
@@ -24,7 +24,7 @@ export class ConfigurationRefused extends WrongUsageError {
 
 type Problem = { detail?: string; errors?: { attr: string | null; detail: string }[] };
 
-/** What an apply has come to whose answer is not known. */
+/** The text for an apply whose outcome is unknown. */
 export const fate_unknown =
   'The plan was sent: all of it is applied, or nothing. `sluice config plan` says which.';
 

@@ -110,7 +110,7 @@ export async function apply(output: Output, paths: string[], flags: ConfigFlags)
       return 0;
     })();
     const code = await Promise.race([applied, stopped]);
-    // What is under way must not keep the process from ending.
+    // Pending work must not keep the process from ending.
     if (code >= 129) process.exit(code);
     return code;
   });
@@ -129,7 +129,7 @@ async function planOf(paths: string[], flags: ConfigFlags): Promise<Planned> {
     people: flags.people ?? false,
   };
   const planned = await client.plan(asked, read.places);
-  // What a text has by a variable does not stand in the file.
+  // The value of a variable is not part of the file's text.
   const notes = (planned.notes as Plan['notes'] | undefined)?.filter(
     ({ code, path }) => code !== 'plain_secret' || !read.varied.has(path),
   );

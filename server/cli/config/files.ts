@@ -95,7 +95,7 @@ function noUtf8(file: string, bytes: Buffer): FilesRead {
   return { value: null, places: new Map(), faults: [fault] };
 }
 
-/** What a module exports; it has no lines of its own. */
+/** Reads the export of a module; it has no lines of its own. */
 async function readModule(file: string): Promise<FilesRead> {
   const places = new Map<string, FilePlace>([['', { file, line: 0, column: 0 }]]);
   try {
@@ -116,8 +116,8 @@ async function readModule(file: string): Promise<FilesRead> {
 const error_place = /(?:^|\(|at )(file:\/\/\/[^\n()]+?|\/[^\n()]+?):(\d+)(?::(\d+))?(?=[)\n])/;
 
 /**
- * Where a module went wrong, which may be one that the file imports; without a line where Node
- * names none, as for a syntax error in JavaScript.
+ * Finds the place of a module's error, which may lie in an imported file. Has no line if Node names
+ * none, as for a syntax error in JavaScript.
  */
 function placeOfError({ stack = '' }: Error, file: string): FilePlace {
   const [, at = '', line, column] = error_place.exec(stack) ?? [];
@@ -144,7 +144,10 @@ function note(
     note(places, inner, path === '' ? name : `${path}.${name}`, place);
 }
 
-/** How deep two files may speak of the same: sections, projects, and the sections in projects. */
+/**
+ * Depth to which two files may name the same object: sections, projects, and the sections of
+ * projects.
+ */
 function isShared(path: string): boolean {
   const steps = path.split('.');
   return steps[0] === 'projects' ? steps.length <= 3 : steps.length === 1;

@@ -1,4 +1,4 @@
-/** Where something stands in a file; lines and columns count from 1, 0 where none is known. */
+/** A place in a file; lines and columns count from 1, and 0 means unknown. */
 export type FilePlace = { file: string; line: number; column: number };
 
 /** Something that is wrong with the files. */

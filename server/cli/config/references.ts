@@ -8,12 +8,12 @@ const content_size_bytes_max = 1024 * 1024;
 
 const variable =
   /\$\$\{|\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}|\$\{(?:\s*env\b[^}]*\}?|[A-Z_][A-Z0-9_]*\}|\{)/g;
-/** Where a text would be read as something else than it says. */
+/** Matches text that would be read as a reference. */
 const needs_escape = /(?<=\$)\$\{|\$\{(?=\s*env\b|[A-Z_][A-Z0-9_]*\}|\{)/g;
 /** Texts that are code, in which `${` mostly is the code's. */
 const code_place = /^plugins\.[^.]+\.source\./;
 
-/** What stands for a variable; undefined where it is not set. */
+/** The value of a variable; undefined if it is not set. */
 export type Variables = (name: string) => string | undefined;
 
 /**

@@ -32,12 +32,12 @@ export function planLines(plan: Plan): string[] {
   ];
 }
 
-/** What to look at; a server of a release before says nothing of it. */
+/** Returns the notes of a plan; a server of an older release sends none. */
 function notesOf({ notes }: Partial<Pick<Plan, 'notes'>>): Plan['notes'] {
   return notes ?? [];
 }
 
-/** What the files have and the plan does not; a server of a release before says nothing of it. */
+/** Lists parts of the files that the plan leaves out; a server of an older release reports none. */
 function leftOutLines({ left_out }: Partial<Pick<Plan, 'left_out'>>): string[] {
   return (left_out ?? []).map((section) => `. ${section}: left out, give --people`);
 }
@@ -111,7 +111,7 @@ export function faultMarkdown({ exit_code, faults }: FaultShown): string {
   ].join('\n');
 }
 
-/** How many objects each action concerns, in a sentence. */
+/** Says in a sentence how many objects each action concerns. */
 export function summaryLine({ summary, is_empty, needs }: Plan): string {
   const counts = Object.entries(summary)
     .filter(([name, count]) => count > 0 && name !== 'unchanged')

@@ -5,7 +5,10 @@ import type { Client } from './client.ts';
 type Tested = { steps?: { name: string; status: string; detail: string }[]; detail?: string };
 type Previewed = { records?: number; text?: string | null; detail?: string };
 
-/** What came of trying one export: `text` begins with its oldest rows as they would arrive. */
+/**
+ * The result of trying one export: `text` begins with its oldest rows in the form in which they
+ * would arrive.
+ */
 export type TriedExport = {
   path: string;
   is_ok: boolean;

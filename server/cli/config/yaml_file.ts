@@ -7,7 +7,7 @@ export const file_size_bytes_max = 5 * 1024 * 1024;
 /** Most values that a file may have once its anchors are written out. */
 const values_max = 100_000;
 const depth_max = 64;
-/** What is said better here than by the reader of YAML. */
+/** Faults that have a better text here than from the reader of YAML. */
 const details: Partial<Record<YAMLError['code'], string>> = {
   MULTIPLE_DOCS:
     'The file has several documents: put what follows --- into another file, or take --- out.',
@@ -124,7 +124,7 @@ function nameOf({ value, source }: Scalar): string {
   return typeof value === 'string' ? value : (source ?? String(value));
 }
 
-/** What `<<` brings in; what stands beside it counts more. */
+/** Returns the entries that `<<` merges; entries beside it override them. */
 function mergedEntries(
   reading: Reading,
   value: Node | null,
@@ -154,7 +154,7 @@ function at(file: string, lines: LineCounter, offset: number, detail: string): F
   return { file, line: Math.max(1, line), column: Math.max(1, col), detail };
 }
 
-/** Where the quoted text begins that ends at the offset for want of its other quote. */
+/** Finds the start of the quoted text that ends at the offset without its closing quote. */
 function quoteBefore(document: Document.Parsed, offset: number): number | undefined {
   let begin: number | undefined;
   visit(document, {

@@ -1,4 +1,4 @@
-/** What the demo's web shop sells. Prices in whole cents of its own currency. */
+/** The goods of the demo's web shop. Prices in whole cents of its own currency. */
 export type Product = { sku: string; name: string; category: string; price_cents: number };
 
 const names: Record<string, [name: string, price_cents: number][]> = {
@@ -43,7 +43,7 @@ export const products: readonly Product[] = Object.entries(names).flatMap(([cate
   })),
 );
 
-/** Where visits come from, by weight; null is a visit that was typed in. */
+/** Sources of visits, by weight; null is a visit without a referrer. */
 export const referrers = [
   [34, null],
   [28, 'https://www.google.com/'],
@@ -55,7 +55,7 @@ export const referrers = [
   [3, 'https://mail.example.com/'],
 ] as const;
 
-/** What a visit is made with. */
+/** The device of a visit. */
 export type Device = { $device_type: string; $os: string; $browser: string; $screen_width: number };
 
 /** Devices by weight. */
@@ -68,7 +68,7 @@ export const devices: readonly (readonly [number, Device])[] = [
   [2, { $device_type: 'Tablet', $os: 'iOS', $browser: 'Mobile Safari', $screen_width: 820 }],
 ];
 
-/** Where a visitor lives: the currency and what one euro is worth in it. */
+/** The home of a visitor: the currency, and the value of one euro in it. */
 export type Place = { country: string; currency: string; rate: number };
 
 /** Countries by weight. */

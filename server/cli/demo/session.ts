@@ -14,7 +14,7 @@ export type DemoEvent = {
   properties: Record<string, unknown>;
 };
 
-/** How many events a session has on average; measured over 164,000 sessions. */
+/** Average number of events in a session, measured over 164,000 sessions. */
 export const events_per_session = 5.46;
 
 type Walk = {

@@ -6,8 +6,8 @@ import type { Finding } from './finding.ts';
 import { aboutText, analyticsSeconds, bytesText } from './migration_costs.ts';
 
 /**
- * How far the background migrations are: a finding for each that is not over, and one for all that
- * are.
+ * Reports the progress of background migrations: one finding for each unfinished one, and one for
+ * all finished ones.
  */
 export async function lookAtBackground(db: Database): Promise<Finding[]> {
   const all = await listBackgroundMigrations(db);
@@ -19,7 +19,7 @@ export async function lookAtBackground(db: Database): Promise<Finding[]> {
   );
 }
 
-/** How far one is, in words. */
+/** Says the progress of one in words. */
 function standingText(one: BackgroundStanding): string {
   const { purpose, detail, started_at, partitions, partitions_done, bytes, bytes_done } = one;
   if (started_at === null) return `${purpose}; waits for its turn`;

@@ -20,7 +20,7 @@ type ReplicaState = {
   total: number;
 };
 
-/** How the analytics store is built, and how its replicas are. */
+/** Reports the topology of the analytics store and the state of its replicas. */
 export async function lookAtCluster(clickhouse: ClickHouse): Promise<Finding[]> {
   const { mode } = clickhouse;
   const { version } = await findFacts(clickhouse);
@@ -37,7 +37,7 @@ export async function lookAtCluster(clickhouse: ClickHouse): Promise<Finding[]> 
   return [
     found,
     ...(care === undefined ? [] : [warning('ClickHouse', care)]),
-    // Where a replica is away both say so.
+    // Both findings report an unreachable replica.
     ...tables.filter(({ subject }) => !findings.some((one) => one.subject === subject)),
     ...findings,
   ];

@@ -127,13 +127,13 @@ async function stores({ config }: CommandContext): Promise<Finding[]> {
   findings.push(...named);
   const isNamed = config.database_url !== undefined && config.clickhouse_url !== undefined;
   const isBeside = !isNamed && findRunning(config) !== undefined;
-  // What cannot be looked at was told.
+  // The text already says which parts could not be inspected.
   if (isUnseen && !isNamed) return findings;
   // A store that cannot be used was told; beside a running server there is still what that one
   // uses.
   if (!isBeside && named.some(({ state }) => state === 'fault')) return findings;
   try {
-    // What went wrong is a finding; a log between the findings would say it twice.
+    // A fault is a finding; a log line between the findings would repeat it.
     findings.push(
       ...(await withProcess({ config, log: silentLog() }, contents, {}, (at) =>
         lookAtSchema(config, at, migrations_folder),
@@ -222,7 +222,7 @@ async function activity(
   return findings;
 }
 
-/** What people call the chains: the organization with its name, the person with their address. */
+/** Finds names of the chains for people: the organization's name, the person's address. */
 async function chainNames(db: Database, ids: string[]): Promise<Map<string, string>> {
   const rows = await db.rows<{ id: string; name: string }>(sql`
     SELECT id, 'organization "' || name || '" (' || id || ')' AS name FROM organizations

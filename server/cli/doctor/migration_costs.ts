@@ -1,4 +1,4 @@
-/** What a statement makes of the bytes of a table that is there already. */
+/** The work of a statement on the existing bytes of a table. */
 export type Cost = { table: string; work: 'scan' | 'index' | 'rewrite' | 'update' };
 
 // Bytes of a table in a second, about half of what two cores and a disk of their own did when it
@@ -9,13 +9,13 @@ const bytes_per_second = {
   rewrite: 12_000_000,
   update: 3_000_000,
 } as const;
-/** What ClickHouse reads and writes of a partition, by its bytes on the disk. */
+/** Rate at which ClickHouse reads and writes a partition, by its bytes on the disk. */
 const analytics_bytes_per_second = 50_000_000;
 
 /**
- * What statements of PostgreSQL cost, by their words: reading a table whole, indexing it, writing
- * it anew, or changing its rows. What only notes something (a column with a constant default) costs
- * nothing.
+ * Derives the cost of PostgreSQL's statements from their words: reading a whole table, indexing it,
+ * rewriting it, or changing its rows. A statement that only changes the catalog (a column with a
+ * constant default) costs nothing.
  */
 export function costsOf(text: string): Cost[] {
   const plain = text
@@ -42,7 +42,7 @@ function workOf(statement: string): Cost['work'] | undefined {
   return undefined;
 }
 
-/** How long PostgreSQL takes, in seconds; `bytes` are those of each table with its indexes. */
+/** Estimates PostgreSQL's time in seconds; `bytes` has each table's size with its indexes. */
 export function secondsOf(costs: Cost[], bytes: ReadonlyMap<string, number>): number {
   return costs.reduce(
     (sum, { table, work }) => sum + (bytes.get(table) ?? 0) / bytes_per_second[work],
@@ -51,8 +51,8 @@ export function secondsOf(costs: Cost[], bytes: ReadonlyMap<string, number>): nu
 }
 
 /**
- * The tables of ClickHouse that statements go through whole, while whoever applies them waits. What
- * is added (columns, indexes, projections, tables) is for rows of later.
+ * Lists the tables of ClickHouse that statements read whole while the operator waits. Additions
+ * (columns, indexes, projections, tables) apply to later rows.
  */
 export function analyticsTablesRead(text: string): string[] {
   const plain = text.replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' ');
@@ -67,7 +67,7 @@ export function analyticsTablesRead(text: string): string[] {
   return [...new Set(tables)];
 }
 
-/** How long ClickHouse takes to go through so many bytes, in seconds. */
+/** Estimates ClickHouse's time to read so many bytes, in seconds. */
 export function analyticsSeconds(bytes: number): number {
   return bytes / analytics_bytes_per_second;
 }

@@ -11,7 +11,7 @@ export async function lookAtPrimary(db: Database): Promise<Finding[]> {
   return [standbyFinding(await readStandbys(db)), ...(await failoverFindings(db))];
 }
 
-/** Whether what was answered is on a standby too. */
+/** Reports whether acknowledged writes are on a standby too. */
 export function standbyFinding(standbys: Standbys): Finding {
   const { wanted, commit } = standbys;
   switch (judgeStandbys(standbys)) {

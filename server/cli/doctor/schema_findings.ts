@@ -31,10 +31,9 @@ import { counted } from '../../platform/counted.ts';
 type Told = { text: string; seconds: number };
 
 /**
- * What the next start of this release will change of both stores: a finding for each migration with
- * its purpose, the tables that it goes through, and how long that takes; undefined when there is
- * none. Rejects with `SchemaTooNewError` where this release cannot work.
- * Nothing is changed.
+ * Reports the changes that the next start of this release makes to both stores: a finding for each
+ * migration with its purpose, its tables and its time; undefined without any. Rejects with
+ * `SchemaTooNewError` if this release cannot work. Changes nothing.
  */
 export async function lookAtSchema(
   config: Pick<Config, 'clickhouse_cluster'>,
@@ -157,7 +156,7 @@ async function sizesOf(clickhouse: ClickHouse, tables: string[]) {
   );
 }
 
-/** What the next start notes for the background, in a sentence each. */
+/** Lists in sentences the background work that the next start registers. */
 async function pendingBackground(
   db: Database,
   clickhouse: ClickHouse,

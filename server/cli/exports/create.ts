@@ -23,7 +23,7 @@ type CreateFlags = ReadFlags & {
 
 type Tested = { steps: { name: string; status: string; detail: string }[] };
 
-/** What people type for an interval. */
+/** Short forms of intervals that people type. */
 const short_intervals: Partial<Record<string, string>> = {
   '5m': 'every 5 minutes',
   '15m': 'every 15 minutes',

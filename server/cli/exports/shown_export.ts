@@ -18,17 +18,17 @@ const run_moods: Partial<Record<string, Mood>> = {
 /** The statuses after which a run changes no more. */
 const open_statuses: readonly string[] = ['Starting', 'Running'];
 
-/** Whether a run, or a backfill, has ended. */
+/** Returns true if a run or a backfill has ended. */
 export function hasEnded({ status }: { status: string }): boolean {
   return !open_statuses.includes(status);
 }
 
-/** How the health of an export is drawn. */
+/** Returns the colour of an export's health. */
 function moodOfHealth(code: string): Mood {
   return health_moods[code] ?? 'bad';
 }
 
-/** How the status of a run or a backfill is drawn. */
+/** Returns the colour of the status of a run or a backfill. */
 export function moodOfStatus(status: string): Mood {
   return run_moods[status] ?? 'bad';
 }
@@ -39,7 +39,7 @@ export function shownInstant({ is_terminal }: Output, at: string | null): string
   return is_terminal ? `${at.slice(0, 19).replace('T', ' ')}Z` : at;
 }
 
-/** What a list of exports says of each. */
+/** Columns of the list of exports. */
 export function exportColumns(output: Output): Column<ExportOverview>[] {
   return [
     { title: 'name', text: ({ name }) => name },
@@ -56,7 +56,7 @@ export function exportColumns(output: Output): Column<ExportOverview>[] {
   ];
 }
 
-/** What a list of runs says of each. */
+/** Columns of the list of runs. */
 export function runColumns(output: Output): Column<BatchExportRun>[] {
   return [
     {

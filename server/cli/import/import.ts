@@ -18,7 +18,7 @@ import { serverAddress } from '../server_address.ts';
 import { counted } from '../../platform/counted.ts';
 import { UserError } from '../user_error.ts';
 
-/** What to import, where to, and how its lines are to be read. */
+/** The file to import, its target, and the way to read its lines. */
 export type ImportOptions = ImportMapping & {
   /** Path, or `-` for standard input. */
   file: string;
@@ -29,13 +29,13 @@ export type ImportOptions = ImportMapping & {
   key: string;
   /** Shows what would be stored, and sends nothing. */
   dry_run?: boolean;
-  /** How long a server that cannot be reached is waited for; default ten minutes. */
+  /** Wait for an unreachable server; default ten minutes. */
   wait_ms_max?: number;
   /** Resolves when the person or the system wants the import to stop. */
   stopped?: Promise<StopSignal>;
 };
 
-/** What is told on the way. */
+/** Outputs during the import. */
 type Told = { bar: ImportBar; complaints: Complaints };
 
 const default_wait_ms = 600_000;

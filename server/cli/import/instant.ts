@@ -18,7 +18,7 @@ export function readForeignInstant(given: string, timezone: string): string | un
   if (text === '') return undefined;
   if (epochPattern.test(text)) return epochInstant(text);
   const whole = wholeOf(text);
-  // Which of day and month `01/02/2026` begins with nobody can tell.
+  // `01/02/2026` does not say whether the day or the month comes first.
   if (!isoPattern.test(whole)) return undefined;
   if (hasZone(text)) return whole.replace(/ (?=[+-]\d{2})/, '');
   if (timezone === 'UTC') return `${whole}Z`;
@@ -50,8 +50,8 @@ function wholeOf(text: string): string {
 }
 
 /**
- * How many decimals make microseconds of the number: six of seconds, three of milliseconds, none of
- * microseconds.
+ * Returns the exponent that turns the number into microseconds: six for seconds, three for
+ * milliseconds, none for microseconds.
  */
 function exponentOf(text: string): number {
   const magnitude = Math.abs(Number(text));

@@ -10,8 +10,8 @@ import { foreign_id_namespace, Unmappable } from './unmappable.ts';
 import { WrongUsageError } from '../user_error.ts';
 
 /**
- * How the lines of a file become events. Fields are names, or paths with dots into nested objects;
- * the defaults are the names of an event's own fields.
+ * The mapping of a file's lines to events. Fields are names, or paths with dots into nested
+ * objects; the defaults are the names of an event's own fields.
  */
 export type ImportMapping = {
   /** The product that exported the lines, where they are more than fields with other names. */
@@ -20,7 +20,7 @@ export type ImportMapping = {
   event_name?: string | undefined;
   /** Default `event`. */
   event_field?: string | undefined;
-  /** Default `distinct_id`. Of several, with commas between, the first that is not empty. */
+  /** Default `distinct_id`. Of several, separated by commas, the first that is not empty. */
   distinct_id_field?: string | undefined;
   /**
    * The distinct id of lines in which that field is missing, null or empty; without it such lines
@@ -163,7 +163,7 @@ function mapForeign(
   const id = scalarText(valueAt(line, fields.uuid));
   if (!id && fields.uuid !== own_fields.uuid)
     throw new Unmappable(`The field "${fields.uuid}" holds no id.`);
-  // Of which the event keeps everything: what says more than the event then does stays a property.
+  // Fields that the event keeps whole: a field with more than the event keeps stays a property.
   const used = new Set([id_field]);
   if (mapping.event_name === undefined) used.add(fields.event);
   if (instant && isExactInstant(instant)) used.add(fields.timestamp);

@@ -7,17 +7,17 @@ import { parseJson } from '../../platform/parse_json.ts';
 /** A line that the server refused; `index` counts the lines of the request from 0. */
 export type Refused = { index: number; detail: string };
 
-/** What the server made of one request. */
+/** The server's result for one request. */
 export type Sent = { taken: number; duplicates: number; rejected: number; refused: Refused[] };
 
-/** Where to send and how patient to be. */
+/** The target of the events, and the limits of waiting. */
 export type SendTarget = {
   url: string;
   project: string;
   key: string;
   /** Told when the server has to be asked again, with the seconds until then. */
   onPause: (reason: string, seconds: number) => void;
-  /** How long one request is repeated before the import gives up, in milliseconds. */
+  /** Time for which one request is repeated before the import gives up, in milliseconds. */
   wait_ms_max: number;
   /** Ends the request that is under way, and every pause. */
   signal: AbortSignal;

@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 
-/** How far an import has come: everything up to `line` was answered by the server. */
+/** Progress of an import: the server has answered everything up to `line`. */
 export type ImportState = {
   sha256: string;
   url: string;
@@ -14,10 +14,7 @@ export type ImportState = {
   rejected: number;
 };
 
-/**
- * What is kept beside the file while it is being imported, and afterwards as a record of how it was
- * read.
- */
+/** The record beside the file during the import, and afterwards proof of the way it was read. */
 export type ImportProgress = {
   state: ImportState;
   /**

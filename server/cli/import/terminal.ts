@@ -13,7 +13,7 @@ export type ImportTerminal = {
 /** Names what is wrong with lines. */
 export type Complaints = ReturnType<typeof openComplaints>;
 
-/** How far an import is, as a person sees it. */
+/** The progress of an import on the screen. */
 export type ImportBar = { advance(lines: number): void; note(text: string): void };
 
 const complaints_max = 20;

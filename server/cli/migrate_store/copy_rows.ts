@@ -8,7 +8,7 @@ import { counted } from '../../platform/counted.ts';
 import { ask, storedColumns } from '../stores/ask.ts';
 import { UserError } from '../user_error.ts';
 
-/** What is copied, and from where to where. */
+/** The rows to copy, their source and their target. */
 export type Move = {
   source: ClickHouse;
   target: ClickHouse;

@@ -56,7 +56,7 @@ export async function claimTarget(
 
 const own_store = '--to is the store that the server uses already. Name another one.';
 
-/** Whether both are the same table of the same machine, under whichever address. */
+/** Returns true if both are the same table of the same machine, under any address. */
 async function isSameTable(
   source: ClickHouse,
   target: ClickHouse,

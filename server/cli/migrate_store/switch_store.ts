@@ -9,7 +9,7 @@ import { UserError } from '../user_error.ts';
 import { copyRows } from './copy_rows.ts';
 import type { Move } from './copy_rows.ts';
 
-/** What tables are called that nobody may write any more. */
+/** Names a table that accepts no more writes. */
 const movedName = (table: RowTable) => `${table}_moved`;
 const quiet_ms = 200;
 const writes_seconds_max = 60;
@@ -25,10 +25,10 @@ export async function movedTables(source: ClickHouse): Promise<Set<RowTable>> {
 }
 
 /**
- * Takes the tables of the source away from the server, by other names, and copies the last rows.
- * From here on it answers events 503, and exports wait, until it is started on the target: so
- * nothing can be written that is not copied. Where that cannot be finished, the tables are given
- * back. May be killed and repeated.
+ * Renames the tables of the source, so that the server loses them, and copies the last rows. From
+ * here on the server answers events with 503, and exports wait, until it starts on the target: so
+ * no row can be written without being copied. If this cannot be finished, the tables get their
+ * names back. May be killed and repeated.
  */
 export async function switchStore(db: Database, move: Omit<Move, 'named'>): Promise<number> {
   const { source } = move;
@@ -54,7 +54,7 @@ export async function giveBack(source: ClickHouse): Promise<void> {
     await source.command({ query: `RENAME TABLE ${movedName(table)} TO ${table}` });
 }
 
-/** What an erasure has noted of its rows lies in the store that is left. */
+/** An erasure's notes about its rows lie in the store that is being left. */
 async function requireNoErasure(db: Database): Promise<void> {
   const open = await db.row(sql`SELECT 1 FROM erasures WHERE finished_at IS NULL LIMIT 1`);
   if (open !== undefined)

@@ -5,7 +5,7 @@ import { UserError } from '../user_error.ts';
 
 const close_ms_max = 10_000;
 
-/** Where a server listens, and which setting says so. */
+/** The address on which a server listens, and the setting that says so. */
 export type ListenPlace = {
   host: string;
   port: number;

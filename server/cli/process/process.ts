@@ -54,15 +54,15 @@ const background_folder = `${migrations_folder}/clickhouse/background`;
 /** The advisory lock under which one process migrates the analytics store at a time. */
 const clickhouse_migration_lock = 7_301_002;
 
-/** How often a process looks which server is the primary. */
+/** Interval at which a process checks which server is the primary. */
 const primary_watch_ms = 3_000;
 
 /** Everything that a process needs, opened; `close` gives it back in the right order. */
 export type OpenProcess = { deps: Deps; close(): Promise<void> };
 
 /**
- * What a person has said of a store: the database came from another PostgreSQL and takes its place,
- * or the rows of ClickHouse are gone for good.
+ * A person's statement about a store: the database came from another PostgreSQL and replaces it, or
+ * the rows of ClickHouse are lost for good.
  */
 export type AcceptedStore = 'postgres' | 'clickhouse';
 
@@ -251,8 +251,8 @@ export function secretKeysOf({ secret_key, previous_secret_keys, data_dir }: Con
 }
 
 /**
- * What the queries of tenants leave for everything else is enough that ingestion and exports
- * without a query go on beside them.
+ * Memory that queries of tenants leave for everything else: enough for ingestion and for exports
+ * without a query.
  */
 function queryMemory(
   { query_memory_total_mb }: Config,

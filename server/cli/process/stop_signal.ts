@@ -7,7 +7,7 @@ const same_signal_ms = 1_000;
 /** The exit codes that shells give to processes that a signal ended. */
 export const signal_exit_codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
-/** What asks a process to stop. */
+/** Signals that ask a process to stop. */
 export type StopSignal = keyof typeof signal_exit_codes;
 
 /**

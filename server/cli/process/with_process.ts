@@ -11,13 +11,13 @@ import type { Stores } from '../stores/stores.ts';
  */
 type Options = {
   start?: 'existing' | 'always';
-  /** Which store may be another one than before, or empty. */
+  /** The store that may differ from before, or be empty. */
   accepts_store?: AcceptedStore | undefined;
   /** Done when the data folder is held, before the process opens. */
   prepare?: () => void;
 };
 
-/** What `look` makes of the stores as they are: no process is opened on them, nothing migrated. */
+/** A look at the stores as they are: no process is opened on them, nothing is migrated. */
 type Look<Result> = (stores: Stores) => Promise<Result | undefined>;
 
 /**

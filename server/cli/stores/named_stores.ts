@@ -76,7 +76,9 @@ async function look(
   return findings;
 }
 
-/** Where the servers of a store are, without who asks: of a socket its folder and port. */
+/**
+ * Returns the addresses of a store's servers without the user; for a socket its folder and port.
+ */
 function placesOf(text: string): string {
   const servers = text.startsWith('postgres') ? splitHosts(text) : addressesOf(text);
   return servers.map(placeOf).join(', ');

@@ -14,7 +14,7 @@ import type { Logger } from '../../platform/log.ts';
 import { UserError } from '../user_error.ts';
 import { findLostFolder } from './missing_rows.ts';
 
-/** Where the two stores are, and how to let go of them. */
+/** Addresses of the two stores, and the way to close them. */
 export type Stores = {
   database_url: string;
   clickhouse_url: string;
@@ -31,7 +31,7 @@ export type Stores = {
   close(): Promise<void>;
 };
 
-/** What a running server tells other commands on the same data folder. */
+/** Facts that a running server gives to other commands on the same data folder. */
 type Running = { pid: number; database_url: string; clickhouse_url: string };
 
 /** A command needs a store that nobody runs; the message says what to do. */
@@ -53,7 +53,7 @@ export class NoStoreError extends Error {
  */
 export const restoring_name = 'restoring';
 
-/** What lies in the folder is not whole; the message says what to do. */
+/** The data in the folder is incomplete; the message says what to do. */
 export class RestoreUnfinishedError extends Error {
   constructor(folder: string) {
     super(
@@ -254,7 +254,8 @@ async function waitForRunning(config: Config): Promise<Running | undefined> {
 }
 
 /**
- * What the server that runs on the data folder uses; undefined when none runs or it is not up yet.
+ * Finds the stores of the server that runs on the data folder; undefined if none runs or it is
+ * still starting.
  */
 export function findRunning(config: Config): Running | undefined {
   const holder = findFolderHolder(config.data_dir);

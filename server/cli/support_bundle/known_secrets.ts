@@ -8,7 +8,10 @@ import { keptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
 import { openSecrets } from '../../platform/secrets/secrets.ts';
 import { sealed_fields } from '../sealed_fields.ts';
 
-/** What customers gave us to use; other sealed fields are copies of it, or are gone in minutes. */
+/**
+ * Secrets that customers entrusted to us; other sealed fields are copies of them, or disappear
+ * within minutes.
+ */
 const searched = new Set([
   'users',
   'batch_exports',
@@ -37,8 +40,8 @@ export function secretsOfSettings(config: Config): string[] {
 }
 
 /**
- * Every secret that is stored for exports, notices, plugins and second factors, to be looked for.
- * What cannot be opened is left out: then it stands nowhere else in clear either.
+ * Lists every secret that is stored for exports, notices, plugins and second factors, for a search.
+ * A secret that cannot be opened is left out: then no clear copy exists either.
  */
 export async function storedSecrets(config: Config, db: Database): Promise<string[]> {
   const [first, ...others] = secretKeysOf(config);

@@ -70,7 +70,7 @@ function shownValue(name: keyof Config, value: unknown): unknown {
   return '(set)';
 }
 
-/** What a server that runs says of itself at its address. */
+/** Lists the parts that a running server serves at its address. */
 export function servedParts(config: Config): Part[] {
   const at = (port: number) => `http://${config.host}:${port}`;
   const pages = [

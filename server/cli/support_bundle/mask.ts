@@ -5,17 +5,17 @@ const hidden = '********';
 /** Shorter ones occur by chance, and would tear up what is told. */
 const known_length_min = 6;
 
-/** What a secret is called, with the sign between name and value; also within JSON in JSON. */
+/** Names of secrets, with the sign between name and value; also within JSON in JSON. */
 const name =
   '((?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|credential|signature|' +
   'authorization|cookie)\\w*\\\\*["\']?(?:\\s*[:=]\\s*|[ \\t]{2,}))';
-/** What stands there of a setting that is not set, or has no secret. */
+/** Values of a setting that is unset or holds no secret. */
 const harmless = '(?!\\\\*["\']?(?:null|true|false|\\(set\\)|[[{]))';
 
 /**
- * What looks like a secret, whoever wrote it: keys and tokens of this server and of well-known
- * others, passwords in addresses, values beside a telling name, private keys; and addresses of
- * mails, which are no secret and nobody's business.
+ * Forms of secrets, whoever wrote them: keys and tokens of this server and of well-known others,
+ * passwords in addresses, values beside a telling name, private keys; and mail addresses, which are
+ * no secret and nobody's business.
  */
 const forms: [RegExp, string][] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, hidden],

@@ -8,7 +8,9 @@ import type { Part } from './machine_parts.ts';
 const runs_max = 500;
 const lines_max = 5_000;
 
-/** What the control store says: versions, sizes, and what exports and their runs did lately. */
+/**
+ * Lists the control store's parts: versions, sizes, and recent activity of exports and their runs.
+ */
 export function postgresParts(db: Database): Part[] {
   const asked = (name: string, about: string, statement: Sql): Part => ({
     name: `postgres/${name}.json`,
@@ -89,7 +91,7 @@ function exportParts(asked: (name: string, about: string, statement: Sql) => Par
   ];
 }
 
-/** What the analytics store says. */
+/** Lists the analytics store's parts. */
 export function clickHouseParts(clickhouse: ClickHouse): Part[] {
   const asked = (name: string, about: string, query: string): Part => ({
     name: `clickhouse/${name}.json`,

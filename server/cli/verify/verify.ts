@@ -48,8 +48,8 @@ type RunRow = {
 };
 
 /**
- * What was found at one export's destination. `fault` says why it could not be compared; null when
- * it was.
+ * The result for one export's destination. `fault` says why it could not be compared; null if it
+ * was.
  */
 export type Finding = {
   batch_export_id: string;
@@ -60,7 +60,7 @@ export type Finding = {
   is_readable: boolean;
   fault: string | null;
   differences: Difference[];
-  /** What was compared otherwise than row by row, in sentences. */
+  /** Comparisons that were not row by row, in sentences. */
   notes: string[];
 } & Pick<Holding, 'held'>;
 
@@ -186,12 +186,10 @@ type Comparing = {
   onProgress: (line: string) => void;
 };
 
-/**
- * Fills the finding. What the receipts say stands in it also when the destination cannot be read.
- */
+/** Fills the finding. It has the receipts' numbers even if the destination cannot be read. */
 async function compare(comparing: Comparing, finding: Finding): Promise<void> {
   const { engine, row, definition, onProgress } = comparing;
-  // What was handed to an endpoint cannot be read again; its receipts are checked all the same.
+  // Rows handed to an endpoint cannot be read again; their receipts are checked all the same.
   finding.is_readable = definition.shows_as_written !== true;
   const runs = await engine.db.rows<RunRow>(sql`
     SELECT * FROM (
@@ -247,7 +245,7 @@ async function compare(comparing: Comparing, finding: Finding): Promise<void> {
   }
 }
 
-/** What of the deliveries cannot be read at the source any more, and how they are judged. */
+/** Lists the deliveries whose source rows are gone, and how they are judged. */
 function removedNotes(removed: Removed, known: Map<string, KnownDelivery>): string[] {
   const reaching = [...known.values()].filter(
     ({ receipt }) => earliestOf(fromStored(receipt.selection)) < Date.parse(removed.before),

@@ -17,7 +17,7 @@ export type KnownDelivery = { receipt: Receipt; slices: StoredSlice[] };
 
 type Reader = Pick<ContentSource, 'note' | 'onRow'> & {
   columns: Column[];
-  /** What retention has removed of the project. */
+  /** The rows of the project that retention has removed. */
   removed: Removed | undefined;
   signal: AbortSignal;
 };
@@ -41,8 +41,8 @@ export function openContentSource(
     const { selection, data_interval_end } = deliveryOf(deliveryId).receipt;
     return openSourceQuery(engine, { ...row, selection, data_interval_end });
   };
-  // A query may answer with as many rows as before, and others. Of persons the version that stays
-  // may lie in a delivery that is not whole any more, beside an older one in one that is.
+  // A query may answer with as many rows as before, but different ones. The current version of a
+  // person may lie in a delivery that is no longer whole, beside an older version in a whole one.
   const mayMisjudge = ({ receipt }: KnownDelivery) =>
     (row.custom_query !== null || row.model !== 'events') &&
     removed !== undefined &&

@@ -4,7 +4,7 @@ import type { Transaction } from '../postgres/database.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 import type { Change } from './changes.ts';
 
-/** Who did it. All null: the server itself. */
+/** The actor of a change. All fields are null for the server itself. */
 export type Actor = {
   user_id: number | null;
   user_uuid: string | null;
@@ -17,8 +17,8 @@ export type Actor = {
 };
 
 /**
- * What was done: `activity` is the past tense of the action, `scope` the noun of the thing,
- * `item_id` and `item_name` which one.
+ * One change: `activity` is the past tense of the action, `scope` the noun of the thing, `item_id`
+ * and `item_name` say which thing.
  */
 export type Activity = {
   activity: string;
@@ -28,10 +28,7 @@ export type Activity = {
   changes: Change[];
 };
 
-/**
- * Where an entry is kept: in the chain of an organization, or in that of a person for what is
- * theirs alone.
- */
+/** The chain that keeps an entry: an organization's, or a person's for their own matters. */
 export type Chain = { organization_id: string } | { user_uuid: string };
 
 /** The actor of what the server does by itself. */
@@ -62,7 +59,7 @@ export type StoredEntry = Actor &
 /** The end of a chain: the number and hash of its last entry. */
 export type ChainEnd = Pick<StoredEntry, 'chain_id' | 'number' | 'hash'>;
 
-/** What the first entry of a chain names as the hash before it. */
+/** The previous hash that the first entry of a chain names. */
 export const genesis_hash = Buffer.alloc(32);
 
 /** The place of the next entry of a chain, which is this transaction's until it ends. */

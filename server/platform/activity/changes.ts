@@ -13,15 +13,15 @@ export type Change = {
   after: unknown;
 };
 
-/** What stands in place of a secret. */
+/** Replaces a secret. */
 const mask = '********';
 /** Longest text of one value that is kept, in characters. */
 const value_length_max = 4_000;
 
 /**
- * What differs between two wire-shaped records, field by field, in the order of their fields; an
- * absent record makes every field created or deleted. `left_out` names top-level fields that are
- * not the record's own (such as when it was changed). Long values are cut.
+ * Compares two wire-shaped records field by field, in the order of their fields. An absent record
+ * makes every field created or deleted. `left_out` names top-level fields that do not belong to the
+ * record itself, such as the time of its last change. Long values are cut.
  */
 export function changesOf(
   before: Fields | undefined,

@@ -12,10 +12,10 @@ const check_interval_ms = 24 * 3_600_000;
 /** A process that reads for longer is taken for dead. */
 const lease_ms = 3_600_000;
 
-/** What checking needs of the server. */
+/** The parts of the server that checking uses. */
 export type CheckDeps = { db: Database; secrets: Secrets; clock: Clock; log: Logger };
 
-/** What the server found as it last read a chain again: entry by entry, up to `number`. */
+/** The result of the server's last check of a chain, entry by entry, up to `number`. */
 export type ChainCheck = {
   checked_at: string;
   number: number;
@@ -27,7 +27,7 @@ export type ChainCheck = {
 
 const no_entry = { number: 0, hash: genesis_hash.toString('hex') };
 
-/** How a chain stands: its end, and its last check; null: none yet, or not one of this server. */
+/** The end of a chain and its last check. The check is null before the first one of this server. */
 export type ChainState = { number: number; hash: string; check: ChainCheck | null };
 
 /**
@@ -97,7 +97,10 @@ async function storeCheck(
     WHERE chain_id = ${chain_id}::uuid`);
 }
 
-/** How the chain stands; without a single entry its end is 0, with the hash before all. */
+/**
+ * Finds the end of the chain and its last check. A chain without entries ends at 0, with the
+ * genesis hash.
+ */
 export async function findChainState(
   db: Queryable,
   secrets: Secrets,

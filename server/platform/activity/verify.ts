@@ -13,8 +13,8 @@ import type { ChainEnd, StoredEntry } from './chain.ts';
 export type ChainFault = { chain_id: string; number: number; detail: string };
 
 /**
- * What reading the whole log gave. `entries_changed` are those that do not carry their own hash; of
- * many faults the first 1,000 are kept, `faults_found` counts all.
+ * The result of reading the whole log. `entries_changed` are entries that do not carry their own
+ * hash. The first 1,000 faults are kept; `faults_found` counts all.
  */
 export type VerifiedActivity = {
   entries: number;
@@ -82,7 +82,7 @@ export async function verifyActivity(
       await letOthers();
     }
     if (end !== undefined) endChain(end);
-    // What is left are heads of chains without a single entry.
+    // The remaining heads belong to chains without entries.
     for (const head of heads.values())
       tell(head.chain_id, head.number, headFault(beginning(head.chain_id), head, secrets));
     return found;

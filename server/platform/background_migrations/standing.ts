@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Metrics } from '../metrics.ts';
 import type { Database } from '../postgres/database.ts';
 
-/** How far a migration is. `seconds` is how long its partitions that are done took together. */
+/** Progress of a migration. `seconds` is the total time of its finished partitions. */
 export type BackgroundStanding = {
   name: string;
   purpose: string;
@@ -13,12 +13,12 @@ export type BackgroundStanding = {
   partitions: number;
   partitions_done: number;
   bytes: number;
-  /** Of the partition under way so much as parts of it are done. */
+  /** Bytes of the current partition, by the share of its parts that are done. */
   bytes_done: number;
   seconds: number;
 };
 
-/** How far all background migrations are that were noted, oldest first. */
+/** Lists the progress of all recorded background migrations, oldest first. */
 export async function listBackgroundMigrations(db: Database): Promise<BackgroundStanding[]> {
   const done = sql`sum(CASE WHEN part.finished_at IS NOT NULL THEN part.bytes
     WHEN part.parts_left IS NULL THEN 0

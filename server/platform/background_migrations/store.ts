@@ -6,9 +6,9 @@ import type { BackgroundMigration } from './files.ts';
 type Asked = Pick<BackgroundMigration, 'table_name' | 'statement'>;
 
 /**
- * What the store makes of a partition: a mutation, which outlives kills of the store. Of replicas
- * each carries it out by itself: it is done when it is so on all, and `parts_to_do` are those of
- * the one that has most.
+ * A partition's mutation in the store, which survives kills of the store. Each replica carries it
+ * out by itself: the mutation is done when all replicas have finished, and `parts_to_do` comes from
+ * the replica with the most.
  */
 export type FoundMutation = {
   is_done: boolean;
@@ -95,8 +95,8 @@ export async function killMutation(
 }
 
 /**
- * What has become of it; undefined where the store knows of none. Each replica is asked, because
- * one may not have heard of it yet; throws where one is away.
+ * Returns the state of the mutation, or undefined if the store knows none. Asks each replica,
+ * because one may not have heard of it yet. Throws if a replica is unreachable.
  */
 export async function askedMutation(
   clickhouse: ClickHouse,

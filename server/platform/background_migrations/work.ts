@@ -8,7 +8,7 @@ import type { Database, Transaction } from '../postgres/database.ts';
 import { showBackgroundMigrations } from './standing.ts';
 import { askedMutation, killMutation, openMutation, partitionsOf, storeInstant } from './store.ts';
 
-/** What the work needs of a process. */
+/** The parts of a process that the work uses. */
 export type BackgroundWork = {
   db: Database;
   clickhouse: ClickHouse;
@@ -27,7 +27,7 @@ type Migration = {
 
 type Partition = { partition: string; parts: number; started_at: string | null };
 
-/** What the store could not do is tried again after so long. */
+/** Pause before the next try after the store failed. */
 const again_seconds = 300;
 
 /**

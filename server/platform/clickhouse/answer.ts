@@ -15,7 +15,7 @@ import type { ClickHouse } from './client.ts';
  */
 export const pipe_header = 'x-sluice-pipe';
 
-/** What a pipe holds at most. */
+/** Capacity of a pipe. */
 const read_bytes = 64 * 1024;
 const waiting_bytes = 256 * 1024;
 

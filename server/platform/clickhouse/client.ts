@@ -8,11 +8,11 @@ export type ClickHouse = Replicas;
 
 /**
  * Opens the client on a ClickHouse HTTP URL (`http://user:password@host:port/database`), or on
- * several with commas between them, which are replicas of one store, perhaps of a cluster of this
- * name. It is taken for one node until its mode was found. Guarantee: no query result is compressed
- * or decoded on the way, so that bytes pass as the store writes them, and an idle socket that the
- * store closed is not used again. What is asked while something is traced is a part of it: until
- * the answer begins, and without its text, which may be a tenant's.
+ * several, separated by commas, which are replicas of one store, perhaps of the cluster of this
+ * name. The client treats the store as one node until its mode is known. Guarantee: query results
+ * pass through uncompressed and undecoded, byte for byte, and an idle socket that the store closed
+ * is never reused. In a trace, a query is a span that ends when the answer begins; it omits the
+ * text, which may be a tenant's.
  */
 export function openClickHouse(
   urls: string,

@@ -11,5 +11,5 @@ export function inlineTexts(texts: string[], name: string): string {
     FROM (SELECT arrayJoin(${texts.length === 0 ? 'emptyArrayString()' : all}) AS one)`;
 }
 
-/** What lets a statement be as long as its lists make it. */
+/** Lets a statement be as long as its lists make it. */
 export const inline_settings = { max_query_size: '16000000' };

@@ -7,11 +7,10 @@ import { statementFor } from './topology/statements.ts';
 
 /**
  * Applies the `NNNN_what.sql` files of the folder that the store does not have yet, in order. A
- * file holds statements that end with `;` at the end of a line; each must be harmless when repeated
- * (`IF NOT EXISTS`), because ClickHouse has no transaction around them. The caller holds the
- * migration lock of the control store. With `only`, no other file is applied. Where the store has
- * replicas, a file counts as applied once all of them have what it creates. Gives the names
- * applied.
+ * file holds statements that end with `;` at the end of a line. Each must be harmless when repeated
+ * (`IF NOT EXISTS`), because ClickHouse wraps no transaction around them. The caller holds the
+ * migration lock of the control store. With `only`, no other file is applied. A store with replicas
+ * counts a file as applied once all replicas have what it creates. Returns the names applied.
  */
 export async function migrateClickHouse(
   clickhouse: ClickHouse,
@@ -45,7 +44,7 @@ export async function migrateClickHouse(
   return applied;
 }
 
-/** What is created on all replicas waits for one that is away, and a start should not. */
+/** Creating on all replicas waits for an unreachable one, and a start should not wait. */
 async function hasMigrations(clickhouse: ClickHouse): Promise<boolean> {
   const rows = await clickhouse.rows({
     query: `SELECT 1 FROM system.tables WHERE database = currentDatabase()

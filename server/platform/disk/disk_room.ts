@@ -18,7 +18,9 @@ export type Measured = {
   used_bytes: number | undefined;
 };
 
-/** What has to stay free of each place, and what the stores may take; undefined: our own floor. */
+/**
+ * The free room to keep on each disk, and the budget of the stores. Undefined means our own floor.
+ */
 export type DiskBounds = { free_bytes_min: number | undefined; budget_bytes: number };
 
 /** The room that the stores have, as one process sees it. */
@@ -29,7 +31,7 @@ export type DiskRoom = {
   detail(): string;
   /** True when nothing more is taken in. */
   isFull(): boolean;
-  /** Measures anew. What cannot be measured leaves the state as it is. */
+  /** Measures again. A failed measurement leaves the state unchanged. */
   look(): Promise<void>;
 };
 
@@ -43,7 +45,7 @@ const again = 1.25;
 /** From so much of what is allowed on it is low. */
 const low = { free: 2, used: 0.85 };
 
-/** What has to stay free of a place of this size. */
+/** Returns the free bytes to keep on a disk of this size. */
 function floorOf(total_bytes: number, { free_bytes_min }: DiskBounds): number {
   const { min, max, share } = floor_bytes;
   return free_bytes_min ?? Math.max(min, Math.min(max, total_bytes * share));

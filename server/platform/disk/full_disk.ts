@@ -4,7 +4,7 @@ import { statfs } from 'node:fs/promises';
 const codes = new Set(['ENOSPC', 'EDQUOT', '53100', '243']);
 const sentences = /No space left on device|Disk quota exceeded/;
 
-/** Whether this process, or a store, failed because a disk has no room. */
+/** Returns true if this process or a store failed because a disk is full. */
 export function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, stderr } = error as { code?: unknown; stderr?: unknown };
@@ -15,7 +15,7 @@ export function isDiskFull(error: unknown): boolean {
   );
 }
 
-/** What is free where the folder lies, in bytes; undefined where nobody can say it. */
+/** Returns the free bytes of the folder's disk, or undefined if they cannot be determined. */
 export async function freeBytes(folder: string): Promise<number | undefined> {
   try {
     const { bavail, bsize } = await statfs(folder);

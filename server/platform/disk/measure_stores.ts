@@ -5,9 +5,9 @@ import type { Queryable } from '../postgres/database.ts';
 import type { Measured } from './disk_room.ts';
 
 /**
- * What to measure: the folder of embedded stores (undefined without one), the disks of a ClickHouse
- * of one's own, and, where there is a budget, what both stores take. The disk of a PostgreSQL of
- * one's own cannot be asked for.
+ * The places to measure: the folder of embedded stores (undefined without one), the disks of an
+ * external ClickHouse and, with a budget, the size of both stores. An external PostgreSQL cannot be
+ * asked for its disk.
  */
 export type StorePlaces = {
   db: Queryable;

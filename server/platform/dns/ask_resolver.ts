@@ -4,7 +4,7 @@ import type { TxtAnswer, UnansweredReason } from './txt_answer.ts';
 const aliases_max = 8;
 const tries = 4;
 
-// What is not here is a fault of the connection.
+// Codes missing here are faults of the connection.
 const reason_by_code: Record<string, UnansweredReason> = {
   ESERVFAIL: 'servfail',
   EREFUSED: 'refused',
@@ -58,7 +58,7 @@ async function followAliases(
     if (signal.aborted) break;
     // c-ares leaves it to us to go on from an answer that has the alias only.
     const [target] = await unlessNone(resolver.resolveCname(current));
-    // Where the answer has records of other types only, c-ares gives the name itself.
+    // If the answer only has records of other types, c-ares returns the name itself.
     if (target === undefined || target.toLowerCase() === current.toLowerCase())
       return { outcome: 'no_records' };
     if (asked.has(target.toLowerCase())) break;

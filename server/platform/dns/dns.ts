@@ -17,12 +17,12 @@ export type Dns = {
   lookupTxt(name: string, signal?: AbortSignal): Promise<LookedUp>;
 };
 
-/** What one resolver answered, by its address as it is configured. */
+/** The answer of one resolver, by its address as configured. */
 export type ResolverAnswer = { server: string; answer: TxtAnswer; took_ms: number };
-/** What a look-up gave. */
+/** The result of a look-up. */
 export type LookedUp = { answer: TxtAnswer; answers: ResolverAnswer[] };
 
-/** What the other resolvers still have of the time limit when one of them has found records. */
+/** Share of the time limit left to the other resolvers once one of them has found records. */
 const rest_of_time_limit = 1 / 5;
 
 /**
@@ -86,8 +86,8 @@ async function askAll(
       servers.map(async (server) => {
         const began_at = performance.now();
         const answer = await askResolver(server, name, time_limit_ms, stop.signal);
-        // What is not there is believed only when nobody says otherwise in the whole time; records
-        // are not held up by a dead resolver.
+        // The absence of records is believed only if no resolver contradicts it within the whole
+        // time; a dead resolver does not delay records.
         if (answer.outcome === 'found')
           timers.push(setTimeout(giveUp, time_limit_ms * rest_of_time_limit));
         return { server, answer, took_ms: Math.round(performance.now() - began_at) };

@@ -11,10 +11,9 @@ export type UnansweredReason =
   | 'unreachable';
 
 /**
- * What is known about the TXT records of a name. `records` has at least one entry: the strings of a
- * split record are joined, bytes are read as UTF-8, and what is not UTF-8 becomes U+FFFD.
- * `no_records`: the name exists without a TXT record. `no_such_name`: it does not exist.
- * `unanswered`: nothing is known.
+ * The TXT records of a name. `records` has at least one entry: strings of a split record are
+ * joined, bytes are read as UTF-8, and invalid UTF-8 becomes U+FFFD. `no_records`: the name exists
+ * without a TXT record. `no_such_name`: the name does not exist. `unanswered`: nothing is known.
  */
 export type TxtAnswer =
   | { outcome: 'found'; records: string[] }
@@ -23,7 +22,8 @@ export type TxtAnswer =
   | { outcome: 'unanswered'; reason: UnansweredReason };
 
 /**
- * Where resolvers disagree on the reason, the one named first tells the owner of the name the most.
+ * If resolvers disagree on the reason, the reason that helps the owner of the name most comes
+ * first.
  */
 const reasons_by_weight: UnansweredReason[] = [
   'alias_loop',

@@ -18,7 +18,7 @@ const tailBytes = 64 * 1024;
 export type LogFile = {
   path: string;
   fd: number;
-  /** What was written since it was opened here (the first 64 KB). */
+  /** Returns the text written since this process opened the file (the first 64 KB). */
   read(): string;
   close(): void;
 };

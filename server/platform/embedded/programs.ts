@@ -36,10 +36,7 @@ export function dieWithParent(signal: 'INT' | 'KILL'): string[] {
   return setpriv ? [setpriv, '--pdeathsig', signal] : [];
 }
 
-/**
- * What the operating system says about a process: its parent and its command line; undefined when
- * there is none with this id.
- */
+/** Finds the parent and the command line of a process, or undefined if no process has this id. */
 export async function findProcess(
   pid: number,
 ): Promise<{ parent_pid: number; command: string } | undefined> {

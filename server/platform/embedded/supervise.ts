@@ -19,15 +19,15 @@ export type Program = {
   name: string;
   log: Logger;
   /**
-   * Clears away what a killed one left and starts a new one. What it throws is final: it is not
-   * tried again.
+   * Cleans up after a killed child and starts a new one. An error that it throws is final: there is
+   * no retry.
    */
   spawn(): Promise<ChildProcess>;
   /** Told of every start: there is a child, which does not answer yet. */
   spawned?: (() => void) | undefined;
   /** Resolves when the child answers `SELECT 1`; rejects, or stays open, while it does not. */
   ready(child: ChildProcess, signal: AbortSignal): Promise<void>;
-  /** What the child last complained of; empty when it did not. */
+  /** Returns the child's last complaint, or an empty text. */
   complaint?(): string;
   /**
    * Resolves when the child that was ready does nothing any more; it is killed then, and started
@@ -39,8 +39,8 @@ export type Program = {
   stop_seconds: number;
   start_seconds: number;
   /**
-   * How long a first start is tried again when the child ends at once: what a killed predecessor
-   * holds is let go meanwhile.
+   * Time limit for repeated first starts of a child that ends at once: a killed predecessor
+   * releases its locks meanwhile.
    */
   start_seconds_max: number;
 };

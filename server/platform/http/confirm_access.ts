@@ -83,7 +83,9 @@ export async function mayGoOn(
   return row !== undefined;
 }
 
-/** Whether the key or session of the request holds, and its user is active. */
+/**
+ * Returns SQL that is true if the key or session of the request is valid and its user is active.
+ */
 function isCredentialValid({ caller, server }: FastifyRequest): Sql {
   const now = isoInstant(server.context.clock.now());
   return caller.key_id === null

@@ -16,7 +16,7 @@ import type { SecurityLog } from './security_log/security_log.ts';
 import type { Scope } from './caller/scopes.ts';
 import type { Unknown, UnknownPolicy } from './unknown/unknown_in_request.ts';
 
-/** What the HTTP layer needs of the process; the server's `Deps` fit. */
+/** The parts of the process that the HTTP layer uses; the server's `Deps` fit. */
 export type HttpContext = {
   config: {
     public_url: string;
@@ -44,21 +44,23 @@ declare module 'fastify' {
   interface FastifyInstance {
     context: HttpContext;
     limiter: Limiter;
-    /** Who asks on a public route: undefined without key and session; throws 401 for wrong ones. */
+    /**
+     * The caller on a public route: undefined without key and session; throws 401 for wrong ones.
+     */
     findCaller(request: FastifyRequest): Promise<Caller | undefined>;
   }
   interface FastifyRequest {
-    /** What is answered where the path has not this method, or not without its slash. */
+    /** The answer if the path lacks this method, or exists only with a final slash. */
     completed: Completed | undefined;
-    /** Who asks; there on every route that is not public. */
+    /** The caller; set on every route that is not public. */
     caller: Caller;
-    /** What the path leads into and at which level; there on routes with `config.within`. */
+    /** The target of the path and the caller's level; set on routes with `config.within`. */
     access: Access;
-    /** What `config.record` selected; undefined when there is none. */
+    /** The row that `config.record` selected; undefined without a row. */
     record: unknown;
     /** The claim on the `Idempotency-Key` while this request runs; undefined without the header. */
     idempotency: Claim | undefined;
-    /** What the thread that reads long bodies made of this one. */
+    /** The result of the thread that reads long bodies, for this body. */
     read_aside: BodyReply | undefined;
     /** The names that the route does not know; there where the API's own rules hold. */
     unknown: Unknown | undefined;
@@ -107,7 +109,7 @@ declare module 'fastify' {
     no_store?: boolean;
     /** The most values that a body may hold, where 10,000 are too few. */
     values_max?: number;
-    /** What becomes of names that the route does not know; set when it is registered. */
+    /** Treatment of names that the route does not know; set at registration. */
     unknown?: UnknownPolicy;
     /** The route's schema, once it is registered: what the OpenAPI document says of it. */
     declared?: FastifySchema;

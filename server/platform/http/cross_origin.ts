@@ -1,6 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** How long a browser may keep the answer to a preflight: a day. Most take two hours. */
+/**
+ * Time for which a browser may keep the answer to a preflight: a day. Most keep it for two hours at
+ * most.
+ */
 const preflight_seconds = 86_400;
 
 /**

@@ -12,7 +12,7 @@ export function beginDrain(app: FastifyInstance): void {
   draining.add(app.server);
 }
 
-/** Whether the server will soon be gone. */
+/** Returns true if the server is about to stop. */
 export function isDraining({ server }: Pick<FastifyInstance, 'server'>): boolean {
   return draining.has(server);
 }

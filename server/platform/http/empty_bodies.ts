@@ -4,7 +4,7 @@ type BodySchema = {
   required?: unknown;
   anyOf?: BodySchema[];
   oneOf?: BodySchema[];
-  /** Of our own: rules beside the schema refuse an empty body, whoever asks. */
+  /** For our own routes: rules beside the schema refuse an empty body from every caller. */
   refuses_empty?: boolean;
 };
 

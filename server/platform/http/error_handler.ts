@@ -126,7 +126,7 @@ function isLostConnection(error: Error): boolean {
     'Connection terminated',
     'timeout exceeded when trying to connect',
     'Connection ended unexpectedly',
-    // What `pg` says of a session that the server ended in the middle of a transaction.
+    // The text of `pg` for a session that the server ended in the middle of a transaction.
     'Client has encountered a connection error',
   ];
   return said.some((text) => error.message.startsWith(text));

@@ -44,7 +44,7 @@ export function serveHealth(
       status: ready ? 'ok' : answering ? 'starting' : 'unavailable',
       postgres: postgres ? 'ok' : 'unavailable',
       clickhouse: clickhouse?.success === true ? 'ok' : 'unavailable',
-      // Whether what is answered is on a standby of PostgreSQL too.
+      // Reports whether a standby of PostgreSQL has the acknowledged data too.
       ...(standbys === undefined ? {} : { standby: judgeStandbys(standbys) }),
     };
   });
@@ -53,7 +53,7 @@ export function serveHealth(
   );
 }
 
-/** What the question gives; undefined when it fails or takes too long. */
+/** Returns the result of the question, or undefined if it fails or takes too long. */
 async function answer<Result>(question: Promise<Result>): Promise<Result | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

@@ -13,7 +13,7 @@ import { isValidateOnly } from './lists/query.ts';
 import { ignoredHeaders } from './unknown/unknown_in_request.ts';
 import type { Claim } from './claim.ts';
 
-/** How long an answer is replayed: 24 h. */
+/** Time for which an answer is replayed: 24 h. */
 export const replay_ms = 24 * 3_600_000;
 /** After this time without an answer a request counts as crashed and its key is free again. */
 const lock_ms = 120_000;
@@ -108,7 +108,7 @@ export async function storeAnswer(
   if ((await db.run(keeping(secrets, claim, answer))) === 0) throw stillRunning();
 }
 
-/** What PostgreSQL says where no row is left of the claim. */
+/** The code of PostgreSQL if no row of the claim is left. */
 const divided_by_zero = '22012';
 
 function keeping(secrets: Secrets, claim: Claim, { status, headers, text }: KeptAnswer): Sql {
@@ -176,9 +176,9 @@ function fingerprint({ secrets }: HttpContext, request: FastifyRequest, query: s
 }
 
 /**
- * What a key is kept to: the same path (`@current`, or none of an organization) is another place
- * under another key of the person, and what a route shows may hang on more scopes than its own.
- * Such an answer is not this one's. Empty for what may do all.
+ * Returns the reach of an idempotency key: the same path (`@current`, or none of an organization)
+ * is another place under another key of the person, and a route's answer may depend on more scopes
+ * than its own. An answer outside the reach is not replayed. Empty for callers with all rights.
  */
 function reachOf({ caller, access }: FastifyRequest): string {
   const { scopes, scoped_organizations, scoped_teams } = caller;
@@ -192,8 +192,8 @@ function reachOf({ caller, access }: FastifyRequest): string {
 }
 
 /**
- * What the kept answer of a request is sealed for: it may hold what is shown only once, so it opens
- * for this claim's row alone.
+ * Returns the context that seals a kept answer. The answer may hold a secret that is shown once, so
+ * only the row of this claim opens it.
  */
 export function responseContext(claim_id: string): string {
   return `idempotency_keys:${claim_id}:response`;

@@ -6,7 +6,7 @@ import type { Completed } from './completed.ts';
 import { allowPages } from './cross_origin.ts';
 import { methodNotAllowed } from './errors.ts';
 
-/** What a path that ends with a slash can have, in the order of `Allow`. */
+/** Methods of a path that ends with a slash, in the order of `Allow`. */
 export const all_methods: readonly HTTPMethod[] = [
   'GET',
   'HEAD',
@@ -79,7 +79,7 @@ function completedOf(
     return path.methods.has(request.method)
       ? undefined
       : { url: path.url, allowed: allowedMethods(path.methods), is_open: path.is_open };
-  // What has no place of its own is nobody's, or the console's page.
+  // A path without a route of its own belongs to nobody, or to the console's page.
   const isNone = request.is404 || request.routeOptions.url?.endsWith('*');
   const slashed = isNone ? pathAt(withSlash(request.url)) : undefined;
   return (

@@ -16,7 +16,7 @@ const violation_fields = {
   detail: Type.String({ description: 'A sentence for people.' }),
 };
 
-/** Where in a text it is, when what was sent or fetched is code. */
+/** The place of a fault in a text, for code that was sent or fetched. */
 const place_fields = {
   file: Type.Optional(Type.String({ description: 'Name of the file that is wrong.' })),
   line: Type.Optional(Type.Integer({ description: 'Its line, counted from 1.' })),

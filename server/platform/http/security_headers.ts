@@ -7,8 +7,8 @@ type Context = { config: Pick<HttpContext['config'], 'public_url'> };
 const secure_seconds = 365 * 24 * 3_600;
 
 /**
- * Headers of every answer. Where people reach the server over https, browsers come to its
- * host, and to hosts below it, over https alone from then on.
+ * Returns headers of every answer. If people reach the server over https, browsers use https alone
+ * from then on, for its host and for hosts below it.
  */
 export function commonHeaders({ config }: Context): Record<string, string> {
   return {

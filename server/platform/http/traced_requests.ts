@@ -10,9 +10,9 @@ const request_kind = 2;
 const untold = new Set(['/healthz', '/readyz', '/metrics']);
 
 /**
- * Creates a span of each request, of the trace that its `traceparent` names. Of the request it
- * tells the method, the route as it was declared, and its id: paths, queries and bodies may hold
- * secrets. The answer names the span in `traceresponse`.
+ * Creates a span of each request, in the trace that its `traceparent` names. The span has the
+ * method, the route as declared and the request's id: paths, queries and bodies may hold secrets.
+ * The answer names the span in `traceresponse`.
  */
 export function traceRequests(app: FastifyInstance, tracer: Tracer): void {
   const spans = new WeakMap<FastifyRequest, Span>();

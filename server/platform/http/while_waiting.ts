@@ -1,6 +1,6 @@
 import { unavailable } from './errors.ts';
 
-/** How long a request may wait for the analytics store. */
+/** Longest wait of a request for the analytics store. */
 const wait_ms_max = 30_000;
 
 /**

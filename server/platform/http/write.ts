@@ -28,8 +28,9 @@ export type Effect = () => Promise<unknown>;
 export type Afterwards = (effect: Effect) => void;
 
 /**
- * What the activity log keeps of a write. By default it goes to the organization of the path and
- * was done by the caller. `also`: other logs that it concerns, in one order everywhere.
+ * The entry of a write in the activity log. By default it goes to the log of the path's
+ * organization, with the caller as the actor. `also`: further logs that the write concerns, in one
+ * order everywhere.
  */
 export type Entry = Activity & {
   chain?: Chain;
@@ -99,9 +100,9 @@ export function write<Answer>(
 }
 
 /**
- * `write` for a work that begins with what `ahead` gives. That is sent with the check of the
- * caller, and comes behind it in every order: of locks, of looks at the data, and of refusals. It
- * reads and locks only.
+ * `write` for work that begins with the result of `ahead`. That statement is sent together with the
+ * check of the caller and comes after it in every order: of locks, of snapshots and of refusals. It
+ * only reads and locks.
  */
 export async function writeFound<Found, Answer>(
   request: FastifyRequest,
@@ -258,7 +259,9 @@ async function keepEntry(
     await appendActivity(tx, secrets, one, actorOf(request, actor), activity, place);
 }
 
-/** Who the log names: the caller, or on a public route whom the work found out. */
+/**
+ * Returns the actor for the log: the caller, or on a public route the person whom the work found.
+ */
 export function actorOf(request: FastifyRequest, person: Entry['actor']): Actor {
   const caller = request.caller as Caller | undefined;
   const { user_id = null, user_uuid = null, email = null } = person ?? caller ?? {};

@@ -21,7 +21,7 @@ export type DueMail = {
  */
 export type LinkTaken = (tx: Transaction, link: string, now_ms: number) => Promise<unknown>;
 
-/** What an attempt needs from outside. */
+/** The outside parts of an attempt. */
 export type MailSender = {
   db: Database;
   clock: Clock;
@@ -79,8 +79,8 @@ async function settle(
   const is_pending = next !== null && next < Date.parse(due.expires_at);
   const outcome = is_taken ? 'sent' : is_pending ? 'pending' : 'given_up';
   await db.transaction(async (tx) => {
-    // What the link opens comes before the mail, as for whoever ends the link and so withdraws the
-    // mail.
+    // The lock of the link's target comes before that of the mail, as in the code that ends the
+    // link and withdraws the mail.
     if (is_taken && due.link !== null) await onTaken(tx, due.link, now);
     await tx.run(sql`
       UPDATE mails SET outcome = ${outcome},

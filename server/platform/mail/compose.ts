@@ -1,11 +1,11 @@
 import { escapeHtml } from '../escape_html.ts';
 import { cleanText, oneLine, withoutLinks } from './plain_text.ts';
 
-/** What a mail says. Every part may be anyone's text; none of it is taken for HTML. */
+/** Content of a mail. Every part may be anyone's text; none of it is interpreted as HTML. */
 export type MailContent = {
   heading: string;
   paragraphs: string[];
-  /** What somebody else wrote, shown as a quotation after the paragraphs; its lines are kept. */
+  /** Another person's text, shown as a quotation after the paragraphs; its lines are kept. */
   quote?: string;
   /** The one thing to do. */
   action?: { label: string; url: string };

@@ -2,8 +2,8 @@ import { oneLine } from './plain_text.ts';
 import type { Relay } from './relay.ts';
 
 /**
- * Why a mail was not taken: a sentence for the operator that says what to do, and the particulars
- * for the log. Nothing of the mail and no password is in it.
+ * The reason why a mail was refused: a sentence for the operator that says what to do, and details
+ * for the log. It contains nothing of the mail and no password.
  */
 export type MailFailure = {
   advice: string;
@@ -12,7 +12,7 @@ export type MailFailure = {
   detail: string;
 };
 
-/** What nodemailer's errors carry. */
+/** Fields of nodemailer's errors. */
 type RelayError = {
   code?: string;
   originalCode?: string;
@@ -66,9 +66,9 @@ export function describeFailure(error: unknown, relay: Relay): MailFailure {
 }
 
 /**
- * What a relay answered, without the words that may repeat what it was sent: relays quote links,
- * addresses and commands that they do not like. Left out are addresses, paths, anything as long as
- * a token, and the password in each form in which it is sent.
+ * Returns a relay's answer without words that may repeat the mail: relays quote links, addresses
+ * and commands that they reject. Omits addresses, paths, anything as long as a token, and the
+ * password in each form in which it is sent.
  */
 function readableReply(reply: string, relay: Relay): string {
   const base64 = (text: string) => Buffer.from(text).toString('base64');

@@ -39,10 +39,7 @@ export type Mail = {
   close(): Promise<void>;
 };
 
-/**
- * How long a relay may take until it is ready for a mail, and how long the whole of one mail may
- * take.
- */
+/** Time limits: until a relay is ready for a mail, and for one whole mail. */
 type Bounds = { connect_milliseconds: number; send_milliseconds: number };
 
 type MailOptions = {

@@ -28,8 +28,8 @@ export type Outbox = {
   /** Writes mails, and begins to send them once that is committed; nobody waits for it. */
   post(place: Place, mails: NewMail[]): Promise<void>;
   /**
-   * Makes the first attempt at mails that are committed, in their order, until `signal` stops it.
-   * Never rejects. What it leaves, `sendDue` takes up.
+   * Makes the first attempt at committed mails, in their order, until `signal` stops it. Never
+   * rejects. `sendDue` continues with the rest.
    */
   send(ids: string[], signal?: AbortSignal): Promise<void>;
   /** Makes one attempt at every mail that is due, until none is, and gives how many there were. */
@@ -45,13 +45,16 @@ type Place = { tx: Transaction; afterwards: (effect: () => Promise<unknown>) => 
  * Fewer than the connections to the relay, so that a single mail does not wait behind a thousand.
  */
 const mails_at_once = 3;
-/** How long a mail without a link is wanted; longer than it is tried, for a server that is down. */
+/**
+ * Time for which a mail without a link is useful; longer than the retries for a server that is
+ * down.
+ */
 const wanted_ms = 3 * 24 * 3_600_000;
-/** So long a mail is left to the process that wrote it. */
+/** Time during which a mail belongs to the process that wrote it. */
 const first_attempt_ms = 10_000;
-/** So long an attempt and what follows it may take before another process makes it again. */
+/** Lease of an attempt and its result; afterwards another process repeats it. */
 const lease_ms = 60_000;
-/** How many mails are sealed and written at a time: a few milliseconds of the event loop. */
+/** Number of mails that are sealed and written at a time: a few milliseconds of the event loop. */
 const lot_mails = 50;
 
 /** Opens the outbox of a process. */

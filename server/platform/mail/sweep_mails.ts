@@ -5,7 +5,7 @@ import type { Queryable } from '../postgres/database.ts';
 
 /** For how long a mail's row is kept after its end: 7 days. */
 const kept_ms = 7 * 24 * 3_600_000;
-/** How many one statement removes: few enough that its locks are held for milliseconds. */
+/** Number of mails that one statement removes: few enough to hold its locks for milliseconds. */
 const lot_mails = 500;
 
 /**

@@ -9,7 +9,7 @@ export type BufferPool = {
   room(): Buffer;
   /** Counts what was read into it; gives what the block holds once it has no room any more. */
   fill(count: number): Buffer | undefined;
-  /** What was read and not given yet. */
+  /** Returns bytes that were read and not given yet. */
   rest(): Buffer | undefined;
 };
 
@@ -23,11 +23,11 @@ const block_bytes = 256 * 1024;
 const blocks = new WeakMap<ArrayBufferLike, Block>();
 
 /**
- * Opens blocks for reads of up to `room_bytes`. The reader gets pieces of about their size,
- * because each costs it a turn of the event loop and calls to hash and write it. A block is filled
- * again when all that was lent of it was given back; one that nobody gives back is garbage like any
- * buffer. What a large stream leaves behind lies outside of V8's heap, which answers it with a full
- * marking of the heap every few dozen megabytes, on threads that an export needs.
+ * Opens blocks for reads of up to `room_bytes`. The reader gets pieces of about that size, because
+ * each costs a turn of the event loop and calls to hash and write it. A block is filled again once
+ * all its pieces are returned; a block that is not returned is garbage like any buffer. Garbage of
+ * a large stream lies outside V8's heap, and V8 answers it with a full marking of the heap every
+ * few dozen megabytes, on threads that an export needs.
  */
 export function openBufferPool(room_bytes: number): BufferPool {
   const noteGarbage = openMinorCollection();

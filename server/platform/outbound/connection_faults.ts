@@ -1,4 +1,4 @@
-/** What can go wrong on the way to another server, before it has answered. */
+/** Faults on the way to another server, before it has answered. */
 export type ConnectionFault =
   | 'host_not_found'
   | 'lookup_failed'
@@ -41,8 +41,8 @@ const codes: Record<ConnectionFault, readonly string[]> = {
 };
 
 /**
- * What is said of each kind, under every error code that Node.js and undici have for it; a kind
- * that is left out has no entry.
+ * Returns one text per error code of Node.js and undici, from the text of each kind of fault; an
+ * omitted kind has no entry.
  */
 export function byConnectionCode<Said>(
   said: Partial<Record<ConnectionFault, Said>>,

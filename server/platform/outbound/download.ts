@@ -2,9 +2,9 @@ import type { Headers } from 'undici';
 import type { Outbound } from './outbound.ts';
 import { readBounded } from '../read_bounded.ts';
 
-/** What a download answers: status, headers, and the whole body as the server sent it. */
+/** The answer of a download: status, headers, and the whole body as the server sent it. */
 export type Download = { status: number; headers: Headers; body: Buffer };
-/** How a download is asked for, and where it ends. */
+/** The request of a download, and its limits. */
 export type DownloadRequest = {
   headers: Record<string, string>;
   size_bytes_max: number;

@@ -6,9 +6,9 @@ import { Agent, buildConnector } from 'undici';
 import { OutboundRefused } from './outbound_faults.ts';
 
 /**
- * How guarded connections are made: directly, after the check of literal addresses, of which Node
- * asks no `lookup`; or by the socket that a proxy gives, which is undefined for what is reached
- * without one. `throughProxy` itself is undefined where the protocol has no proxy.
+ * Ways to make guarded connections: directly, after a check of literal addresses, for which Node
+ * calls no `lookup`; or over the socket of a proxy, which is undefined for addresses that need
+ * none. `throughProxy` itself is undefined for protocols without a proxy.
  */
 export type Guard = {
   checkLiteral(host: string): void;

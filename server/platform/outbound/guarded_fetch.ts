@@ -39,8 +39,8 @@ export function isRedirect({ status, headers }: Pick<Response, 'status' | 'heade
 }
 
 /**
- * Where a redirect of `url` leads. Throws an OutboundRefused for what is no address, and for one
- * that leads from https to http.
+ * Returns the target of a redirect of `url`. Throws an OutboundRefused for a text that is no
+ * address, and for a redirect from https to http.
  */
 export function redirectTarget(url: URL, { headers }: Pick<Response, 'headers'>): URL {
   const next = URL.parse(headers.get('location') ?? '', url.href);

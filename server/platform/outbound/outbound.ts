@@ -16,10 +16,10 @@ import type { ProxySettings } from './proxy.ts';
 export type OutboundAddress = { address: string; family: number };
 
 /**
- * The guard in front of every connection that leaves the server. Guarantee of each member: a
- * connection is made only to a globally reachable address or to one that the operator allowed, and
- * to the very address that was checked, so that a name cannot be pointed elsewhere in between. What
- * speaks HTTP goes through the operator's proxy, which is asked for that address.
+ * The guard before every connection that leaves the server. Guarantee of each member: it connects
+ * only to a globally reachable address or to one that the operator allowed, and to exactly the
+ * address that was checked, so that a name cannot be pointed elsewhere in between. HTTP goes
+ * through the operator's proxy, which is asked for that address.
  */
 export type Outbound = {
   /**
@@ -63,9 +63,8 @@ const isatap = (address: ipaddr.IPv6) =>
 const azure_host = '168.63.129.16';
 
 /**
- * What the guard lets through and how: `allow` holds addresses and CIDR ranges that may be reached
- * although they are not globally reachable (SLUICE_OUTBOUND_ALLOW); `resolve` finds the addresses
- * of a name.
+ * Rules of the guard: `allow` holds addresses and CIDR ranges that may be reached although they are
+ * not globally reachable (SLUICE_OUTBOUND_ALLOW); `resolve` finds the addresses of a name.
  */
 export type OutboundOptions = {
   allow: string[];

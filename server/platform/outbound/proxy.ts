@@ -15,7 +15,7 @@ export type ProxySettings = {
   http?: string | undefined;
   without: string[];
   connect_by: 'address' | 'name';
-  /** How long a proxy may take for its answer. */
+  /** Time limit for the proxy's answer. */
   answer_ms?: number;
 };
 

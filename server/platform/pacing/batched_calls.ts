@@ -9,11 +9,11 @@ export type Ways<Shared, Item, Result> = {
   together(shared: Shared, items: Item[]): Promise<(Result | undefined)[]>;
   /** Does one, and may wait for it. */
   alone(shared: Shared, item: Item): Promise<Result>;
-  /** So many go together at most: what one of them costs the others stays small. Default 100. */
+  /** Number of calls in one batch: each delays the others a little. Default 100. */
   items_max?: number;
   /**
-   * So long after some went together the next ones wait for company, where one at a time would cost
-   * too much; who comes later than that waits for nobody. Default 0.
+   * Pause after a batch, in which the next calls collect, where one call at a time would cost too
+   * much. A call that comes after the pause starts at once. Default 0.
    */
   rest_ms?: number;
 };

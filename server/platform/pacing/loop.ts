@@ -8,7 +8,7 @@ export type Loop = {
   stop(): Promise<void>;
 };
 
-/** How often a fault that lasts is told again. */
+/** Pause before a lasting fault is reported again. */
 const tell_again_ms = 60_000;
 
 /**

@@ -20,7 +20,7 @@ const attempts_max = 28;
  * together.
  */
 const jitter_max = 0.1;
-/** What a receiver that is asked too often has said nothing of. */
+/** Pause for a receiver that asks for one without saying how long. */
 const throttled_ms = 30 * second_ms;
 
 /**
@@ -41,8 +41,9 @@ export function nextAttempt(
 }
 
 /**
- * How long an answer asks to be left alone, in milliseconds, an hour at most: `Retry-After` of a
- * 429 or 5xx in seconds or as an HTTP date, half a minute for a 429 without a readable one; else 0.
+ * Returns the pause that an answer asks for, in milliseconds, an hour at most: `Retry-After` of a
+ * 429 or 5xx in seconds or as an HTTP date, half a minute for a 429 without a readable one,
+ * otherwise 0.
  */
 export function restAskedFor(status: number, retryAfter: string | null, now: number): number {
   if (status !== 429 && status < 500) return 0;

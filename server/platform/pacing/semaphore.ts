@@ -3,7 +3,7 @@
  * served.
  */
 export type Semaphore = {
-  /** How many wait. */
+  /** Number of waiting callers. */
   readonly waiting: number;
   /** Waits until so many permits are free and takes them; more than there are means all of them. */
   take(count?: number): Promise<void>;

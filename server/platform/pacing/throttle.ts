@@ -4,8 +4,8 @@ import { isoInstant } from '../clock.ts';
 import type { Database } from '../postgres/database.ts';
 
 /**
- * How a subject is slowed: `free` attempts (2 or more) in a row, then a pause before each further
- * one, twice as long every time up to the longest.
+ * Slowing of a subject: `free` attempts (2 or more) in a row, then a pause before each further one,
+ * doubled every time up to the longest.
  */
 export type AttemptPolicy = { free: number; pause_seconds_min: number; pause_seconds_max: number };
 

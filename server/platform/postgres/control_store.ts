@@ -7,7 +7,7 @@ import type { Epoch } from './epoch.ts';
 
 const version_min = 150_000;
 
-/** What was noted of the present primary. */
+/** The record of the current primary. */
 export type NotedPrimary = Epoch & {
   /** When it was noted first (ISO 8601). */
   since: string;
@@ -68,7 +68,10 @@ export async function requireUnmoved(db: Database): Promise<void> {
   refuseMoved(db.epoch(), noted);
 }
 
-/** What was noted; undefined before the first start, or where the server does not tell. */
+/**
+ * Finds the record, or undefined before the first start and for servers that do not report an
+ * epoch.
+ */
 export async function findPrimary(db: Database): Promise<NotedPrimary | undefined> {
   const row = await db.row<{ value: NotedPrimary }>(sql`
     SELECT value FROM server_facts WHERE name = 'control_store' AND value ? 'timeline'`);
@@ -91,11 +94,11 @@ function refuseMoved(found: Epoch | undefined, noted: Epoch | undefined): void {
 }
 
 /**
- * How many bytes of the log this primary lacks of what an earlier one had confirmed up to
- * `position`; 0 where it lacks none, or does not tell.
+ * Counts the bytes of the log, confirmed by an earlier primary up to `position`, that this primary
+ * lacks. 0 if none is missing or the server does not report it.
  */
 export async function countLost(db: Database, position: string): Promise<number> {
-  // Where a promoted standby stopped to replay, until it is restarted.
+  // The end of replay of a promoted standby, until it restarts.
   const row = await db
     .row<{ lost: number }>(sql`SELECT coalesce(greatest(0, pg_wal_lsn_diff(${position}::pg_lsn,
       pg_last_wal_replay_lsn())), 0)::float8 AS lost`)
@@ -103,17 +106,17 @@ export async function countLost(db: Database, position: string): Promise<number>
   return row?.lost ?? 0;
 }
 
-/** What PostgreSQL says of its standbys. */
+/** PostgreSQL's report on its standbys. */
 export type Standbys = {
   /** `synchronous_standby_names`; empty when none is waited for. */
   wanted: string;
   /** `synchronous_commit`. */
   commit: string;
-  /** How many of them are connected and waited for; null where this user may not see it. */
+  /** Number of connected standbys that commits wait for; null if this user may not see it. */
   present: number | null;
 };
 
-/** What PostgreSQL says of its standbys; `present` wants the role pg_monitor. */
+/** Reads PostgreSQL's report on its standbys; `present` needs the role pg_monitor. */
 export async function readStandbys(db: Database): Promise<Standbys> {
   const row = await db.row<Standbys>(sql`
     SELECT current_setting('synchronous_standby_names') AS wanted,
@@ -125,9 +128,9 @@ export async function readStandbys(db: Database): Promise<Standbys> {
 }
 
 /**
- * Whether a commit that was answered is on a standby too: `synchronous`, or not because it waits
- * for one that is away (`missing`), because none is configured (`none`), or because the setting
- * does not wait long enough (`unsafe`). `unknown`: this user may not see it.
+ * Judges whether an acknowledged commit is on a standby too: `synchronous`, or not, because the
+ * awaited standby is away (`missing`), none is configured (`none`), or the setting does not wait
+ * long enough (`unsafe`). `unknown`: this user may not see it.
  */
 export function judgeStandbys({ wanted, commit, present }: Standbys) {
   if (wanted === '') return 'none';

@@ -8,7 +8,7 @@ import { settle } from './session_settings.ts';
 /** A table with the columns that are stored (not those that are computed of others). */
 export type CopiedTable = { name: string; columns: string[] };
 
-/** One session that copies whole tables. What it does is one transaction. */
+/** One session that copies whole tables in one transaction. */
 export type CopySession = {
   rows<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   /** The ordinary tables of the schema, by name. */
@@ -36,7 +36,7 @@ export async function openCopySession(
     connectionString: await findPrimaryUrl(url),
     application_name: `sluice-${kind}`,
   });
-  // What breaks an idle session is told by the next statement.
+  // The next statement reports the fault that breaks an idle session.
   client.on('error', () => {});
   await client.connect();
   await settle(client, { idle_in_transaction_session_timeout: '0', lock_timeout: '1min' });

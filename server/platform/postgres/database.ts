@@ -16,7 +16,7 @@ import { wireTypes } from './wire_types.ts';
 export type Statement = Pick<Sql, 'text' | 'values'>;
 
 /**
- * What both the pool and an open transaction can do. Every statement is named after its text, so
+ * Operations of both the pool and an open transaction. Every statement is named after its text, so
  * PostgreSQL prepares it once per connection.
  */
 export type Queryable = {
@@ -57,19 +57,19 @@ export type Database = Queryable & {
    */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
   /**
-   * Joins what `work` does to a transaction that is open: whatever it asks of this database goes
-   * there, and a transaction in it is a savepoint. So parts that open transactions of their own
-   * stand or fall together. What goes on after `work` has returned is no longer joined.
+   * Joins `work` to an open transaction: its statements on this database run there, and a
+   * transaction inside it is a savepoint. So parts that open transactions of their own commit or
+   * roll back together. Calls that continue after `work` has returned are no longer joined.
    */
   within<Result>(tx: Transaction, work: () => Promise<Result>): Promise<Result>;
-  /** How many statements were sent so far; a test counts a request's round trips with it. */
+  /** Number of statements sent so far; tests count the round trips of a request with it. */
   statementCount(): number;
   /** The latest primary that a session was on; undefined before, or where it does not tell. */
   epoch(): Epoch | undefined;
   close(): Promise<void>;
 };
 
-/** What a pool is opened with. */
+/** Options of a pool. */
 export type DatabaseOptions = PrimaryOptions & {
   connections_max: number;
   application_name: string;
@@ -184,7 +184,10 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   };
 }
 
-/** A session on the primary. Where the server of before is none any more, it is looked for once. */
+/**
+ * Opens a session on the primary. If the previous server is no longer the primary, looks for it
+ * once.
+ */
 async function connectTo(
   take: () => Promise<pg.PoolClient>,
   primary: Primary,
@@ -199,7 +202,7 @@ async function connectTo(
   }
 }
 
-/** Which transaction the present course of calls has joined. */
+/** Tracks the transaction that the current course of calls has joined. */
 function openJoined() {
   const scopes = new AsyncLocalStorage<{ tx: Transaction | undefined }>();
   return {
@@ -209,7 +212,7 @@ function openJoined() {
       try {
         return await scopes.run(scope, work);
       } finally {
-        // What was begun in `work` and lives on (a timer, a connection) finds no transaction.
+        // A timer or connection that `work` begins and that outlives it finds no transaction.
         scope.tx = undefined;
       }
     },
@@ -267,7 +270,7 @@ function openTransaction(send: Send): { tx: Transaction; flush: () => Promise<vo
     if (kept.length === 0) return send(config);
     const flushed = flush();
     const sent = send(config);
-    // What was kept comes first, also with its fault: what is behind a fault fails for it.
+    // The kept statement comes first, also with its fault: statements behind a fault fail for it.
     sent.catch(() => undefined);
     await flushed;
     return sent;

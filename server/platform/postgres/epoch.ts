@@ -1,13 +1,16 @@
 /**
- * What tells one primary from the one before it: the identifier that a cluster has from its
- * creation on, and the timeline, which grows with each promotion of a standby.
+ * The difference between one primary and the previous one: the identifier that a cluster has from
+ * its creation on, and the timeline, which grows with each promotion of a standby.
  */
 export type Epoch = { system_identifier: string; timeline: number };
 
-/** What a server says of itself; `epoch` is undefined where it does not tell (not PostgreSQL's). */
+/**
+ * A server's report about itself; `epoch` is undefined if the server does not give one (not
+ * PostgreSQL's own).
+ */
 export type Standing = { is_writable: boolean; epoch: Epoch | undefined };
 
-/** Whether a session with that epoch may be worked on by who has seen `known`. */
+/** The relation of a session's epoch to the `known` one. */
 export type Judgement = 'same' | 'later' | 'earlier' | 'other';
 
 /** Compares the epoch of a session with the latest one that was seen. */
@@ -19,9 +22,9 @@ export function judgeEpoch(found: Epoch | undefined, known: Epoch | undefined): 
 }
 
 /**
- * Which of the servers is the primary, by what each answered (undefined: nothing): of those that
- * take writes the one of the highest timeline, because an old primary that came back takes writes
- * too; among equals the first. Those that `known` rules out are left aside. -1 when there is none.
+ * Chooses the primary by the servers' answers (undefined: no answer). Of those that accept writes,
+ * the highest timeline wins, because an old primary that came back accepts writes too; among
+ * equals, the first. Servers that `known` rules out do not count. Returns -1 without a primary.
  */
 export function choosePrimary(
   answers: readonly (Standing | undefined)[],

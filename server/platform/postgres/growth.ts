@@ -1,15 +1,12 @@
 import type pg from 'pg';
 
-/**
- * Who finds all connections taken waits so long for one before another is opened, and so long where
- * one is being opened already.
- */
+/** Wait for a free connection before another one is opened, also while one is being opened. */
 const wait_ms = 20;
 const wait_ms_max = 100;
 
 /**
- * So long an unused connection stays. Pages ask again every 30 s and chores every minute: they find
- * it open, and their statements prepared.
+ * Time for which an unused connection stays. Pages ask every 30 s and chores every minute: they
+ * find it open, with their statements prepared.
  */
 export const idle_ms = 90_000;
 

@@ -1,4 +1,4 @@
-/** What libpq calls the server that takes writes; the others name one that we have no use for. */
+/** Names of libpq for the server that accepts writes; its other names do not apply here. */
 const wanted = new Set(['read-write', 'primary']);
 
 /**
@@ -41,7 +41,7 @@ export function passwordOf(url: string): string {
   return decodeURIComponent(password.join(':'));
 }
 
-/** What a URL of `splitHosts` is called in a sentence: its host and port, and no password. */
+/** Returns the host and port of a URL of `splitHosts` for a sentence, without a password. */
 export function hostOf(url: string): string {
   const authority = /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? '';
   return authority.slice(authority.lastIndexOf('@') + 1) || 'the socket';

@@ -107,8 +107,8 @@ export async function pendingMigrations(
 }
 
 /**
- * What a newer release has done to the database and this one does not know, with that release. It
- * is harmless: `pendingMigrations` rejects where this one could not work beside it.
+ * Lists the migrations of a newer release that this one does not know, with that release. They are
+ * harmless: `pendingMigrations` rejects if this release could not work beside them.
  */
 export async function newerMigrations(
   db: Database,

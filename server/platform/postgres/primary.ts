@@ -36,7 +36,7 @@ export type Primary = {
   close(): void;
 };
 
-/** How long a server is waited for when it is looked at, and others when one has answered. */
+/** Time limits for asking a server, and for the others once one has answered. */
 const look_ms_max = 3_000;
 const admit_ms_max = 10_000;
 /** After how long without an answer a server is asked whether it is there, and how long it has. */
@@ -162,13 +162,13 @@ function refuse({ is_writable, epoch }: Standing, known: Epoch | undefined): voi
     );
 }
 
-/** What each of the servers says of itself; undefined where it does not answer in time. */
+/** Asks each server about itself; undefined for a server that does not answer in time. */
 async function askAll(urls: string[]): Promise<(Standing | undefined)[]> {
   const answers: (Standing | undefined)[] = urls.map(() => undefined);
   const asked = urls.map(async (url, index) => {
     answers[index] = await ask(url);
     if (answers[index]?.is_writable !== true) return;
-    // Who answers is not waited for; an old primary that came back may have been the first.
+    // The first answer does not end the wait: it may come from an old primary that came back.
     await new Promise((resolve) => setTimeout(resolve, others_ms_max));
     return true;
   });
@@ -185,7 +185,7 @@ function ask(url: string): Promise<Standing | undefined> {
   return lookAt(url, look_ms_max).catch(() => undefined);
 }
 
-/** Whether anybody answers there, be it that no further session is let in. */
+/** Returns true if anything answers there, even if the server admits no further session. */
 function isThere(url: string, ms_max: number): Promise<boolean> {
   return lookAt(url, ms_max).then(
     () => true,
@@ -214,7 +214,7 @@ async function lookAt(url: string, ms_max: number): Promise<Standing> {
 async function standingOf(client: pg.ClientBase): Promise<Standing> {
   type Row = Parameters<typeof readStanding>[0];
   const found = await client.query<Row>(standing_query).catch((error: unknown) => {
-    // What the server does not know or does not allow; everything else is a fault.
+    // Codes for unknown or forbidden settings; every other code is a fault.
     const { code = '' } = error as { code?: string };
     if (!/^(0A|42|55)/.test(code)) throw error;
     return client.query<Row>(plain_standing_query);

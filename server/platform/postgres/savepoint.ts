@@ -1,7 +1,7 @@
-/** What of an open transaction is asked here. */
+/** The operations of an open transaction that this file uses. */
 type Open = { text(text: string): Promise<unknown> };
 
-/** Where a joined transaction stands: how many savepoints it is in, and which were left open. */
+/** State of a joined transaction: its depth of savepoints, and how many were left open. */
 type Savepoints = { depth: number; left: number };
 
 const savepoints = new WeakMap<Open, Savepoints>();

@@ -14,7 +14,7 @@ export function clientsOf(urlOf: () => string): typeof pg.Client {
       super({
         ...config,
         connectionString: urlOf(),
-        // Who waits for an answer of a machine that is gone is told so.
+        // Reports a machine that is gone to a caller who waits for its answer.
         keepAlive: true,
         keepAliveInitialDelayMillis: 10_000,
       });
@@ -31,8 +31,8 @@ export function clientsOf(urlOf: () => string): typeof pg.Client {
 }
 
 /**
- * Sends a statement. What PostgreSQL has committed without the standby that it was to wait for is
- * a `StoreAwayError`: after a failover it may not have been.
+ * Sends a statement. If PostgreSQL has committed without the standby that it had to wait for,
+ * throws a `StoreAwayError`: after a failover the commit may be lost.
  */
 export async function ask(client: pg.ClientBase, config: pg.QueryConfig): Promise<pg.QueryResult> {
   const result = await client.query(config);

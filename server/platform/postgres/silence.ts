@@ -4,14 +4,13 @@ import { cutOff } from './session.ts';
 /** After how many looks at a session that waits and hears nothing it is silent. */
 const looks = 5;
 
-/** What is heard of a session: how much of it was read, and how often since nothing came. */
+/** Signs of life of a session: bytes read, and looks without any since. */
 type Heard = { bytes: number; looks: number };
 
 /**
- * Cuts sessions that wait for an answer while their server, asked by `answers`, gives none to
- * anybody: paused, or gone without a word. Who waits long on a server that is there goes on to
- * wait. Looked at are those of `sessions`, so that one is silent after `silence_ms` that this
- * process has seen.
+ * Cuts sessions that wait for an answer while their server, asked by `answers`, answers nobody: it
+ * is paused, or gone without a word. A long wait for a server that answers continues. Looks at
+ * `sessions` only, so that a session is silent after `silence_ms` that this process has seen.
  */
 export function cutSilent(
   sessions: () => Iterable<pg.ClientBase>,
@@ -34,7 +33,7 @@ export function cutSilent(
   return { close: () => clearInterval(timer) };
 }
 
-/** How often nothing had come since the session waits. */
+/** Counts the looks without new bytes since the session began to wait. */
 function listen(client: pg.ClientBase, heard: WeakMap<pg.ClientBase, Heard>): number {
   const { readyForQuery, connection } = client as unknown as {
     readyForQuery: boolean;

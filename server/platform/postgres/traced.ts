@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { currentSpan, inSpan } from '../tracing/span.ts';
 
-/** So much of a statement stands in its span. */
+/** Number of characters of a statement in its span. */
 const query_text_max = 2_000;
 
 /** A statement as a part of what is traced; only the text of a prepared one is free of values. */

@@ -9,7 +9,7 @@ function wireInstant(text: string): string {
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, -3).padEnd(6, '0')}Z`;
 }
 
-/** How values of PostgreSQL come into the process: instants as on the wire, counts as numbers. */
+/** Conversions of PostgreSQL's values: instants as on the wire, counts as numbers. */
 export const wireTypes: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format: 'text' | 'binary') => {
     if (oid === pg.types.builtins.TIMESTAMPTZ) return wireInstant;

@@ -1,7 +1,9 @@
 import { parentPort, Worker } from 'node:worker_threads';
 import { compiledModules } from './compiled.ts';
 
-/** How long a thread that nobody uses is kept: it takes some 10 MB, and what it read last. */
+/**
+ * Time for which an unused thread is kept: it takes some 10 MB, and the memory of its last reading.
+ */
 const idle_ms = 30_000;
 
 type Waiting<Reply> = { resolve(reply: Reply): void; reject(error: unknown): void };
@@ -13,7 +15,7 @@ type Running<Reply> = {
 
 /** A thread of the process that answers questions beside the event loop. */
 export type Thread<Question extends object, Reply extends object> = {
-  /** Asks and waits for the answer. What is transferred is gone afterwards. */
+  /** Asks the thread and waits for its answer. Transferred buffers are gone afterwards. */
   ask(question: Question, transferred?: ArrayBuffer[]): Promise<Reply>;
   /** Tells it something that has no answer; nothing when it does not run. */
   tell(question: Question): void;
@@ -71,8 +73,8 @@ export function openThread<Question extends object, Reply extends object>(
 }
 
 /**
- * The thread's own end: gives each question its reply, and none to what is told alone. What
- * `transferred` names of a reply changes hands instead of being copied.
+ * The thread's own end: answers each question; messages without an answer get none. Buffers of a
+ * reply in `transferred` are moved instead of copied.
  */
 export function answerQuestions<Question extends object, Reply extends object>(
   answer: (question: Question) => Reply | undefined,

@@ -13,16 +13,15 @@ import type { Provider, Service } from './parties.ts';
 import { quoted, refuse } from './refusal.ts';
 
 /**
- * What the response has to fit: the id of the request that began the sign-in, the present instant,
- * and how far the provider's clock may be off. Milliseconds.
+ * Facts that the response has to fit: the id of the request that began the sign-in, the current
+ * instant, and the tolerance for the provider's clock. Milliseconds.
  */
 export type Expectations = { request_id: string; now_ms: number; skew_ms: number };
 
 /**
- * What a verified assertion says, apart from attributes. `not_on_or_after_ms` is the instant
- * (without skew) from which no response with this assertion is taken any more,
- * `session_not_on_or_after_ms` the one until which the provider vouches for the session, if it says
- * so.
+ * Facts of a verified assertion, apart from attributes. `not_on_or_after_ms` is the instant
+ * (without skew) from which responses with this assertion are refused, `session_not_on_or_after_ms`
+ * the one until which the provider vouches for the session, if it says so.
  */
 export type AssertionFacts = {
   assertion_id: string;

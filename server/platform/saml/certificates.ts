@@ -80,7 +80,7 @@ function readCertificate(content: string): Certificate {
   const plain = content.replaceAll(/\s/g, '');
   const bytes = Buffer.from(plain, 'base64');
   const parsed = plain !== '' && bytes.toString('base64') === plain ? parse(bytes) : undefined;
-  // What follows the certificate in its bytes would be passed over in silence.
+  // Bytes after the certificate would be ignored silently.
   if (parsed === undefined || parsed.raw.length !== bytes.length)
     throw new CertificateRefused(
       'This is not an X.509 certificate in PEM or base64 form. Copy it again from the ' +

@@ -17,7 +17,7 @@ export type ElementName = `${keyof typeof namespaces}:${string}`;
 const content = /[^ \t\r\n](?:[^]*[^ \t\r\n])?/;
 const identifier = /^[A-Za-z_][\w.-]{0,255}$/;
 
-/** Whether the element has this name in this namespace. */
+/** Returns true if the element has this name in this namespace. */
 export function isNamed(element: Element, name: ElementName): boolean {
   const [prefix, local] = name.split(':') as [keyof typeof namespaces, string];
   return element.localName === local && element.namespaceURI === namespaces[prefix];

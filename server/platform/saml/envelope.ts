@@ -11,8 +11,8 @@ import type { Provider, Service } from './parties.ts';
 import { quoted, refuse } from './refusal.ts';
 
 /**
- * What stands around the assertion. None of it is verified: it can only lead to a refusal.
- * `response_signature` is undefined when only the assertion is signed.
+ * The parts around the assertion. None of them is verified: they can only lead to a refusal.
+ * `response_signature` is undefined if only the assertion is signed.
  */
 export type Envelope = {
   response: Element;

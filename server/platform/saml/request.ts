@@ -3,8 +3,8 @@ import { openLibrary } from './library.ts';
 import type { Provider, Service } from './parties.ts';
 
 /**
- * What a request may say beside the parties: what the provider gives back unchanged, the name that
- * it may show, whether it has to ask for the password again.
+ * Options of a request beside the parties: the state that the provider returns unchanged, the name
+ * that it may show, and whether it has to ask for the password again.
  */
 export type LoginOptions = {
   relay_state?: string;

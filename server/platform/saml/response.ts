@@ -11,8 +11,9 @@ import type { Refusal } from './refusal.ts';
 import { checkSignatureForm } from './signature.ts';
 
 /**
- * Who signed in, as the provider says. `email` is lower-case ASCII in the provider's domain;
- * `name_id` and `attributes` are the provider's text, unchanged. Instants in milliseconds.
+ * The person who signed in, according to the provider. `email` is lower-case ASCII in the
+ * provider's domain; `name_id` and `attributes` are the provider's text, unchanged. Instants in
+ * milliseconds.
  */
 export type SignIn = {
   assertion_id: string;

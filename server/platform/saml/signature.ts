@@ -11,7 +11,7 @@ import { quoted, refuse } from './refusal.ts';
 
 const enveloped = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#';
-// What the library can verify, without SHA-1. It knows no HMAC, DSA or ECDSA.
+// Algorithms that the library can verify, without SHA-1. It supports no HMAC, DSA or ECDSA.
 const signature_algorithms = new Set([
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
@@ -38,9 +38,9 @@ const digest_algorithms = new Set([
 /**
  * Refuses a signature of another form than SAML 2.0 Core 5.4 has: enveloped in the element that it
  * signs, one Reference to that element's ID, the transforms enveloped-signature and exclusive
- * canonicalisation, nothing in an Object, and algorithms from the list. KeyInfo may be there and is
- * never read. Guarantee: whichever part of the signature a verifier looks for by name, there is one
- * of it. Whether the signature is right is not looked at here.
+ * canonicalisation, an empty Object, and algorithms from the list. KeyInfo is allowed and never
+ * read. Guarantee: each part that a verifier looks up by name exists once. Does not verify the
+ * signature itself.
  */
 export function checkSignatureForm(signed: Element, signature: Element): void {
   const names = listElements(signature).flatMap(({ localName }) =>

@@ -55,7 +55,7 @@ export function writeKeptSecretKeys(folder: string, [present, former]: readonly 
   if (present !== undefined) replaceFile(folder, presentFile(folder), present);
 }
 
-/** What was read last of each file, and which version of it that was. */
+/** The last text read from each file, and the version of the file. */
 const lastRead = new Map<string, { version: string; text: string }>();
 
 /** Read again only where the file is another one: each seal asks, and a stat is much less. */

@@ -15,12 +15,12 @@ export type SealedField = {
 };
 
 /**
- * What was found in a column. `unreadable` names the rows that none of the accepted secret keys
- * opens; they are left as they are.
+ * The result of a column. `unreadable` names the rows that none of the accepted secret keys opens;
+ * they stay unchanged.
  */
 export type Rewrapped = { table: string; field: string; rewrapped: number; unreadable: string[] };
 
-/** So many envelopes are taken up at a time; each lot is a statement of its own. */
+/** Number of envelopes in a lot; each lot is a statement of its own. */
 const lot_rows = 500;
 
 /**

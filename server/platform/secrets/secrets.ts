@@ -12,7 +12,7 @@ import {
 } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-/** What the server's secret key and its own keys are used for. Every use has a key of its own. */
+/** Uses of the server's secret key and of its own keys. Every use has a key of its own. */
 export type Secrets = {
   /**
    * HMAC-SHA-256 of a text; the same text gives the same 32 bytes on every process of the server.

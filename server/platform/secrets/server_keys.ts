@@ -3,7 +3,7 @@ import type { Database } from '../postgres/database.ts';
 import { openSecrets, ownKeysOf } from './secrets.ts';
 import type { OwnKeys, SecretKeys, Secrets } from './secrets.ts';
 
-/** What the row of the server's own keys is sealed for. */
+/** Context that seals the row of the server's own keys. */
 export const server_keys_context = 'server_keys:1:sealed';
 
 /** None of the accepted secret keys opens the server's own keys; the message says what to do. */

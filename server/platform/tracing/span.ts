@@ -1,13 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomFillSync } from 'node:crypto';
 
-/** What a span says of its work. Never a value that somebody wrote: those may hold secrets. */
+/** Attributes of a span. Never a value that a person wrote: it may hold secrets. */
 export type Attributes = Record<string, string | number | boolean>;
 
-/** Whether the work was asked for (1 here, 2 by a request), or asks somebody else (3). */
+/**
+ * The kind of work: internal (1), asked for by a request (2), or a request to another server (3).
+ */
 export type SpanKind = 1 | 2 | 3;
 
-/** What all spans of a trace in this process share. */
+/** The parts that all spans of a trace in this process share. */
 export type Trace = {
   trace_id: string;
   /** Only a sampled trace is exported; of any other one nothing is known but its id. */
@@ -88,7 +90,7 @@ export function asPartOf<Result>(span: Span, work: () => Result): Result {
   return spans.run(span, work);
 }
 
-/** What `work` begins is a part of no span: it serves many. */
+/** Runs `work` outside of all spans: it serves many. */
 export function outsideOfSpans<Result>(work: () => Result): Result {
   return spans.exit(work);
 }

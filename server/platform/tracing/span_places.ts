@@ -3,7 +3,7 @@ import type { Logger } from '../log.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Sent } from './span_queue.ts';
 
-/** Where spans go, as texts of OTLP. Never rejects. */
+/** A receiver of spans, as texts of OTLP. Never rejects. */
 export type SpanPlace = (text: string) => Promise<Sent>;
 
 /** A collector: where it takes traces, the headers that it wants, and how long it may take. */
@@ -14,7 +14,7 @@ const may_be_mended = new Set([429, 502, 503, 504]);
 const told_ms = 60_000;
 
 /**
- * Sends texts to a collector by OTLP over HTTP. What fails is said in the log once a minute, by the
+ * Sends texts to a collector by OTLP over HTTP. The log reports failures once a minute, by the
  * status or the code of the error alone.
  */
 export function collectorPlace(collector: Collector, outbound: Outbound, log: Logger): SpanPlace {
@@ -40,7 +40,7 @@ export function collectorPlace(collector: Collector, outbound: Outbound, log: Lo
   };
 }
 
-/** How many spans the collector did not keep, which it says in an answer of 200. */
+/** Returns the number of spans that the collector dropped, which it reports in an answer of 200. */
 function refusedOf(text: string): number {
   try {
     const { partialSuccess } = JSON.parse(text) as { partialSuccess?: { rejectedSpans?: unknown } };

@@ -1,10 +1,13 @@
 import { outsideOfSpans } from './span.ts';
 import type { Span } from './span.ts';
 
-/** What became of a batch: `later` may be mended by another try. `refused`: how many of it were. */
+/**
+ * The outcome of a batch: `later` may succeed on another try. `refused`: the number of refused
+ * spans.
+ */
 export type Sent = { outcome: 'sent'; refused?: number } | { outcome: 'later' | 'refused' };
 
-/** What a span came to, as the metric counts them. */
+/** The outcome of a span, as the metric counts it. */
 export type SpanOutcome = 'sent' | 'queue_full' | 'refused' | 'failed';
 
 /** Spans on their way out of the process. */

@@ -15,13 +15,13 @@ import { openSpanQueue } from './span_queue.ts';
 import type { SpanQueue } from './span_queue.ts';
 import type { RemoteParent } from './traceparent.ts';
 
-/** What is traced and where it goes; without a collector and a file nothing is. */
+/** The requests to trace and the receiver; without a collector and a file nothing is traced. */
 export type TracingOptions = {
   collector: Collector | undefined;
   file: string | undefined;
   sampler: string;
   sampler_ratio: number;
-  /** Of the whole process, `service.name` among them. */
+  /** Attributes of the whole process, `service.name` among them. */
   resource: Attributes;
 };
 

@@ -8,7 +8,7 @@ import { UserError } from '../../user_error.ts';
 import type { BackupPlace } from './place.ts';
 import { isWrittenName, written_folders } from './written_names.ts';
 
-/** What is being written; a kill may leave one, which `tidy` removes. */
+/** Ending of a file in progress; a kill may leave one, which `tidy` removes. */
 const draft_ending = '.draft';
 
 /** A folder. Throws a `UserError` where it is none, and where it cannot be read or written. */

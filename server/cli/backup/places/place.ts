@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** Where backups lie. Names have `/` between folders. */
+/** A place for backups. Names have `/` between folders. */
 export type BackupPlace = {
   /** As the person named it, without secrets. */
   name: string;
@@ -18,7 +18,7 @@ export type BackupPlace = {
   tidy(): Promise<void>;
 };
 
-/** So many questions go to a bucket at a time. */
+/** Number of concurrent requests to a bucket. */
 const at_once = 16;
 
 /** The names of those files that are there with the bytes that they must have. */

@@ -64,7 +64,7 @@ async function endUploads(store: ReturnType<typeof openBucket>, prefix: string):
       await store.endUpload(key, upload_id, AbortSignal.timeout(end_milliseconds));
 }
 
-/** How keys of a config, which nobody has here, are called in the address and the environment. */
+/** Names in the address and the environment for the keys of a config. */
 const names: [RegExp, string][] = [
   [/(the key )?\bregion\b(?=[,.]| and)/, '"region" in the address'],
   [/(the key )?\bbucket_name\b/, 'the address'],

@@ -10,8 +10,8 @@ const written = new RegExp(
 );
 
 /**
- * Whether a backup gives files such a name. A place may be a whole bucket or disk, in which a
- * folder named `analytics` is somebody's: what has another name is never removed.
+ * Returns true if a backup gives files such a name. A place may be a whole bucket or disk, in which
+ * a folder named `analytics` belongs to somebody else: files with other names are never removed.
  */
 export function isWrittenName(name: string): boolean {
   return written.test(name);

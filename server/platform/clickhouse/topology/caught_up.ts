@@ -3,13 +3,13 @@ import { StoreAwayError } from '../../store_away.ts';
 import type { ClickHouse } from '../client.ts';
 import { replicasOf } from './require_everywhere.ts';
 
-/** So long a replica may take to fetch what others have; then another one is tried. */
+/** Time limit for a replica to fetch what the others have; then the next replica is tried. */
 const sync_seconds_max = 5;
 
 /**
- * Does work whose answer decides something: on one replica, which has everything that was
- * acknowledged before the call, from the first request of it to the last. Where that replica is
- * lost in the middle the work fails, and has to be begun anew. On one node it is just done.
+ * Runs work whose answer decides something on one replica that has everything acknowledged before
+ * the call, from the first request to the last. If that replica is lost in the middle, the work
+ * fails and has to be restarted. On one node the work simply runs.
  */
 export async function caughtUp<Result>(
   clickhouse: ClickHouse,

@@ -1,6 +1,6 @@
 /**
- * How the analytics store is built. `one_node` is a single server, the embedded one too; the other
- * three keep each row on several replicas. `cluster` is the name by which all of them are asked.
+ * The topology of the analytics store. `one_node` is a single server, also the embedded one; the
+ * other three keep each row on several replicas. `cluster` is the name for queries of all replicas.
  */
 export type Mode =
   | { kind: 'one_node' }
@@ -14,7 +14,7 @@ export const one_node: Mode = { kind: 'one_node' };
 /** The tables of the analytics store; a view has no rows of its own. */
 export const stored_tables = ['events', 'persons', 'erasing_ids', 'erasing_rows', 'migrations'];
 
-/** What the store says of itself. */
+/** Facts that the store reports about itself. */
 export type StoreFacts = {
   version: string;
   database: string;
@@ -27,11 +27,11 @@ export type StoreFacts = {
   clusters: { cluster: string; shards: number; replicas: number }[];
   /** Those of our tables that are there. */
   tables: { name: string; engine: string; engine_full: string }[];
-  /** Of new tables, by name. */
+  /** Settings of new tables, by name. */
   table_settings: Record<string, number>;
 };
 
-/** What the settings say of it. */
+/** The mode that the configuration asks for. */
 export type ModeWanted = { cluster: string | undefined; addresses: number };
 
 /**

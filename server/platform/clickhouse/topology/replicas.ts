@@ -8,7 +8,7 @@ import { one_node } from './mode.ts';
 import type { Mode } from './mode.ts';
 import { requestSettings } from './request_settings.ts';
 
-/** What is asked of a store: as much of the official client as is used. */
+/** The part of the official client that we use. */
 export type Client = Pick<
   ClickHouseClient,
   'query' | 'exec' | 'insert' | 'command' | 'ping' | 'close'
@@ -34,7 +34,7 @@ export type Replicas = Client & {
   mode: Mode;
   /** The cluster that the settings name. */
   readonly cluster: string | undefined;
-  /** How often another replica was taken since the start. */
+  /** Number of changes to another replica since the start. */
   changes: number;
   readonly addresses: number;
   /** All rows of the answer to `query`, for one that memory holds. */
@@ -145,7 +145,7 @@ export function joinReplicas(
 type Pool = {
   size: number;
   all(): Replica[];
-  /** Whom those ask that do not work on one of their own. */
+  /** The replica for callers that are not bound to one of their own. */
   current(): Replica;
   held: AsyncLocalStorage<Replica>;
   /** Takes another one for what comes; what is read from this one goes on. */
@@ -213,7 +213,7 @@ async function askReplica(
   } catch (error) {
     if (given.abort_signal?.aborted === true) throw error;
     if (isAway(error)) pool.leave(replica, error);
-    // What else was asked of it did not fail by itself.
+    // Other requests to the lost replica did not fail by themselves.
     throw reads && replica.lost.signal.aborted ? replica.lost.signal.reason : error;
   }
 }

@@ -1,21 +1,22 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
 import type { Mode } from './mode.ts';
 
-/** So long an insert may wait for a majority of the replicas. */
+/** Time limit of an insert that waits for a majority of the replicas. */
 export const quorum_seconds = 10;
 const written_anew = {
   // Only a batch has a token; what is written anew after a removal is no repetition.
   insert_deduplicate: 0,
-  // What a condition asks of other tables is there on each replica before it is sent.
+  // The rows of other tables that a condition reads are on each replica before the condition is
+  // sent.
   allow_nondeterministic_mutations: 1,
 } as const;
-/** So long a statement for all replicas is waited for. */
+/** Time limit of a statement that runs on all replicas. */
 export const ddl_seconds = 60;
 
 /**
- * What every request says to a store of this mode; on one node nothing. An insert is answered once
- * a majority of the replicas has it: an answer by one alone is lost with it. In the cloud there is
- * one storage, of which a node may not know the latest.
+ * Settings of every request to a store of this mode; none on one node. An insert is answered once a
+ * majority of the replicas has it, because an answer by one replica alone is lost with that
+ * replica. In the cloud, nodes share one storage, and a node may lag behind the latest state.
  */
 export function requestSettings(mode: Mode): ClickHouseSettings {
   switch (mode.kind) {
@@ -40,10 +41,10 @@ export function requestSettings(mode: Mode): ClickHouseSettings {
 }
 
 /**
- * What the insert of a batch says besides. One parser and no cutting, in every mode: the whole
- * batch is one block and so one part, which appears or does not. One node ends it when its time is
- * over. Replicas never do, because an insert that is cut off while it is agreed upon may leave its
- * token and not its rows; there the token says whether the batch was taken.
+ * Additional settings for the insert of a batch. One parser and no splitting, in every mode: the
+ * whole batch is one block and so one part, which appears or does not. One node ends the insert at
+ * its time limit. Replicas never do, because an insert that is cut off during agreement may leave
+ * its token without its rows; there the token says whether the batch was accepted.
  */
 export function batchSettings(
   mode: Mode,

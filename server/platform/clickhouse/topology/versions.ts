@@ -7,8 +7,8 @@ const fixed: [number, number, number, number][] = [
 ];
 
 /**
- * Whether a server of this version keeps an insert that is cut off whole or not at all
- * (ClickHouse#112149); of a version that cannot be read false.
+ * Returns true if a server of this version keeps an insert that is cut off either whole or not at
+ * all (ClickHouse#112149), and false for a version that cannot be read.
  */
 export function isCancelSafe(version: string): boolean {
   const parts = /^(\d+)\.(\d+)\.(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number);
@@ -18,8 +18,8 @@ export function isCancelSafe(version: string): boolean {
 }
 
 /**
- * What somebody has to know who uses servers of these versions with replicas; undefined where all
- * of them keep an insert that is cut off.
+ * Returns a warning for operators whose replicas run these versions, or undefined if all of them
+ * keep an insert that is cut off.
  */
 export function versionWarning(versions: readonly string[]): string | undefined {
   const unsafe = [...new Set(versions)].filter((version) => !isCancelSafe(version)).sort();

@@ -25,10 +25,10 @@ export type Addon = {
 };
 
 /**
- * The addon under the package `chdb`, without its class Session: that one puts off each close until
- * every operation of the process that is under way at the time has ended, so that beside one query
- * of an hour all connections of that hour would be kept, about 2 MB each. What it protects against,
- * a connection that is closed under its own query, is for the caller to keep (docs/decisions/0029).
+ * Opens the addon under the package `chdb`, without its class Session. Session postpones each close
+ * until every running operation of the process has ended, so that beside a query of an hour all
+ * connections of that hour would be kept, about 2 MB each. It protects against closing a connection
+ * under its own query; here the caller ensures that (docs/decisions/0029).
  */
 export function openAddon(): Addon {
   const { packageName, path } = resolveLibchdb({ env: {} });

@@ -25,7 +25,7 @@ const memoryBytesMax = 4_000_000_000;
 const hungMs = 120_000;
 const default_start_seconds = 10;
 
-/** Where the store lies and how much memory it may take. */
+/** The folder of the store, and its memory limit. */
 export type EmbeddedClickHouseOptions = {
   folder: string;
   log: Logger;

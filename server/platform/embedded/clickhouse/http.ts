@@ -14,7 +14,7 @@ import type { Engine, Fault } from './session.ts';
 import { readStatement } from './statement.ts';
 import type { Statement } from './statement.ts';
 
-/** What the HTTP front of the engine works with. */
+/** The parts that the engine's HTTP front uses. */
 export type HttpOptions = {
   engine: Engine;
   pipes: Pipes;
@@ -86,7 +86,8 @@ function sendFault(
   { code, status, text }: Fault,
 ): void {
   if (response.destroyed || response.writableEnded) return;
-  // What the client still sends must be read, or it sees a broken connection instead of the reason.
+  // The rest of the request must be read, or the client sees a broken connection instead of the
+  // reason.
   request.resume();
   // Only an answer through a pipe can have begun: its body is the error.
   if (!response.headersSent) {

@@ -1,6 +1,4 @@
-/**
- * What the process of the embedded ClickHouse is told, as one line of JSON on its standard input.
- */
+/** Orders for the process of the embedded ClickHouse, one line of JSON on its standard input. */
 export type Orders = {
   folder: string;
   port: number;
@@ -10,16 +8,18 @@ export type Orders = {
   alive_ms: number;
 };
 
-/** What it says on standard output once it answers requests. */
+/** The word on standard output once the process answers requests. */
 export const readyWord = 'ready';
 
 /**
- * What it says there again and again for as long as its thread goes round, so that one that hangs
- * is noticed.
+ * The word on standard output that repeats while the process's thread runs, so that a hanging
+ * process is noticed.
  */
 export const aliveWord = 'alive';
 
-/** How often it says so, at least ten times before it counts as hanging. */
+/**
+ * Longest silence before the process counts as hanging; the word comes at least ten times as often.
+ */
 export const alive_ms_max = 5_000;
 
 /**
@@ -30,9 +30,10 @@ export const alive_ms_max = 5_000;
 export const engine_niceness = 5;
 
 /**
- * That of large answers, which are those of exports and can wait: with all threads of the engine
- * alike, a reader of the API beside an export waited twice as long. A process that may not raise a
- * thread's priority again has it for all of them, and the engine leaves it as it is.
+ * Niceness of large answers, which belong to exports and can wait. With equal priority for all
+ * threads of the engine, a reader of the API beside an export waited twice as long. A process that
+ * may not raise a thread's priority again gets one priority for all threads, and the engine leaves
+ * it unchanged.
  */
 export const large_answer_niceness = 15;
 

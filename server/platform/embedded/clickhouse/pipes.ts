@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { findProgram } from '../programs.ts';
 
 const run = promisify(execFile);
-/** So long after a failure it is tried again to create pipes for those who wait. */
+/** Pause before pipes are created again for the waiting callers after a failure. */
 const try_again_ms = 100;
 
 /** Named pipes, one for each operation under way: they bound how many there are. */
@@ -19,7 +19,7 @@ export type Pipes = {
    * a new one, together with others: when none is left, or half of all are to be replaced.
    */
   give(pipe: string, clean: boolean): void;
-  /** How many are taken. */
+  /** Number of pipes in use. */
   busy(): number;
   close(): Promise<void>;
 };
@@ -59,8 +59,8 @@ function share(idle: string[], folder: string, create: (n: number) => Promise<st
     const replacement = create(wanted)
       .then(
         (fresh) => fresh.forEach(put),
-        // Of memory or room there is none at the moment: it is tried again for those who wait, or
-        // when the next one wants a pipe.
+        // Memory or disk is short at the moment: creation is retried for the waiting callers, or
+        // for the next one.
         () => {
           missing += wanted;
           if (line.isWaitedIn()) setTimeout(tryAgain, try_again_ms);

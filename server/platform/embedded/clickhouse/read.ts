@@ -11,7 +11,7 @@ import { openReader, touchReader } from './pipes.ts';
 export type Operation = {
   engine: Engine;
   pipe: string;
-  /** What stands before the statement in the same session: parameters, settings, database. */
+  /** Statements that run first in the same session: parameters, settings, database. */
   preamble: string;
   label: string;
   /** The columns of a SELECT are of types that every format takes. */
@@ -21,8 +21,8 @@ export type Operation = {
 };
 
 /**
- * How an operation ended. After `stuck` the engine never answers again for this operation: a thread
- * of it is lost.
+ * The end of an operation. After `stuck` the engine never answers this operation again: one of its
+ * threads is lost.
  */
 export type Outcome = { fault?: Fault; stuck?: boolean };
 
@@ -30,7 +30,7 @@ export type Outcome = { fault?: Fault; stuck?: boolean };
 // and a small answer is one packet.
 const heldBytesMax = 64 * 1024;
 const stuckMs = 20_000;
-/** So long a stopped query may take to end before its thread counts as lost. */
+/** Time limit for a stopped query to end before its thread counts as lost. */
 export const stuckKilledMs = 60_000;
 
 // The engine hangs for ever when a format refuses the columns while it is set up for INTO OUTFILE.
@@ -115,9 +115,9 @@ export async function streamResult(
       reader.destroy();
     },
   );
-  // The query first: a reader that merely closes does not stop it. What still comes is read and
-  // thrown away, because what waits for its reader sees no kill, or has already left the engine's
-  // list of queries.
+  // The query is stopped first: a reader that merely closes does not stop it. Remaining output is
+  // read and thrown away, because a query that waits for its reader sees no kill, or has already
+  // left the engine's list of queries.
   const leave = (): void => {
     reader.resume();
     void stopOperation(operation, () => isOver).then(() => reader.destroy());

@@ -48,7 +48,7 @@ const interfaceWords = new Set([
   'close_session',
 ]);
 const unsupportedWords = ['session_id', 'role'];
-// What is asked with a priority, of which none is the highest, yields to everything else.
+// A query with a priority number below the highest yields to everything else.
 const nicenessOfYielding = 19;
 const textBytesMax = 256 * 1024 * 1024;
 

@@ -66,7 +66,8 @@ async function main(): Promise<void> {
   // server waits for the folder.
   lines.on('close', killSelf);
   process.on(stopSignal, () => void end());
-  // Who signals a whole group means the server, which needs this store until it has stopped itself.
+  // A signal to the whole group means the server, which needs this store until it has stopped
+  // itself.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   server.listen(orders.port, '127.0.0.1');
   await once(server, 'listening');

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { literal } from '../../clickhouse/quote.ts';
 import { openAddon } from './addon.ts';
 
-/** How an output or input format may be used. */
+/** The directions in which a format works. */
 type FormatUse = { is_input: boolean; is_output: boolean };
 
 /**
@@ -18,7 +18,7 @@ export type Engine = {
    */
   kill(label: string): Promise<boolean>;
   /**
-   * How a format may be used, by its name in any case; undefined when there is none of this name.
+   * Finds the directions of a format by its name in any case; undefined if no such format exists.
    */
   findFormat(name: string): FormatUse | undefined;
   close(): void;
@@ -86,7 +86,8 @@ export async function openEngine(folder: string, memory_bytes_max: number): Prom
 const repeated = /^(?:Code: \d+\. DB::Exception: )+(?=Code: \d+\. DB::Exception: )/;
 
 /**
- * What a client is told: ClickHouse's own text with its code, once, and without paths of our pipes.
+ * The fault as clients see it: ClickHouse's own text with its code, once, and without paths of our
+ * pipes.
  */
 export type Fault = { code: number; status: number; text: string };
 

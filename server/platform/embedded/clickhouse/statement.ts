@@ -1,8 +1,8 @@
 /**
- * What a request's text is, so that its result can be led into a pipe and its data out of one.
- * `read`: SQL before and after the place where `INTO OUTFILE ... FORMAT x` belongs. `insert`: SQL
- * before and after the place of `FROM INFILE`, and where in the text its data begin. `command`:
- * everything that answers nothing or little.
+ * The parts of a request's text, so that its result can be led into a pipe and its data out of one.
+ * `read`: SQL before and after the place of `INTO OUTFILE ... FORMAT x`. `insert`: SQL before and
+ * after the place of `FROM INFILE`, and the position of its data. `command`: a statement that
+ * answers little or nothing.
  */
 export type Statement =
   | { kind: 'read'; before: string; format: string | undefined; after: string }

@@ -144,7 +144,7 @@ async function createFiles(
 /** The line that says what was wrong; the programs tell what they clean up after it. */
 export function complaintIn(text: string): string {
   const lines = text.trim().split('\n');
-  // What it says to who asks too early is no reason.
+  // The message to a client that asks too early is not the cause.
   const complaint = /(FATAL|PANIC)(?!:\s+the database system is)|error:/;
   return lines.find((line) => complaint.test(line)) ?? lines.at(-1) ?? '';
 }

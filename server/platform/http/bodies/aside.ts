@@ -6,9 +6,9 @@ import type { ReadJson } from './json_text.ts';
 
 const memory_mb_max = 512;
 
-/** What the thread is asked: to read the JSON of a body. */
+/** A question to the thread: to read the JSON of a body. */
 export type BodyQuestion = { bytes: Uint8Array; values_max: number | undefined };
-/** What it answers; `refused` says what is wrong with it. */
+/** The thread's answer; `refused` says what is wrong with the body. */
 export type BodyReply = { read: ReadJson } | { refused: string };
 
 const thread = openThread<BodyQuestion, BodyReply>(

@@ -84,9 +84,12 @@ export function body<Schema extends TSchema>(
 
 /** A body that its schema was asked about, and that further rules are to be asked about. */
 export type BodyUnderCheck<Value> = {
-  /** What was sent, with the texts as the schema trims them; no fields when it is no object. */
+  /**
+   * The fields of the body, with texts trimmed as the schema says; no fields if the body is no
+   * object.
+   */
   sent: Fields;
-  /** Of what was sent the fields of the schema in which it refuses nothing. */
+  /** The sent fields that satisfy the schema. */
   passed: Partial<Value>;
   /**
    * The schema's fields. Throws one 400 with every violation, of the schema and then those of

@@ -3,14 +3,14 @@ import type { Violation } from '../errors.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** Which keys of a config are secret, and which say where the secrets go. */
+/** Keys of a config that are secret, and keys that say where the secrets go. */
 export type Places = {
   secrets: readonly string[];
   /** Keys whose change would take the secrets to another place. */
   where: readonly string[];
   /**
-   * Of keys in `where`: the value that makes the way less safe. A change to another value harms
-   * nobody.
+   * For keys in `where`: the value that makes the connection less safe. A change to any other value
+   * harms nobody.
    */
   less_safe?: Config;
 };

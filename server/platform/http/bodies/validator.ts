@@ -29,8 +29,8 @@ ajv.addFormat('date-time', isInstant);
 ajv.addFormat('email', (text) => text.length <= 254 && email.test(text));
 // Words that stand in schemas and check nothing: for people, and for the document.
 ajv.addVocabulary(['wrong_detail', 'refuses_empty']);
-// Bounds of an instant, as `minimum` and `maximum` are of a number. What is no instant is the fault
-// of `format`.
+// Bounds of an instant, like `minimum` and `maximum` of a number. A text that is no instant is
+// reported by `format`.
 for (const [keyword, isWithin] of [
   ['not_before', (at: number, bound: number) => at >= bound],
   ['not_after', (at: number, bound: number) => at <= bound],
@@ -42,7 +42,7 @@ for (const [keyword, isWithin] of [
     validate: (bound: string, text: string) =>
       !isInstant(text) || isWithin(Date.parse(text), Date.parse(bound)),
   });
-// Nothing of it is seen, alone or together: white space, joiners, fillers, the empty braille cell.
+// Matches texts that show nothing: white space, joiners, fillers, the empty braille cell.
 const unseen = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 // `trim: true` takes the white space off both ends before the other rules of the text look at it; a
 // text of which nothing is seen is empty then.

@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { isUuid } from '../../uuid.ts';
 import { missing } from '../errors.ts';
 
-/** Who asks, as the key or the session says; one of `key_id` and `session_id` is set. */
+/** The caller, as the key or the session says; one of `key_id` and `session_id` is set. */
 export type Caller = {
   user_id: number;
   user_uuid: string;
@@ -16,9 +16,9 @@ export type Caller = {
   key_id: string | null;
   key_mask: string | null;
   session_id: string | null;
-  /** Of a session that a provider opened: the domain whose provider it was. */
+  /** For a session that a provider opened: the domain of that provider. */
   session_domain_id: string | null;
-  /** Of a session: when the person last showed what is their own (ISO instant). */
+  /** For a session: the ISO instant at which the person last showed a factor of their own. */
   own_factor_at: string | null;
   /**
    * Does the session reach only a part of what the account has? Then it changes nothing of the
@@ -40,8 +40,8 @@ export type Caller = {
 };
 
 /**
- * What the path leads into: the organization, the caller's level there, and the project when the
- * path names one.
+ * The target of the path: the organization, the caller's level there, and the project if the path
+ * names one.
  */
 export type Access = {
   organization_id: string;
@@ -53,16 +53,18 @@ export type Access = {
 /** The three levels in words. */
 export const level_names = { 1: 'member', 8: 'administrator', 15: 'owner' } as const;
 
-/** What kind of thing a route lies in. */
+/** The kind of thing that contains a route. */
 export type Within = 'organization' | 'project';
 
-/** What a record's statement may name of the look-up that it is a part of. */
+/** The parts of the look-up that a record's statement may name. */
 export type RecordPlace = {
   organization_id: Sql;
   /** The caller's level there. */
   level: Sql;
   team_id: Sql;
-  /** What `:id` says, where the path has another parameter for the target; null when no UUID. */
+  /**
+   * The value of `:id` if another parameter of the path names the target; null if it is no UUID.
+   */
   id: Sql;
 };
 
@@ -84,20 +86,19 @@ export type Target =
   | undefined;
 
 /**
- * What a request shows to say who it is: a personal API key, or the token of a session's cookie;
- * both as their HMAC.
+ * The credential of a request, as its HMAC: a personal API key, or the token of a session's cookie.
  */
 export type Credential = { kind: 'key' | 'session'; hash: Buffer };
 
 /** One row of the look-up: the credential, its user and, when the user may be there, the target. */
 export type Found = Caller & {
-  /** Of a key: the only addresses and networks from which it works; empty: from anywhere. */
+  /** For a key: the only addresses and networks from which it works; empty means any. */
   allowed_ip_ranges: string[];
   last_used_at: string | null;
-  /** Of a session: when its token was created, and whether the request showed the one before it. */
+  /** For a session: the time of its token, and whether the request showed the previous token. */
   token_created_at: string | null;
   is_previous_token: boolean;
-  /** Of a session: when it began, and how long the person's organizations let it last and rest. */
+  /** For a session: its start, and its longest duration and rest by the person's organizations. */
   session_created_at: string | null;
   session_hours_max: number | null;
   idle_minutes_max: number | null;
@@ -146,7 +147,8 @@ function parameterOf(request: FastifyRequest, name: string): string {
 }
 
 /**
- * What a path's parameter names: a UUID for organizations, an integer for projects, or `@current`.
+ * Reads a target from a path's parameter: a UUID for organizations, an integer for projects, or
+ * `@current`.
  */
 export function targetOf(within: Within | undefined, name: string): Target {
   if (within === undefined) return undefined;

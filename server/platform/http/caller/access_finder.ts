@@ -14,20 +14,20 @@ type Asked = {
   fail(error: unknown): void;
 };
 
-/** What is asked of a kind; who is alone with it does not wait for company. */
+/** Look-ups of one kind; a lone look-up does not wait for others. */
 type Queue = { waiting: Asked[]; under_way: number; is_crowded: boolean };
 
-/** So many go together at most: what the record of one takes, the others wait for. */
+/** Largest number of look-ups in one statement; the time of one record delays all others. */
 const batch_max = 32;
 
 /**
  * Opens the look-up of credential, user, membership and target, and of the record that a route
- * reads there: one statement for a request, and one for all requests of a kind that arrive in the
- * same turn of the event loop, as soon as two of them have met. Undefined: no such key or session,
- * or it has expired, or its user is not active. The target's columns are null when it does not
- * exist, the user is not a member of its organization, or the key is limited to others; the three
- * cannot be told apart. Nothing is remembered, so a change counts on the next request. Where a
- * statement for several fails in the store, each is asked for by itself.
+ * reads there. It runs one statement per request, or one for all requests of a kind that arrive in
+ * the same turn of the event loop, as soon as two of them have met. Undefined: the key or session
+ * does not exist or has expired, or its user is not active. The target's columns are null if it
+ * does not exist, the user is not a member of its organization, or the key is limited to others;
+ * callers cannot tell the three apart. Nothing is cached, so a change counts on the next request.
+ * If a statement for several requests fails in the store, each is asked for by itself.
  */
 export function openAccessFinder(db: Database): AccessFinder {
   const queues = new Map<string, Queue>();
@@ -66,7 +66,9 @@ export function openAccessFinder(db: Database): AccessFinder {
     });
 }
 
-/** What was found, by the number in the batch; all of it are of one kind. */
+/**
+ * Returns the rows found, by their number in the batch. All look-ups of a batch are of one kind.
+ */
 async function findAll(db: Database, statement: Statement): Promise<Map<number, Found>> {
   const rows = await db.rows<Record<string, unknown>>(statement);
   return new Map(
@@ -116,8 +118,8 @@ const in_project = `SELECT ${of_membership}, p.id AS team_id, p.timezone
     OR p.id = ANY (k.scoped_teams)) AND ${organization_allowed}`;
 
 /**
- * How each kind of target is found beside credential `k`; the caller's oldest membership and its
- * oldest project are the current ones.
+ * Joins each kind of target beside credential `k`. The caller's oldest membership and its oldest
+ * project are the current ones.
  */
 const targets: Record<Kind, string> = {
   none: '',
@@ -129,7 +131,7 @@ const targets: Record<Kind, string> = {
     ORDER BY m.joined_at, m.id, p.created_at, p.id LIMIT 1`,
 };
 
-/** What the columns of the look-up begin with: the others are the record's. */
+/** Prefix of the look-up's own columns; the others belong to the record. */
 const found_prefix = 'found_';
 const named = (columns: Record<string, string>) =>
   Object.entries(columns)
@@ -149,7 +151,7 @@ const session_columns = `s.id, s.user_id, s.expires_at, s.last_used_at, ARRAY['*
     ELSE s.own_factor_at END AS own_factor_at,
   ${is_own_method} OR s.second_factor_at IS NOT NULL AS shows_second_factor`;
 
-/** Where credential `k` of a hash comes from. */
+/** Source of credential `k` for a hash. */
 const sources: Record<Credential['kind'], { columns: Record<string, string>; join: string }> = {
   key: {
     columns: {
@@ -225,7 +227,7 @@ const place: RecordPlace = {
   id: raw('asked.record_id'),
 };
 
-/** What one look-up puts in the places of the values that are its own. */
+/** Parameters that each look-up fills with its own values. */
 const own_values = ['hashes', 'ids', 'record_ids', 'now'] as const;
 type OwnValues = Record<(typeof own_values)[number], unknown>;
 const marks = Object.fromEntries(own_values.map((name) => [name, Symbol(name)])) as Record<

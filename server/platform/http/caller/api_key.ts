@@ -26,7 +26,7 @@ export function isWellFormedApiKey(text: string): boolean {
   return checksumOf(secret) === text.slice(-checksum_length);
 }
 
-/** What a stored key is shown as: its first and last four characters. */
+/** Masks a stored key: shows its first and last four characters. */
 export function maskApiKey(key: string): string {
   return `${key.slice(0, 4)}...${key.slice(-4)}`;
 }

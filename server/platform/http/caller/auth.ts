@@ -27,10 +27,10 @@ const refusals = {
 };
 
 /**
- * Who asks and what the path's target is to them, in one round trip. Throws 401 without a valid key
- * or session; a credential of the wrong form or with a wrong checksum is refused without a look at
- * the database. Throws 400 when a request shows both, and 403 when a session's cookie comes with a
- * change from another site, or a key from an address that it is not taken from.
+ * Finds the caller and their access to the path's target in one round trip. Throws 401 without a
+ * valid key or session; a credential of the wrong form or with a wrong checksum is refused without
+ * a query. Throws 400 if a request shows both, and 403 if a session's cookie comes with a change
+ * from another site, or a key from an address outside its ranges.
  */
 export async function authenticate(
   context: HttpContext,
@@ -124,7 +124,7 @@ function touch(context: HttpContext, found: Found, request: FastifyRequest): voi
     );
 }
 
-/** What the client calls itself; at most 400 characters. */
+/** Returns the name by which the client identifies itself; at most 400 characters. */
 export function userAgentOf(request: FastifyRequest): string {
   return (request.headers['user-agent'] ?? '').slice(0, user_agent_length_max);
 }

@@ -27,7 +27,7 @@ export function markBrowser(request: FastifyRequest, reply: FastifyReply): Buffe
   return hashOf(request, mark);
 }
 
-/** What would be kept of the browser's mark; undefined when it has none. */
+/** Returns the mark of the browser in the form in which it is stored, or undefined without one. */
 export function findBrowser(request: FastifyRequest): Buffer | undefined {
   const mark = markOf(request);
   return mark === undefined ? undefined : hashOf(request, mark);

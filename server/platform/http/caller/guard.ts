@@ -96,8 +96,8 @@ function requireOwnFactor(
 }
 
 /**
- * The check of a request that the server makes to itself for a caller who was let in: their rights
- * count as ever, and so does where they may be. What a rehearsal lacks is noted and not refused.
+ * Checks a request that the server makes to itself for a caller who has passed: their rights and
+ * address count as ever. A rehearsal records missing rights instead of refusing.
  */
 async function admitInner(
   { db }: HttpContext,
@@ -123,7 +123,7 @@ async function admitInner(
   request.access = { organization_id: access.organization_id, level: access.level, ...project };
 }
 
-/** What `:id` says where it is not the target itself. */
+/** Returns the value of `:id` if `:id` is not the target itself. */
 function recordId({ id }: Record<string, string>, parameter: string): string | null {
   return parameter !== 'id' && id !== undefined && isUuid(id) ? id : null;
 }

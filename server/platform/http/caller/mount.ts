@@ -13,7 +13,7 @@ export const mountsOf = (noun: string): readonly Mount[] => [
   { base: `/api/projects/:project_id/${noun}/`, within: 'project' },
 ];
 
-/** Where a request looks for records: in a project, or in all of an organization. */
+/** The reach of a request's records: a project, or a whole organization. */
 export type Place = { organization_id: string; team_id?: number };
 
 /** The condition that the project of a record, given as its column, lies in the place. */

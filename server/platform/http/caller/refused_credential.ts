@@ -11,9 +11,9 @@ import { isWriteKey } from './write_key.ts';
 export type Shown = { kind: Credential['kind']; text: string; isWellFormed: boolean };
 
 /**
- * Gives the event and the reason of a refused key or session for the security log. Whose
- * it is stands in `request.concerned` afterwards, as far as it is known; the caller is never told.
- * `found` is a session that was there and is no longer taken.
+ * Returns the event and the reason of a refused key or session for the security log. Its owner, if
+ * known, stands in `request.concerned` afterwards; the caller never learns it. `found` is a session
+ * that exists and is no longer accepted.
  */
 export async function judgeRefused(
   context: Pick<HttpContext, 'db' | 'secrets' | 'clock'>,

@@ -13,7 +13,8 @@ export const session_idle_ms = 7 * 24 * 3_600_000;
 /** A token is replaced by a new one at the first use after this time: a day. */
 const token_lifetime_ms = 24 * 3_600_000;
 /**
- * So long the token before it is taken beside the new one; after that only a thief would show it.
+ * Time during which the previous token still counts beside the new one; afterwards only a thief
+ * would show it.
  */
 const token_overlap_ms = 60_000;
 
@@ -88,7 +89,7 @@ export function clearSessionCookie(
     });
 }
 
-/** How long what a person showed of their own counts for what only they may do: 10 minutes. */
+/** Time during which a person's own factor counts for actions that need it: 10 minutes. */
 const recent_factor_ms = 10 * 60_000;
 
 /** Did the person of the session show what is their own within the last ten minutes? */
@@ -133,8 +134,8 @@ function isOver(found: Found, now: number): boolean {
 }
 
 /**
- * Replaces a token that is a day old, and gives the new one to the browser with this answer. Of
- * requests that race one replaces it.
+ * Replaces a token that is a day old and gives the new one to the browser with this answer. Of
+ * concurrent requests, one replaces it.
  */
 export async function rotateToken(
   context: HttpContext,

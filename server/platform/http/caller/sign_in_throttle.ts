@@ -15,8 +15,8 @@ const mails_of_address: AttemptPolicy = {
 };
 
 /**
- * What mails are counted for: links to choose a new password apart from all others, because anybody
- * can ask for those, of an address that has an account as of one that has none.
+ * Kinds of mails that are counted apart. Anybody can ask for links to choose a new password, for an
+ * address with or without an account, so they have a count of their own.
  */
 type MailKind = 'reset' | 'mail';
 

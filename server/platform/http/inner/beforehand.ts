@@ -9,7 +9,7 @@ import { inTurn } from '../limits/heavy_turns.ts';
 class Lacking extends Error {}
 
 const rounds_max = 4;
-/** What one request may hold, for as long as its turn lasts. */
+/** Bytes that one request may hold during its turn. */
 const bytes_max = 200 * 1024 * 1024;
 
 /**
@@ -39,10 +39,10 @@ export function requireDone({ lacking }: Beforehand): void {
 }
 
 /**
- * Runs `attempt`, which opens a transaction, asks routes inside of it and ends with `requireDone`.
- * What they lack is done when the transaction is over, and then it runs again; after 200 MiB of
- * results the rest is refused with 400 at its place. All of that in the turn of the organization:
- * its transactions take long, and many at once would leave no connection to anybody else.
+ * Runs `attempt`, which opens a transaction, calls routes inside it and ends with `requireDone`.
+ * The work that the routes lack is done after the transaction, and then `attempt` runs again. After
+ * 200 MiB of results the rest is refused with 400 at its place. The organization takes turns: such
+ * transactions take long, and many at once would leave no connection for others.
  */
 export function withBeforehand<Result>(
   request: FastifyRequest,

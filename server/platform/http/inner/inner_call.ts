@@ -5,10 +5,10 @@ import type { Access, Caller } from '../caller/access.ts';
 /** Work that takes long, and how many bytes of memory its result holds. */
 export type Work<Result> = { run: () => Promise<Result>; bytesOf: (result: Result) => number };
 
-/** What came of it. */
+/** The outcome of an inner request. */
 export type Outcome = { result: unknown } | { error: unknown };
 
-/** What was done for inner requests before their transaction began, and what they still lack. */
+/** The work done for inner requests before their transaction began, and the work still missing. */
 export type Beforehand = {
   done: Map<string, Outcome>;
   lacking: Map<string, Work<unknown>>;
@@ -23,15 +23,15 @@ export type InnerCall = {
   access: Access;
   /** Projects that inner calls of the same transaction found in the organization. */
   projects: Map<string, Pick<Access, 'team_id' | 'timezone'>>;
-  /** What is to be done once the caller's transaction is committed. */
+  /** Registers an effect for the time after the caller's transaction has been committed. */
   afterwards(effect: () => Promise<unknown>): void;
-  /** Of a rehearsal: scopes and levels that would be refused. */
+  /** For a rehearsal: scopes and levels that would be refused. */
   lacks: Set<string | 1 | 8 | 15> | undefined;
-  /** What was done before the transaction began. */
+  /** The work done before the transaction began. */
   beforehand: Beforehand;
-  /** What the entry of the activity log says besides what changed. */
+  /** Additional changes in the entry of the activity log. */
   also: Change[];
-  /** What `write()` saw. */
+  /** The changes that `write()` saw. */
   changes: Change[] | undefined;
   fault: Error | undefined;
 };

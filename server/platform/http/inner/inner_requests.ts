@@ -15,8 +15,8 @@ type Asked = {
 };
 
 /**
- * Asks a route of the same process for whoever sent `request`, from their address and under its id,
- * with all of the route's checks. Who the caller is, `headers` say, as in any request.
+ * Calls a route of the same process for the sender of `request`, from their address and under its
+ * id, with all checks of the route. `headers` identify the caller, as in any request.
  */
 export async function askRoute(
   request: FastifyRequest,
@@ -39,7 +39,7 @@ export async function askRoute(
   };
 }
 
-/** What a route answered; `changes` is what its entry of the activity log names. */
+/** A route's answer; `changes` are those of its entry in the activity log. */
 export type InnerAnswer = { status: number; body: unknown; changes: Change[] };
 
 /** The API's own routes, asked on behalf of a caller inside of their transaction. */
@@ -56,12 +56,12 @@ export type InnerRequests = {
 };
 
 /**
- * Opens the API's own routes inside of `tx`, which the caller of `request` has open. Guarantees: a
+ * Opens the API's own routes inside `tx`, the open transaction of `request`'s caller. Guarantees: a
  * route checks, changes and records as it does for a person, with the caller's rights; all of it
- * stands or falls with `tx`; what it would do once it is committed is done once `tx` is. A
- * `rehearsal`, which is to be rolled back, records nothing and notes what rights are missing. What
- * a route does before its transaction is taken from `beforehand`. Throws what ended the
- * transaction, such as a deadlock, and for a fault of the server's own.
+ * commits or rolls back with `tx`; its effects after a commit happen once `tx` is committed. A
+ * `rehearsal`, which is rolled back, records nothing and collects missing rights. Work before a
+ * route's transaction is taken from `beforehand`. Throws the cause that ended the transaction, such
+ * as a deadlock, and faults of the server itself.
  */
 export function openInnerRequests(
   request: FastifyRequest,

@@ -8,9 +8,9 @@ import type { Semaphore } from '../../pacing/semaphore.ts';
 const wait_ms_max = 10_000;
 
 /**
- * Whose turns the request takes, and whose locks its write: the organization's of its path, else
- * the caller's own; undefined on a public route. Where the body says which organization it is, the
- * route names that to `inWriteTurn` itself.
+ * Returns the owner whose turns and write locks the request takes: the organization of its path,
+ * otherwise the caller. Undefined on a public route. If the body names the organization, the route
+ * passes it to `inWriteTurn` itself.
  */
 export function ownerOf(request: FastifyRequest): string | undefined {
   const { access, caller } = request as Partial<Pick<FastifyRequest, 'access' | 'caller'>>;
@@ -23,10 +23,10 @@ type InOwnTurn = <Result>(
 ) => Promise<Result>;
 
 /**
- * Does a write of an owner. Guarantee: three of an owner hold a connection at a time, the others
- * wait without one, so that those who wait for a long transaction (an apply, a deletion) keep none
- * from other owners. Throws 503 to who has waited for ten seconds. An inner request is a part of
- * its caller's turn. Of the 16 connections of a process four owners leave some to the others.
+ * Runs a write of an owner. Guarantee: at most three writes of an owner hold a connection; the
+ * others wait without one, so that a queue behind a long transaction (an apply, a deletion) blocks
+ * no other owner. Throws 503 after ten seconds of waiting. An inner request belongs to its caller's
+ * turn. Of the 16 connections of a process, four busy owners leave some to others.
  */
 export const inWriteTurn = openOwnTurns(3, 'Another change of this organization takes long');
 

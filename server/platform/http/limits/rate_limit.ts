@@ -7,8 +7,8 @@ import { resetSeconds, roll, used, waitSeconds, windowIndex } from './rate_windo
 import type { Counter, Policy } from './rate_window.ts';
 
 /**
- * What is left to a caller: header values (IETF draft `RateLimit` fields) and, when the request is
- * refused, the seconds to wait.
+ * The remaining budget of a caller: header values (IETF draft `RateLimit` fields) and, if the
+ * request is refused, the seconds to wait.
  */
 export type Budget = { policy: string; remaining: string; wait_seconds: number | undefined };
 
@@ -106,7 +106,7 @@ export function openLimiter(
 
 /** A subject, and what limits it. */
 type Counted = { subject: string; policies: Policy[] };
-/** How many requests a policy leaves to a subject, and for how many seconds that holds. */
+/** The requests that a policy leaves to a subject, and the seconds for which that holds. */
 type Left = { policy: Policy; left: number; seconds: number };
 
 function isTighter(one: Left, other: Left): boolean {
@@ -176,7 +176,7 @@ function openCounts(db: Database, clock: Clock) {
   return { add, take, leftOf, synchronise };
 }
 
-/** What was counted and not sent yet, by subject and window. */
+/** Collects counts that are not sent yet, by subject and window. */
 function openPending() {
   let entries = new Map<string, Pending>();
   const keyOf = (

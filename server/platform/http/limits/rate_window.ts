@@ -1,10 +1,7 @@
 /** One limit: at most `requests_max` in any `window_seconds`. */
 export type Policy = { name: string; requests_max: number; window_seconds: number };
 
-/**
- * What is known of one subject and window: requests of the present fixed window and of the one
- * before.
- */
+/** Counts of one subject: requests in the current fixed window and in the one before. */
 export type Counter = { index: number; previous: number; current: number };
 
 /** The number of the fixed window in which an instant lies. */

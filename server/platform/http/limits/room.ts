@@ -1,4 +1,4 @@
-/** What one request holds of the room. */
+/** The share of the room that one request holds. */
 export type Place = {
   /** Says how many bytes are held by now; throws where there is no room for so many. */
   hold(bytes: number): void;

@@ -21,7 +21,7 @@ export type Keyset = {
   limit: number;
 };
 
-/** What the columns hold that a list is ordered by. */
+/** Types of the columns that order a list. */
 export type KeysetType = 'timestamptz' | 'bigint';
 
 /** The query parameters of a cursor list that can be ordered by these columns. */
@@ -144,7 +144,7 @@ function readCursor(
     'invalid_input',
     'This cursor is broken or belongs to another order: start again without it.',
   );
-  // What decodes but was not written like this has been tampered with or cut.
+  // A text that decodes but is not in canonical form has been changed or cut.
   if (Buffer.from(text, 'base64url').toString('base64url') !== text) throw broken;
   const parts = parseJson(Buffer.from(text, 'base64url').toString());
   if (!Array.isArray(parts) || parts.length !== 4) throw broken;

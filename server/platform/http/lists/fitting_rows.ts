@@ -7,9 +7,9 @@ const page_bytes_max = 64 * 1024 * 1024;
 const usual_rows_max = 100;
 
 /**
- * How many of the rows that a statement selects are read at once: all up to the limit, or so many
- * of the first as have 64 MiB together, but 100 in any case. A thousand records at their longest
- * would be more than the memory of the process.
+ * Returns the number of a statement's rows to read at once: all rows up to the limit, or the first
+ * ones that total 64 MiB, but at least 100. A thousand records of the greatest length would exceed
+ * the memory of the process.
  */
 export async function fittingRows(db: Queryable, rows: Sql, limit: number): Promise<number> {
   if (limit <= usual_rows_max) return limit;

@@ -82,7 +82,7 @@ function jsonOf(record: unknown): string {
   return `${text}}`;
 }
 
-/** So many parts that they make a piece; less is the end. */
+/** Joins parts until they fill a piece; a shorter piece is the last. */
 function nextPiece(parts: Generator<string>): string {
   let text = '';
   while (text.length < text_length_max) {

@@ -40,8 +40,8 @@ export const PageQuery = Type.Object({
 export type Page = { limit: number; offset: number };
 
 /**
- * What an offset list has: a page of its rows in a stable order, which ends before LIMIT, and the
- * number of them all as `count`.
+ * The statements of an offset list: a page of its rows in a stable order, without its LIMIT, and
+ * the total as `count`.
  */
 export type List = { rows: (page: Page) => Sql; count: Sql };
 

@@ -55,7 +55,10 @@ export function describeApi(app: FastifyInstance, { config }: Context, texts: Ap
   });
 }
 
-/** What the document says of a route; one that is not of the API has its own `schema` alone. */
+/**
+ * Returns the schema that the document shows for a route; a route outside the API shows its own
+ * `schema` alone.
+ */
 function shown(schema: FastifySchema, route: RouteOptions): FastifySchema {
   const declared = documentedRoute(route);
   if (declared === undefined || declared.hide === true) return declared ?? schema;

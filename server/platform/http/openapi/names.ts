@@ -76,7 +76,8 @@ export function namesOf(url: string, method: string, schema: FastifySchema) {
   const single = segments.at(-1)?.startsWith(':') === true;
   const nested =
     segments[1] === ':organization_id' || segments[1] === ':project_id' ? segments[2] : undefined;
-  // Of a record within a record: `batch_exports/:batch_export_id/runs/` has a tag of its own.
+  // The segment of a record within a record: `batch_exports/:batch_export_id/runs/` has a tag of
+  // its own.
   const inner = /^:\w+_id$/.test(segments[3] ?? '') ? segments[4] : undefined;
   if (
     nested !== undefined &&

@@ -13,7 +13,7 @@ type Operation = JsonObject & {
 };
 type Paths = Record<string, Record<string, Operation>>;
 
-/** Which of the documents: the API, or what speaks the protocols of others. */
+/** The document to write: the API, or the routes that speak foreign protocols. */
 export type Part = 'api' | 'apart';
 
 /**
@@ -110,7 +110,10 @@ function shownBy({ security }: Operation): SampledRequest['shows'] {
   return first === undefined ? 'nothing' : 'session' in (first as object) ? 'session' : 'key';
 }
 
-/** What was created stands also where `validate_only` answers it: readers see the first answer. */
+/**
+ * The example of a creation also stands where `validate_only` answers: readers see the first
+ * answer.
+ */
 function exemplified(operation: Operation, { body, status, answer }: Example): Operation {
   const shown = status > 200 && status < 300 ? [200, status] : [status];
   const exampled = shown.flatMap((one): [string, Operation['responses'][string]][] => {

@@ -1,6 +1,6 @@
 import type { Json } from './json.ts';
 
-/** One real request and its answer. What stands in `{}` of the path has its value in `path`. */
+/** One real request and its answer. `path` has the value of each `{}` of the path. */
 export type Example = {
   path?: Record<string, string>;
   query?: Record<string, string>;
@@ -9,7 +9,7 @@ export type Example = {
   answer?: Json;
 };
 
-/** What only people can say of an API: the texts and examples around its operations. */
+/** Texts and examples around the operations, which only people can write. */
 export type ApiReference = {
   title: string;
   /** Markdown. */

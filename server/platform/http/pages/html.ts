@@ -14,8 +14,8 @@ class Markup {
 export type Html = Markup;
 
 /**
- * What can stand in a piece: text is escaped, markup and lists of it stay as they are, undefined is
- * nothing.
+ * Content of a piece: text is escaped; markup and lists of markup stay unchanged; undefined is
+ * empty.
  */
 export type Part = string | number | Html | readonly Html[] | undefined;
 

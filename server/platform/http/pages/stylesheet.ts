@@ -7,7 +7,7 @@ const text = readFileSync(new URL('./pages.css', import.meta.url), 'utf8');
 const path = '/assets/pages.css';
 const version = hash('sha256', text, 'base64url').slice(0, 16);
 
-/** How every page looks, under an address that names its content. It is relative to the base. */
+/** Address of the stylesheet of all pages, relative to the base. It names the content. */
 export const stylesheet_address = `${path.slice(1)}?v=${version}`;
 
 /**

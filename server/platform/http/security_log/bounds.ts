@@ -1,13 +1,13 @@
 import { addressOf } from '../limits/address.ts';
 import type { SecurityEvent } from './security_event.ts';
 
-/** So long events are counted before what was only counted is told. */
+/** Time after which events that were only counted are reported. */
 const window_ms = 10 * 60_000;
-/** So many alike are told one by one. */
+/** Number of equal events that are reported one by one. */
 const alike_max = 20;
-/** So many from one address are told one by one. */
+/** Number of events of one address that are reported one by one. */
 const of_address_max = 200;
-/** So many are told one by one. */
+/** Number of all events that are reported one by one. */
 const all_max = 2_000;
 
 /** Lets events through one by one, up to a bound, and counts the others. */

@@ -16,7 +16,7 @@ export type SecurityEvent = Omit<Refusal, 'organization_id'> & {
   route: string;
   item_id: string | null;
   request_id: string;
-  /** How many alike it stands for. */
+  /** The number of equal events that it stands for. */
   count: number;
   created_at_ms: number;
 };

@@ -9,7 +9,7 @@ import { lineOf, sentenceOf } from './security_event.ts';
 import type { SecurityEvent } from './security_event.ts';
 import { insertSecurityEvents } from './store.ts';
 
-/** So many events wait for the database at most, while it is away; then the oldest are let go. */
+/** Number of events that wait for an unreachable database; beyond it the oldest are dropped. */
 const waiting_max = 5_000;
 const written_at_once = 500;
 const closing_ms_max = 3_000;

@@ -11,7 +11,7 @@ import { ignored_header, listed } from './ignored_header.ts';
 import { hasProperty, unknownDetail, unknownNames, valueAt } from './unknown_names.ts';
 import type { UnknownName } from './unknown_names.ts';
 
-/** What becomes of names that a route does not know. */
+/** Treatment of names that a route does not know. */
 export type UnknownPolicy = 'ignored' | 'refused';
 
 /** The names of a request that its route does not know; those that are refused stand nowhere. */
@@ -25,8 +25,8 @@ export type Unknown = {
 };
 
 /**
- * What a route does with names that it does not know: `ignored` those that clients of others send
- * to, `refused` the rest of the API, and undefined where a protocol that is not ours rules.
+ * Returns a route's treatment of names that it does not know: `ignored` for paths that foreign
+ * clients use, `refused` for the rest of the API, undefined where a foreign protocol decides.
  */
 export function unknownPolicy(
   route: RouteOptions,

@@ -98,7 +98,7 @@ function namesOf({ properties = {} }: Node): string[] {
   return Object.keys(properties);
 }
 
-/** What is no object at all has no names to know: its type is the validator's. */
+/** A value that is no object has no names to check: the validator judges its type. */
 function isOpen({ type, properties, patternProperties, additionalProperties }: Node): boolean {
   if (additionalProperties !== undefined) return true;
   if (type !== undefined && ![type].flat().includes('object')) return false;
