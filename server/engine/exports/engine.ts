@@ -12,7 +12,7 @@ import type { DestinationDeps } from '../model/destination/destination.ts';
 import { encodeRow } from '../destinations/formats/encode_row.ts';
 import type { QueryLimits } from '../query/settings.ts';
 
-/** What planning and executing exports need from outside. */
+/** The outside parts that planning and executing exports use. */
 export type Engine = {
   db: Database;
   clickhouse: ClickHouse;
@@ -31,19 +31,19 @@ export type Engine = {
   has_environment_credentials: boolean;
   aws_roles: AwsRoles;
   settle_seconds: number;
-  /** So long a destination may show no progress before the attempt ends. */
+  /** Longest time without progress of a destination before the attempt ends. */
   destination_silence_seconds_max: number;
   /** After this many runs in a row that failed an export is paused; 0: never. */
   pause_after_failures: number;
-  /** What one custom query may take of the analytics store. */
+  /** Limits of one custom query in the analytics store. */
   query_limits: QueryLimits;
   /** The memory that all custom queries of the process share. */
   query_budget: QueryBudget;
 };
 
 /**
- * What a destination may use for one piece of work, which ends with the signal; `noteProgress` is
- * told of its answers.
+ * Returns the parts that a destination may use for one piece of work, which ends with the signal;
+ * its answers are reported to `noteProgress`.
  */
 export function destinationDeps(
   engine: Engine,

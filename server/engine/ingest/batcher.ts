@@ -9,8 +9,8 @@ import type { Fate, FlushDeps, FlushFailure, FlushOutcome } from './flush.ts';
 import { openPersonStore } from './persons/person_store.ts';
 
 /**
- * What became of events that were handed in: all of them are stored, or were there before, or are
- * of persons who were erased (`refused`); or it is not known that they are.
+ * The outcome for submitted events: all are stored, were stored before, or belong to erased persons
+ * (`refused`); or their state is unknown.
  */
 export type Stored =
   | { taken: number; duplicates: number; refused: number; failure?: undefined }
@@ -52,7 +52,7 @@ const default_limits: IngestionLimits = {
   look_up_seconds_max: 30,
 };
 
-/** What ingestion works with. */
+/** The parts that ingestion works with. */
 type IngestionDeps = Pick<FlushDeps, 'db' | 'clickhouse' | 'log' | 'secrets'> & {
   clock: Clock;
   settle_seconds: number;
@@ -89,13 +89,13 @@ type Group = {
   finish: (stored: Stored) => void;
 };
 
-/** What one project may have of the room: so that others get in while it cannot be stored. */
+/** A project's share of the room, so that others get in while its events cannot be stored. */
 const room_share = 1 / 4;
 
 /**
- * How long a batch may take in the store: well under the time after which exports take an interval
- * for settled, but never so short that a busy store could not write a batch; below a settle time of
- * five seconds it is `settled` alone that keeps exports off a batch under way.
+ * Returns the time limit of a batch in the store: well under the time after which exports treat an
+ * interval as final, but long enough for a busy store to write a batch. With a settle time below
+ * five seconds, `settled` alone keeps exports away from a batch in progress.
  */
 function batchSeconds(settleSeconds: number): number {
   return Math.min(10, Math.max(3, settleSeconds * 0.6));

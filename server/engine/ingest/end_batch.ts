@@ -1,9 +1,9 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import { StoreAwayError } from '../../platform/store_away.ts';
 
-// How long the store is asked after an insert that failed, in milliseconds and at most.
+// Time for asking the store after a failed insert, in milliseconds.
 const inquiry_ms_max = 3_000;
-/** How long it may take for one answer. */
+/** Time limit for one answer. */
 const answer_ms_max = 5_000;
 /** The pause between two questions. */
 export const inquiry_pause_ms = 50;

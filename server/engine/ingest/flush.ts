@@ -20,10 +20,9 @@ import { settleBatch } from './settle_batch.ts';
 import { writeRows } from './write.ts';
 
 /**
- * What a flush works with. `seconds_max` bounds the time in which the store may write a batch,
- * `look_up_seconds_max` the time that it may take to look things up for one, `bytes_max` the size
- * of a batch as it is written, `letOthers` is waited for between two batches, and `warn` notes what
- * of an event was not taken as it came.
+ * The parts of a flush. `seconds_max` bounds the time in which the store may write a batch,
+ * `look_up_seconds_max` the time for its look-ups, `bytes_max` the size of a batch as written,
+ * `letOthers` is awaited between two batches, and `warn` records changes to an event.
  */
 export type FlushDeps = {
   db: Database;
@@ -44,14 +43,13 @@ export type FlushDeps = {
 export type FlushFailure = 'unavailable' | 'out_of_files' | 'project_gone';
 
 /**
- * What became of an event: it is stored, it was there before (in the store or further ahead), or it
- * is one of a person who was erased.
+ * The fate of an event: stored, stored before (in the store or earlier in the batch), or refused
+ * because its person was erased.
  */
 export type Fate = 'stored' | 'duplicate' | 'refused';
 
 /**
- * What became of the first `fates.length` events. The others are not known to be stored: `failure`
- * says why.
+ * The fates of the first `fates.length` events. The others may not be stored: `failure` says why.
  */
 export type FlushOutcome = { fates: Fate[]; failure?: FlushFailure };
 
@@ -76,7 +74,7 @@ export async function flushEvents(
     warnOfDuplicates(deps, teamId, batch, fates);
     all.push(...fates);
     if (failure !== undefined) return { fates: all, failure };
-    // Where persons are large few events fit, and looking all the others up again each time would
+    // With large persons few events fit, and repeating the look-ups of all others each time would
     // take longer than writing.
     const fits = fates.length === batch.length;
     wanted = Math.max(2 * fates.length, fits ? wanted : 0);
@@ -111,7 +109,7 @@ async function flushBatch(
   } catch (error) {
     deps.log.error({ err: error, team_id: teamId }, 'an ingestion batch failed');
     deps.persons.forget(teamId);
-    // What was stored is stored, even when the lock could not be given back in good order.
+    // Stored events stay stored, even if releasing the lock failed.
     outcome ??= failed(isOutOfFiles(error) ? 'out_of_files' : 'unavailable');
   }
   return outcome ?? failed('unavailable');

@@ -11,17 +11,17 @@ import { openTurns } from '../../platform/pacing/turns.ts';
 import { endBatch, inquiry_pause_ms, orLate } from './end_batch.ts';
 
 /**
- * How an insert of a batch ended: all rows are stored and on disk, none is, or the store could not
- * be asked.
+ * The end of a batch's insert: all rows are stored and on disk, none is, or the store could not be
+ * asked.
  */
 export type InsertOutcome = 'stored' | 'absent' | 'unknown';
 
 /** The tables that ingestion writes. */
 export type IngestionTable = 'events' | 'persons';
 
-// What is handed on at once: longer texts cost more to put together and to turn into bytes.
+// Size of a chunk: longer texts cost more to join and to turn into bytes.
 const chunk_bytes = 128 * 1024;
-/** How long it may count the rows of a batch, once it has let go of it. */
+/** Time limit for counting the rows of a batch after the store has ended it. */
 const count_ms_max = 30_000;
 /** The project of the rows that take the token of a batch; no real one has this number. */
 export const nobody = 0;

@@ -1,10 +1,10 @@
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 
 /**
- * Which of the uuids the project has in the store already. Guarantee: right while the caller holds
- * the project's ingestion lock, because nobody else inserts then. Throws when `signal` is aborted
- * first. Uuids must be lower-case text with dashes; they are put into the statement's text, so they
- * must have been checked.
+ * Finds the uuids that the project already has in the store. Guarantee: correct while the caller
+ * holds the project's ingestion lock, because nobody else inserts then. Throws if `signal` is
+ * aborted first. Uuids must be checked lower-case text with dashes; they are put into the
+ * statement's text.
  */
 export async function findKnownUuids(
   clickhouse: ClickHouse,

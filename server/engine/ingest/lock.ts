@@ -7,15 +7,15 @@ import type { Database, Queryable, Transaction } from '../../platform/postgres/d
  */
 const ingestion_lock_class = 7_301_010;
 
-/** What is remembered of a project's ingestion. Instants are ISO 8601 text in UTC. */
+/** The state of a project's ingestion. Instants are ISO 8601 text in UTC. */
 export type IngestionState = {
   /** The control store's clock, cut to milliseconds. */
   now: string;
-  /** That of the latest batch; null before the first one. */
+  /** Instant of the latest batch; null before the first one. */
   last_inserted_at: string | null;
   /** No later batch may get an earlier `inserted_at`. */
   settled_until: string | null;
-  /** That of persons, together with the epoch: another primary may count the same again. */
+  /** Generation of persons, together with the epoch: another primary may repeat the number. */
   persons_generation: number;
   /** The timeline of the primary that gave this. */
   epoch: number;
@@ -73,8 +73,8 @@ const promise = sql`
   RETURNING s.team_id, s.settled_until`;
 
 /**
- * What `settled` says, of many projects and without waiting for their batches: left out is one into
- * which a batch is being written, or that is being deleted.
+ * Returns `settled` for many projects without waiting for their batches: leaves out a project whose
+ * batch is in progress, or that is being deleted.
  */
 export async function settledAtOnce(
   tx: Transaction,
@@ -177,9 +177,8 @@ export async function noteBatch(
 }
 
 /**
- * Whether the batch is still the one that is noted: `refused` when the lock was lost,
- * `project_gone` when the project was deleted, and the note with it. Throws when the transaction's
- * session is gone.
+ * Checks that the batch is still the recorded one: `refused` if the lock was lost, `project_gone`
+ * if the project and the record were deleted. Throws if the transaction's session is gone.
  */
 export async function findNote(
   tx: Transaction,

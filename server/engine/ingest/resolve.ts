@@ -11,10 +11,10 @@ const batches_per_call_max = 20;
 const lock_not_available = '55P03';
 
 /**
- * Ends the batches whose time is over and of which nobody said how they ended, so that they hold
- * the exports of their projects back no longer; otherwise only the project's next batch would. At
- * most 20 per call, one after the other; a project's lock is waited for at most two seconds: who
- * has it settles the batch first. What else cannot be ended now stays as it is and is logged.
+ * Ends overdue batches whose outcome nobody reported, so that they no longer hold back the exports
+ * of their projects; otherwise only the project's next batch would. At most 20 per call, one after
+ * the other; waits for a project's lock two seconds at most: its holder resolves the batch first. A
+ * batch that cannot be ended now stays unchanged and is logged.
  */
 export async function resolveBatches(
   db: Database,

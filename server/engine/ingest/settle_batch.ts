@@ -3,7 +3,7 @@ import { caughtUp } from '../../platform/clickhouse/topology/caught_up.ts';
 import { letGo } from './insert.ts';
 import { storeInstant } from './parse/instant.ts';
 
-/** So long may the store take to say what is there, and to take back. */
+/** Time limit for the store to report the rows, and to take them back. */
 const seconds_max = 30;
 
 /**

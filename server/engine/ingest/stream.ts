@@ -15,8 +15,8 @@ import { parseEvent, readEvent } from './parse/parse.ts';
 export type PlacedProblem = EventProblem & { position: number };
 
 /**
- * What became of a stream or list of events. `problems` holds the first 1000; `rejected` counts
- * every bad line.
+ * The outcome of a stream or list of events. `problems` has the first 1000; `rejected` counts every
+ * bad line.
  */
 export type Taken = {
   taken: number;
@@ -38,7 +38,7 @@ const problems_max = 1_000;
 
 const group_rows_max = 1_000;
 const group_bytes_max = 1024 * 1024;
-// So many groups of one stream may wait: enough for a full batch while another is being written.
+// Number of waiting groups of one stream: enough for a full batch while another is being written.
 const groups_waiting_max = 20;
 
 /**
@@ -77,7 +77,7 @@ export async function takeLines(
   return taker.finish();
 }
 
-/** What stands in a line; undefined for a blank one. */
+/** Reads a line; undefined for a blank one. */
 function readLine(
   line: Line | LongLine,
   now: number,
@@ -86,13 +86,13 @@ function readLine(
   return line.bytes === undefined ? parseEvent(line.text, now) : readLineAside(line.bytes, now);
 }
 
-/** What became of a list of events. */
+/** The outcome of a list of events. */
 export type TakenList = Taken & { is_list: boolean };
 
 /**
- * Takes the JSON of a body with a list of events, or with one; the same guarantees as `takeLines`,
- * positions are indexes from 0. What is wrong with the body as a whole is a fault, and nothing of
- * it is stored. A long body is read beside the event loop; its bytes are gone afterwards.
+ * Ingests the JSON of a body with a list of events, or with one; the guarantees of `takeLines`
+ * hold, positions are indexes from 0. A fault of the whole body stores nothing. A long body is read
+ * beside the event loop; its bytes are gone afterwards.
  */
 export async function takeList(
   ingestion: Ingestion,

@@ -80,7 +80,7 @@ export async function writeRows(
     if (error !== undefined)
       deps.log.warn({ err: error, team_id, table, outcome }, 'an insert did not end well');
     if (outcome === 'stored') continue;
-    // Where the persons are there already, whoever settles the batch takes them back.
+    // If the persons exist already, whoever resolves the batch takes them back.
     if (outcome === 'absent' && (table === 'persons' || persons.length === 0))
       await clearBatch(tx, team_id, batch_id);
     return 'unavailable';

@@ -6,17 +6,17 @@ import type { ModelName } from './models/model.ts';
 /** After this many failed attempts a run is given up as FailedRetryable. */
 export const attempts_max = 15;
 
-/** What a worker does with a run, in order; reading and sending take turns. */
+/** The steps of a worker on a run, in order; reading and sending take turns. */
 export type WorkStep = 'counted' | 'read' | 'sent' | 'committed';
 
 /**
- * How long the steps of one attempt took, in milliseconds; null: it did not come to that.
+ * Duration of the steps of one attempt, in milliseconds; null if the attempt did not reach the
+ * step.
  *
- * `waited`: until a worker took it, from when the run was planned, or anything was last heard of
- * the attempt before. `counted`: until it was known what is to be written. `read`: while the source
- * was waited for. `sent`: all else of the writing, from the opening of the destination to the last
- * slice that is safe. `committed`: while the destination was to show it. They follow one another
- * and never overlap.
+ * `waited`: from the planning of the run, or the last sign of the attempt before, until a worker
+ * took it. `counted`: until the rows to write are known. `read`: waiting for the source. `sent`:
+ * all other writing, from the opening of the destination to the last finished slice. `committed`:
+ * while the destination was to show the rows. The steps follow one another and never overlap.
  */
 export type AttemptSteps = Record<`${WorkStep}_ms`, number | null> & {
   attempt: number;
@@ -24,7 +24,7 @@ export type AttemptSteps = Record<`${WorkStep}_ms`, number | null> & {
   waited_ms: number;
 };
 
-/** So many attempts of a run are remembered, the latest. */
+/** Number of the latest attempts of a run that are kept. */
 export const remembered_attempts_max = 20;
 
 /**
@@ -38,7 +38,7 @@ export type ClaimedRun = {
   revision: number;
   attempt: number;
   failures: number;
-  /** How many workers ended without a word while they had it, since it last got further. */
+  /** Number of worker crashes with the run in hand since its last progress. */
   break_offs: number;
   /** It was looked at before, and selects few rows. */
   is_small: boolean;
@@ -64,9 +64,9 @@ export type ClaimedRun = {
    * more, without rows that were erased.
    */
   replaces: ReplacedReceipt | null;
-  /** What the export says now of rows that the destination refuses; null where nobody asks. */
+  /** The export's current policy for refused rows; null if nobody asks. */
   rejection: RejectedRowsPolicy | null;
-  /** Of its attempts, this one last; without any where no worker has had it. */
+  /** The attempts of the run, this one last; none if no worker has had it. */
   steps: AttemptSteps[];
 };
 
@@ -90,7 +90,7 @@ export type ReplacedReceipt = { run_id: string; receipt_sha256: string } & (
   | { redelivers: true; source_records: number }
 );
 
-/** How a run may end. */
+/** The end of a run. */
 export type RunEnd =
   | { status: 'Completed' }
   | { status: 'Failed' | 'FailedRetryable' | 'Cancelled'; code: string; message: string };

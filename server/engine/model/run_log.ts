@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import { batchCalls } from '../../platform/pacing/batched_calls.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
 
-/** How much a line matters to the person who reads an export's log. */
+/** Severity of a line for readers of an export's log. */
 export type LogLevel = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
 /**

@@ -7,14 +7,13 @@ import { inSpan } from '../../platform/tracing/span.ts';
 import { tracedHeaders } from '../../platform/tracing/traceparent.ts';
 import { restAskedFor } from '../../platform/pacing/retry_schedule.ts';
 
-/** How long a receiver may take to answer: 15 s, the least that Standard Webhooks recommends. */
+/** Time limit for a receiver's answer: 15 s, the least that Standard Webhooks recommends. */
 const answer_ms_max = 15_000;
 
 /**
- * What became of one attempt. `failed` may be mended by another one, after a rest where the
- * receiver asked for one (`rest_ms`); `hopeless` not; `gone` is a receiver at `url` that wants
- * nothing more (410). `status` is that of a webhook's answer. Sentences hold nothing that the
- * receiver said.
+ * The result of one attempt. `failed` may succeed later, after a pause if the receiver asked for
+ * one (`rest_ms`); `hopeless` cannot; `gone` is a receiver at `url` that wants no more notices
+ * (410). `status` is that of a webhook's answer. Sentences contain no words of the receiver.
  */
 export type AttemptResult = { status?: number } & (
   | { outcome: 'delivered' }

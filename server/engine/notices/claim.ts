@@ -22,14 +22,14 @@ export type DueDelivery = {
 };
 
 /**
- * Who asks for deliveries: what it takes is its own until `leased_until` (ms), and the projects
- * after the one that it served last get their turn first.
+ * A claimant of deliveries: it holds them until `leased_until` (ms), and projects after its last
+ * one get their turn first.
  */
 export type NoticeClaimant = { now: number; leased_until: number; last_team_id: number };
 
-/** How many attempts of one project may be under way at a time, over all processes. */
+/** Number of concurrent attempts of one project, over all processes. */
 const project_attempts_max = 4;
-/** How many notices one mail tells at most. */
+/** Number of notices in one mail. */
 const mail_notices_max = 100;
 
 /**
@@ -39,12 +39,12 @@ const mail_notices_max = 100;
 const claim_lock = 7_301_021;
 
 /**
- * Takes up to `count` deliveries that are due, in the order in which they are to be begun.
- * Guarantees, over all processes: one attempt at a time for each recipient, and four for each
- * project; projects are served in turn, in each the delivery that is due longest first, but those
- * to targets that did not take the latest one after all others; of one export no recipient gets a
- * notice while an earlier one is on its way to it; a target that has asked for rest has it. What a
- * process that died had in its hands is due again once its lease has run out.
+ * Claims up to `count` due deliveries, in the order of their start. Guarantees, over all processes:
+ * one attempt at a time for each recipient, and four for each project; projects take turns, in each
+ * the delivery that has been due longest comes first, but deliveries to targets that refused the
+ * latest one come after all others; a recipient gets no notice of an export while an earlier one is
+ * in progress; a target that asked for a pause has it. Deliveries of a dead process are due again
+ * once its lease has expired.
  */
 export async function claimDueDeliveries(
   db: Database,
@@ -148,9 +148,9 @@ function takeFree(leased_until: number): Sql {
 const hears = sql`AND coalesce(t.last_attempt ->> 'outcome', 'delivered') = 'delivered'`;
 
 /**
- * Of `project` the delivery that may be made and has been due longest, among those that `which`
- * leaves: the index notice_deliveries_waiting gives them in this order, and an earlier notice of
- * the same export is found by notice_deliveries_in_order.
+ * Finds the delivery of `project` that is allowed and has been due longest, among those that
+ * `which` leaves: the index notice_deliveries_waiting has them in this order, and
+ * notice_deliveries_in_order finds an earlier notice of the same export.
  */
 function longestDue(at: string, which: Sql): Sql {
   return sql`

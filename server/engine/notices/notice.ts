@@ -1,6 +1,6 @@
 import type { RunEnd } from '../model/run.ts';
 
-/** What can be told of an export: one event for each change of its state. */
+/** The events of an export that notices report: one for each change of its state. */
 export const notice_events = [
   'failing',
   'recovered',
@@ -36,7 +36,7 @@ export type Notice = {
   facts: Record<string, unknown>;
 };
 
-/** What webhooks get as JSON and mails are written from. */
+/** The content of a notice: JSON for webhooks, and the source of mails. */
 export type NoticeBody = {
   type: `batch_export.${NoticeEvent}`;
   timestamp: string;

@@ -18,7 +18,7 @@ const footers: Record<Addressee, string> = {
     'notice targets. Create one to choose who is told of what.',
 };
 
-/** Of a sentence in a mail of several notices, which has a line for each. */
+/** Length of a sentence in a mail of several notices, which has a line for each. */
 const sentence_length_max = 300;
 
 const words: Record<NoticeEvent, string> = {
@@ -67,7 +67,7 @@ function contentOfOne(public_url: string, { type, timestamp, data }: NoticeBody)
   };
 }
 
-/** How many of what are in the subject; each export has a paragraph with its address. */
+/** Counts the notices by kind in the subject; each export has a paragraph with its address. */
 function contentOfMany(public_url: string, bodies: NoticeBody[]): MailContent {
   const counts = Object.entries(words).flatMap(([event, word]) => {
     const count = bodies.filter(({ type }) => type === `batch_export.${event}`).length;
@@ -114,7 +114,7 @@ function withTimesIn(sentence: string, zone = 'UTC'): string {
   });
 }
 
-/** Where the console shows the export. */
+/** Returns the address of the export in the console. */
 function exportUrl(
   public_url: string,
   { team_id, id }: NoticeBody['data']['batch_export'],

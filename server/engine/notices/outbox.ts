@@ -5,7 +5,8 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import type { DueDelivery } from './claim.ts';
 
 /**
- * Where a notice goes; `url_sealed` and `secret` are envelopes of `urlContext` and `secretContext`.
+ * The receiver of a notice; `url_sealed` and `secret` are envelopes of `urlContext` and
+ * `secretContext`.
  */
 export type Target = { id: string; enabled: boolean } & (
   | { type: 'email'; address: string }

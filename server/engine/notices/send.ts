@@ -19,7 +19,7 @@ import { settleDelivery } from './settle_delivery.ts';
 import type { Target } from './outbox.ts';
 import { urlContext } from './webhook_url.ts';
 
-/** What sending notices needs from outside. */
+/** The outside parts that sending notices uses. */
 export type NoticeSender = {
   db: Database;
   clock: Clock;
@@ -33,13 +33,13 @@ export type NoticeSender = {
 };
 
 /**
- * How many attempts of one process may be under way: they wait for their receivers and cost next to
+ * Number of concurrent attempts of one process: they wait for their receivers and cost next to
  * nothing meanwhile.
  */
 const attempts_at_once_max = 32;
-/** So long an attempt and what follows it may take before another process makes it again. */
+/** Lease of an attempt and its result; afterwards another process repeats it. */
 const lease_ms = 60_000;
-/** How often new notices are looked for while attempts are under way. */
+/** Interval at which new notices are picked up during attempts. */
 const default_look_ms = 2_000;
 
 /**

@@ -13,13 +13,12 @@ import { urlContext } from './webhook_url.ts';
 import type { DisabledReason } from './outbox.ts';
 
 /**
- * Stores what an attempt came to, and when the next one is due. Guarantees: an attempt that lost
- * its lease changes nothing; the target shows the latest attempt; a notice that is given up stands
- * in the export's log; a target whose receiver asks for rest gets nothing until it is over; a
- * receiver that is gone has its target switched off with the reason, which is in the activity log,
- * unless the target has another address by now, which is tried next; each attempt is kept. What was
- * sent together is settled with the same `now` and `jitter` (from 0 to below 1), so that it stays
- * together.
+ * Stores the result of an attempt and the time of the next one. Guarantees: an attempt that lost
+ * its lease changes nothing; the target shows the latest attempt; the export's log has notices that
+ * are given up; a target whose receiver asks for a pause gets nothing until its end. A receiver
+ * that is gone has its target switched off, with the reason in the activity log, unless the target
+ * has a new address by now, which is tried next; each attempt is kept. Notices sent together use
+ * the same `now` and `jitter` (from 0 to below 1), so that they stay together.
  */
 export async function settleDelivery(
   store: { db: Database; clock: Clock; secrets: Secrets },

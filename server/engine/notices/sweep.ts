@@ -6,7 +6,7 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 /** For how long notices are kept, delivered or not: 30 days. */
 const kept_ms = 30 * 24 * 3_600_000;
 /**
- * How many notices one statement removes, with what became of them: few enough that its locks are
+ * Number of notices that one statement removes with their results: few enough that its locks are
  * held for milliseconds.
  */
 const lot_notices = 500;

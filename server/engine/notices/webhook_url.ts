@@ -2,11 +2,11 @@ import sql from 'sql-template-tag';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 
-/** What stands in a shown address for its path and query. */
+/** Replaces path and query in a shown address. */
 export const hidden_part = '********';
 /**
- * So long the hidden part must be before its last characters are shown as well, and how many these
- * are: enough to tell two webhooks of one host apart, too few to guess the rest.
+ * Length of the hidden part from which its last characters are shown too, and their number: enough
+ * to tell two webhooks of one host apart, too few to guess the rest.
  */
 const hinted_characters_min = 24;
 const hint_characters = 4;
@@ -17,8 +17,8 @@ export function urlContext(targetId: string): string {
 }
 
 /**
- * What everybody may see of a webhook's address: scheme, host and port, and of a long path and
- * query the last four characters; many services put a secret there.
+ * Returns the public part of a webhook's address: scheme, host and port, and the last four
+ * characters of a long path and query; many services put a secret there.
  */
 function shownUrl(url: string): string {
   const { origin, pathname, search } = new URL(url);

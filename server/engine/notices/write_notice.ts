@@ -7,8 +7,8 @@ import { writeRunLogs } from '../model/run_log.ts';
 import type { Notice, NoticeBody } from './notice.ts';
 
 /**
- * So long mails wait for what else happens: a destination that breaks down takes many exports with
- * it, and one mail tells of all.
+ * Wait of mails for further events: a failing destination takes many exports with it, and one mail
+ * tells of all.
  */
 const mail_wait_seconds = 10;
 

@@ -1,6 +1,6 @@
 /**
- * A package's files: name within the package (forward slashes, no leading slash) -> text. What is
- * not UTF-8 text is not kept.
+ * A package's files: name within the package (forward slashes, no leading slash) -> text. Files
+ * that are not UTF-8 text are not kept.
  */
 export type PluginFiles = Record<string, string>;
 
@@ -10,12 +10,12 @@ export type PluginCollection =
   | 'pipeline_frontend_apps'
   | 'pipeline_import_apps';
 
-/** Where a version of a package comes from. */
+/** Sources of a package's version. */
 export type PluginType = 'local' | 'custom' | 'repository' | 'source' | 'inline';
 
 /**
- * What the code of a package offers: exported functions that the platform calls, keys of its
- * `jobs`, and its `runEvery...` functions.
+ * The offers of a package's code: exported functions that the platform calls, keys of its `jobs`,
+ * and its `runEvery...` functions.
  */
 export type Capabilities = { methods: string[]; jobs: string[]; scheduled_tasks: string[] };
 
@@ -40,8 +40,8 @@ export type ConfigField = {
 };
 
 /**
- * What a package's `plugin.json` says. `config_schema` is as it was written; `fields` is the same
- * in the list layout.
+ * The content of a package's `plugin.json`. `config_schema` is as written; `fields` is the same in
+ * the list layout.
  */
 export type PluginManifest = {
   name: string;

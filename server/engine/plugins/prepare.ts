@@ -25,7 +25,7 @@ export type PreparedPlugin = {
 /** Longer than the sandbox lets any code run: the last net. */
 const inspect_ms_max = 60_000;
 
-/** What a package without server code offers. */
+/** Capabilities of a package without server code. */
 const no_capabilities: Capabilities = { methods: [], jobs: [], scheduled_tasks: [] };
 
 const without_manifest: PluginManifest = {
@@ -40,25 +40,22 @@ const without_manifest: PluginManifest = {
   public_jobs: {},
 };
 
-/** What a package was compiled into, and what the code said of itself. */
+/** The compiled code of a package, and the code's own description. */
 type Looked = { code: CompiledPlugin; seen: PluginInspection };
 
-/**
- * What each sandbox saw last, by the content: a dry run is followed by what it tried, a plan by its
- * apply.
- */
+/** Each sandbox's last results, by content: a dry run precedes its trial, a plan its apply. */
 const looked = new WeakMap<Pick<Sandbox, 'inspect'>, Map<string, Looked>>();
 const looked_max = 16;
 /** Characters of its code: what that says of itself is bounded by what a record may hold. */
 const looked_code_length_max = 1024 * 1024;
 
 /**
- * Compiles files and asks the sandbox what they offer; nothing of the plugin is called and nothing
- * is stored. Throws a PluginError, with file, line and column, for what does not compile or breaks
- * while it is loaded. Of a name that plugin.json and the code both have among the public jobs,
- * plugin.json's stays. The files of the last 16 packages of a sandbox are not compiled and looked
- * at again, unless their code is large; what failed is. `compile` is for code of our own alone:
- * others' is compiled in a process of its own.
+ * Compiles files and asks the sandbox for their offers; calls nothing of the plugin and stores
+ * nothing. Throws a PluginError with file, line and column for code that does not compile or breaks
+ * while it is loaded. If plugin.json and the code both have a name among the public jobs,
+ * plugin.json's stays. The last 16 packages of a sandbox are not compiled and inspected again,
+ * unless their code is large; failed ones are. `compile` is for our own code alone: a process of
+ * its own compiles foreign code.
  */
 export async function preparePlugin(
   files: PluginFiles,

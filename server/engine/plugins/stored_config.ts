@@ -10,7 +10,7 @@ export type StoredPluginConfig = {
   secret_keys: string[];
 };
 
-/** What the secrets of a plugin's config are sealed for. */
+/** Returns the context that seals the secrets of a plugin's config. */
 export function pluginConfigContext(config_id: number): string {
   return `plugin_configs:${config_id}:config_secrets`;
 }

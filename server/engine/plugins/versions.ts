@@ -12,7 +12,7 @@ import { run_version_id } from './run_version.ts';
 /** A version of a plugin's code as it was installed. */
 export type PluginVersion = PreparedPlugin & { id: string; plugin_id: number };
 
-/** Which of the two kept versions: the one that runs, or the one that a rollback goes back to. */
+/** One of the two kept versions: the running one, or the one that a rollback restores. */
 type WhichVersion = 'version_id' | 'previous_version_id';
 
 /** The row as it is stored; JSON is kept as text, because the seal is over the text. */
@@ -182,7 +182,7 @@ function versionOf({
   };
 }
 
-/** What is no object of texts holds no files. */
+/** A value that is no object of texts has no files. */
 function filesOf(text: string): PluginFiles {
   const files: unknown = JSON.parse(text);
   const isFiles =

@@ -20,8 +20,8 @@ const check_bytes_max = 64 * 1024 * 1024;
 const bytes_per_mebibyte = 1024 * 1024;
 
 /**
- * What the operator has set, as limits of queries. The rows that a query may read are also the most
- * that it may give; no query may take more memory than all together.
+ * Returns the operator's limits of queries. The rows that a query may read also bound its result;
+ * no query may take more memory than all together.
  */
 export function queryLimits(
   set: { query_seconds_max: number; query_memory_mb_max: number; query_rows_max: number },
@@ -73,8 +73,8 @@ export async function checkQuery(
 }
 
 /**
- * What a query was resolved into, as the API shows it: ClickHouse text and name of each column, the
- * contents of the placeholders in the texts, and the query as it was sent.
+ * A resolved query as the API shows it: ClickHouse text and name of each column, the contents of
+ * the placeholders in the texts, and the query as sent.
  */
 export type QuerySchema = {
   fields: { expression: string; alias: string }[];

@@ -17,10 +17,7 @@ import type { ValueType } from './values/value_type.ts';
 import { QueryWriter } from './values/writer.ts';
 import type { QueryParameters } from './values/writer.ts';
 
-/**
- * A query that was read and understood for one model. Nothing of it depends on a project, a run or
- * a time.
- */
+/** A query that was read and understood for one model. It depends on no project, run or time. */
 export type ResolvedQuery = {
   model: Model['name'];
   text: string;
@@ -53,9 +50,9 @@ export type QueryRun = {
 
 /**
  * A subquery in brackets with the columns that `ResolvedQuery.columns` name in their `expression`s,
- * and what orders its rows: `ORDER BY <order>` puts them in one order that is the same whenever it
- * is asked. Where the query is row-wise it has `inserted_at` and the model's key as well, under
- * these names, so that it can stand where `Model.relation` does.
+ * and the order of its rows: `ORDER BY <order>` gives one order that is the same every time. A
+ * row-wise query has `inserted_at` and the model's key as well, under these names, so that it can
+ * replace `Model.relation`.
  */
 export type QueryRelation = {
   text: string;

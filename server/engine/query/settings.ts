@@ -1,4 +1,4 @@
-/** What the operator allows one query to take. */
+/** The operator's limits of one query. */
 export type QueryLimits = {
   execution_seconds: number;
   memory_bytes: number;
@@ -14,11 +14,11 @@ const range_elements_max = 1_000_000;
 const block_rows_max = 1_024;
 
 /**
- * ClickHouse's settings for running a printed query. Guarantee: the query can write nothing and
- * read nothing outside of the store, and ends with an error when it takes more than the limits.
- * What it means depends on three of them (NULL for rows that a join does not find, timestamps
- * instead of narrower types, results of aggregates over no rows), so the same settings go with
- * every use of a relation: `describeRelation`, counting, streaming.
+ * Returns ClickHouse's settings for running a printed query. Guarantee: the query can write nothing
+ * and read nothing outside of the store, and ends with an error beyond the limits. Its meaning
+ * depends on three of them (NULL for rows that a join does not find, timestamps instead of narrower
+ * types, results of aggregates over no rows), so the same settings go with every use of a relation:
+ * `describeRelation`, counting, streaming.
  */
 export function querySettings(limits: QueryLimits): Record<string, string | number> {
   return {

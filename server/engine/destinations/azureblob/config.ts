@@ -106,7 +106,7 @@ function isSignature(text: string): boolean {
   return new URLSearchParams(text).has('sig');
 }
 
-/** Where the account is and how to sign in, from a config without violations. */
+/** Returns the account's address and credentials, from a config without violations. */
 export function accessOf(config: AzureBlobConfig): Access {
   const text = textOf(config.connection_string);
   if (text !== undefined) {

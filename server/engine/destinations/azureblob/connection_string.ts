@@ -1,15 +1,15 @@
 import { isPlainBase } from '../../../platform/outbound/plain_address.ts';
 import { textOf } from '../object_store/config_rules.ts';
 
-/** Where a blob service is, and either the account's key or a shared access signature. */
+/** The address of a blob service, and either the account's key or a shared access signature. */
 export type Access =
   | { endpoint: string; account: { name: string; key: string }; sas?: undefined }
   | { endpoint: string; account?: undefined; sas: string };
 
 /**
- * What an Azure connection string says, or a sentence about what is wrong with it, which holds
- * nothing of the string. It is read here and not by the SDK, so that it can be checked before
- * anything is stored and without loading the SDK.
+ * Reads an Azure connection string, or returns a sentence about its fault that contains nothing of
+ * the string. Our own reader instead of the SDK's, so that it can be checked before anything is
+ * stored and without loading the SDK.
  */
 export function readConnectionString(text: string): Access | string {
   const parts = partsOf(text);

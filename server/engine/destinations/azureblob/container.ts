@@ -183,9 +183,9 @@ async function listBlocks(
 }
 
 /**
- * Asks Azure to drop objects that have nothing but blocks which were never committed. What is seen
- * by now is left alone: the visible names are listed last. Azure may answer that there is no such
- * object; then it discards the blocks by itself.
+ * Asks Azure to drop objects that only have uncommitted blocks. Objects visible by now stay: the
+ * visible names are listed last. If Azure answers that there is no such object, it discards the
+ * blocks by itself.
  */
 async function discardUnseen(
   { container, options }: Access,

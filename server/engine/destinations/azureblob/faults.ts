@@ -70,7 +70,7 @@ const by_name: Record<string, Fault> = {
 
 const by_status: Record<number, Fault> = { 401: credentials, 403: denied, 404: container };
 
-/** What is known of an error of the SDK. */
+/** Fields of the SDK's errors. */
 type SdkError = Error & { statusCode?: number; details?: { errorCode?: string } };
 
 /** Azure's code of an error, or the system's. */
@@ -86,7 +86,7 @@ function statusOf(error: unknown): number | undefined {
   return (error as SdkError | undefined)?.statusCode;
 }
 
-/** How errors of the SDK are read. A wrong key is never taken for a right that is lacking. */
+/** Rules for reading errors of the SDK. A wrong key never counts as a missing right. */
 export const azureblob_faults: StoreFaults = {
   explain: (error) =>
     explainFault(error, { by_name, by_status }, (known) => ({

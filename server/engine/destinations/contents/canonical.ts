@@ -1,10 +1,10 @@
 import type { ColumnType } from '../../model/models/column.ts';
 
 /**
- * One text for all spellings that a store may give a value: instants in UTC with six digits, JSON
- * with sorted keys and without blanks, numbers by their value. What some destinations cannot hold
- * and are documented to change counts as the same everywhere: NUL is left out, a number that is
- * none is null, and JSON with numbers beyond a double is the same as a JSON string with its text.
+ * Returns one text for all spellings that a store may give a value: instants in UTC with six
+ * digits, JSON with sorted keys and without blanks, numbers by their value. Documented changes of
+ * some destinations count as equal everywhere: NUL is left out, a number that is none is null, and
+ * JSON with numbers beyond a double equals a JSON string with its text.
  */
 export function canonicalValue(type: ColumnType, text: string | null): string | null {
   if (text === null) return null;

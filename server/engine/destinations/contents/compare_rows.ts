@@ -35,15 +35,15 @@ export type ComparedRows = {
  */
 const places = 1 << 18;
 /**
- * So many rows of each side are held at most to be told apart, and so many characters of them, but
- * one row in any case.
+ * Number of rows, and of their characters, that are held of each side to tell them apart; at least
+ * one row.
  */
 const held_rows_max = 20_000;
 const held_characters_max = 32 * 1024 * 1024;
 
 /**
- * What differs between rows that were expected and rows that were found: up to 1,000 of a kind by
- * key and column, the others as a number. Memory does not grow with the rows.
+ * Compares expected rows with found rows: up to 1,000 differences of a kind by key and column, the
+ * others as a number. Memory does not grow with the rows.
  */
 export async function compareRows(compared: ComparedRows): Promise<Difference[]> {
   const counts = new Int32Array(places);

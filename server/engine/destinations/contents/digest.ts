@@ -19,9 +19,9 @@ export type RowDigest = {
 const modulus_mask = (1n << 128n) - 1n;
 const field_end = '\x1f';
 const null_mark = '\x1e';
-/** What stands for JSON with a number that the analytics store cannot read. */
+/** Replaces JSON with a number that the analytics store cannot read. */
 export const unreadable_json = 'x';
-/** What JSON text is cut at: its structure, and what writers escape or not as they like. */
+/** Cuts in JSON text: its structure, and characters that writers escape or not as they like. */
 export const json_separators = '{}[]:,\\/';
 
 /** A digest of no rows yet. */

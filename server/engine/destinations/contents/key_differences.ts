@@ -5,7 +5,7 @@ import type { Column } from '../../model/models/column.ts';
 /** A row in canonical texts, and what it is told apart by. */
 export type RowTexts = { key: string; values: ValueRow };
 
-/** Where rows are compared, as `compareRows` is told. */
+/** The place of a comparison, as `compareRows` gets it. */
 type Place = {
   name: string;
   columns: Pick<Column, 'name' | 'type'>[];
@@ -14,12 +14,15 @@ type Place = {
 };
 
 const shown_characters = 80;
-/** So many rows of one key are paired by how like they are; beyond that in their order. */
+/**
+ * Number of rows with one key that are paired by their likeness; further rows are paired in their
+ * order.
+ */
 const paired_max = 32;
 
 /**
- * What differs between the rows of one key: a difference for each column of each row that is there
- * with other values, and one for rows that are there too often or not often enough.
+ * Lists the differences between the rows of one key: one for each column of each row with other
+ * values, and one for rows that exist too often or not often enough.
  */
 export function differencesOfKey(
   place: Place,

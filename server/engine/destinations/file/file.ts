@@ -124,7 +124,7 @@ async function check(given: Config, exportDir: string): Promise<CheckStep[]> {
   try {
     return await runSteps(steps, {}, (error) => explain(fileError(error)));
   } finally {
-    // Of a test that failed nothing stays either, as far as the file system lets go of it.
+    // A failed test leaves no file either, as far as the file system allows.
     if (path !== '') await rm(path, { force: true }).catch(() => undefined);
     await removeFolders(created).catch(() => undefined);
   }

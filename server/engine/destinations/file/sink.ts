@@ -27,7 +27,7 @@ import {
   replaceFile,
 } from './folder.ts';
 
-/** Where one delivery lives: the folder below the export folder and the beginning of its names. */
+/** The place of one delivery: the folder below the export folder and the beginning of its names. */
 type Place = {
   root: string;
   folder: string;
@@ -141,7 +141,7 @@ async function write(
   }
 }
 
-/** What goes wrong before the first file has its name shows nothing. */
+/** A fault before the first file has its name shows nothing. */
 async function commit(place: Place, outcomes: SliceOutcome[], manifest: Manifest): Promise<void> {
   let mayShow = place.delivery.erased !== undefined;
   const noteShown = () => void (mayShow = true);

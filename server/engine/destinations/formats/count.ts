@@ -11,9 +11,9 @@ export type RecordCounter = {
 const line_feed = 0x0a;
 const quote = 0x22;
 const parquet_magic = 'PAR1';
-// A footer holds about 200 bytes per column and row group, and hardly ever more than a few
-// hundredths of the file; with columns that are constant it may be a quarter. What is kept grows
-// with the file up to 64 MiB, which are enough for billions of rows.
+// A footer holds about 200 bytes per column and row group, rarely more than a few hundredths of the
+// file; with constant columns it may be a quarter. The kept part grows with the file up to 64 MiB,
+// which is enough for billions of rows.
 const footer_bytes = { least: 16 * 1024 * 1024, most: 64 * 1024 * 1024, share: 1 / 4 };
 const tail_block_bytes = 1024 * 1024;
 
@@ -31,7 +31,7 @@ export function counterOf(encoding: Encoding): RecordCounter {
   }
 }
 
-/** Of the first lines `names` are no records. */
+/** The first `names` lines are no records. */
 function countLines(names: number): RecordCounter {
   let lines = 0;
   let last = line_feed;

@@ -49,14 +49,14 @@ function textOf({ name, type, nullable }: Column): string {
   }
 }
 
-/** What a sum of tokens lacks for each zero that was counted with its sign. */
+/** Difference in a sum of tokens for each zero that was counted with its sign. */
 const signed_zero = crc32('0') - crc32('-0');
 
 /**
- * The store prints the JSON anew, so that numbers and escapes have one spelling, and it is cut into
- * names and values. What stands behind a condition has its rows picked out and put back again,
- * which takes half as long as the sum itself: so of a column that is hardly ever empty it is made
- * for all rows, whatever the conditions say. Negative zeros are set right behind the sum, because a
+ * The store prints the JSON again, so that numbers and escapes have one spelling, and cuts it into
+ * names and values. A condition makes the store pick its rows out and put them back, which takes
+ * half as long as the sum itself: so for a column that is rarely empty it computes all rows,
+ * whatever the conditions say. Negative zeros are corrected right behind the sum, because a
  * condition on each token copies them all.
  */
 function jsonText(value: string, nullable: boolean): string {

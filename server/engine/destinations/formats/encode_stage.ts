@@ -10,8 +10,8 @@ import { openUnmarking } from './marks.ts';
 import type { ChangedValues } from './marks.ts';
 
 /**
- * What a slice turned out to be: records counted in the bytes themselves, bytes and SHA-256 (hex)
- * of what the destination receives.
+ * The measured slice: records counted in the bytes themselves, bytes and SHA-256 (hex) of the
+ * output for the destination.
  */
 export type EncodedSlice = { records: number; bytes: number; sha256: string };
 
@@ -23,16 +23,15 @@ export type EncodeStage = {
    */
   pipeline(source: Readable): Readable;
   /**
-   * How many bytes were made so far for the reader of the result, who may not have taken the last
-   * of them.
+   * Bytes produced so far for the reader of the result, who may not have taken the last of them.
    */
   passed(): number;
   /**
-   * How many values the source had to change, as far as their marks have passed. Parquet has no
-   * marks.
+   * Number of values that the source had to change, as far as their marks have passed. Parquet has
+   * no marks.
    */
   changed(): ChangedValues;
-  /** What passed; throws when the result has not been read to its end. */
+  /** Returns the measured slice; throws if the result has not been read to its end. */
   finish(): EncodedSlice;
 };
 
@@ -64,7 +63,7 @@ export function encodeStage(encoding: Encoding): EncodeStage {
       const end = () => {
         ended = { records: counter.total(), bytes, sha256: hash.digest('hex') };
       };
-      // What is not compressed passes one stage and not two: each costs its share of every chunk.
+      // Uncompressed bytes pass one stage instead of two: each costs its share of every chunk.
       const stages: Duplex[] =
         compressor === undefined
           ? [passing((chunk) => measure(count(chunk)), end)]

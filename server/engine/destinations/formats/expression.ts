@@ -1,7 +1,7 @@
 import type { Column } from '../../model/models/column.ts';
 import { markedAs } from './marks.ts';
 
-/** So many digits, with an exponent of four, are still a number of PostgreSQL's. */
+/** Digits that PostgreSQL's numbers can hold, with an exponent of four. */
 const digits_max = 6_000;
 
 /** A SELECT list, ClickHouse's FORMAT and the settings of the query. */
@@ -60,8 +60,8 @@ const byte_order_mark = "'\\xEF\\xBB\\xBF'";
 const escaped_nul = "'\\\\u0000'";
 
 /**
- * How JSON is to be written. `for_jsonb`: as PostgreSQL's type holds it. `one_line`: without line
- * breaks. `marked`: with a mark in front of what was changed.
+ * The form of JSON. `for_jsonb`: as PostgreSQL's type holds it. `one_line`: without line breaks.
+ * `marked`: with a mark before each changed value.
  */
 export type JsonForm = { for_jsonb?: boolean; one_line?: boolean; marked?: boolean };
 

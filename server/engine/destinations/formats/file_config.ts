@@ -18,7 +18,7 @@ export function prefixKey(place: string) {
   });
 }
 
-/** What each format can have, as `JSONLines: gzip, brotli, zstd; CSV: ...`. */
+/** Compressions of each format, as `JSONLines: gzip, brotli, zstd; CSV: ...`. */
 const compressions_said = fileFormats
   .map((format) => `${format}: ${compressionsOf(format).join(', ')}`)
   .join('; ');

@@ -28,7 +28,7 @@ export async function* heldReceipts(
     names.set(parsed.stem, [...(names.get(parsed.stem) ?? []), name]);
   }
   for (const [stem, names] of receipts) {
-    // Where both names are there, an older release wrote the former one again: one is enough.
+    // If both names exist, an older release wrote the former one again: one is enough.
     const name = receiptsOfStem(stem).find((one) => names.includes(one))!;
     const text = await readStoredText(store, name);
     if (text !== undefined && isAt(stem, text, prefix, { batch_export_id, timezone }))

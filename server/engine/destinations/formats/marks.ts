@@ -1,6 +1,6 @@
 /**
- * How often values were changed because their place could not hold them: JSON that became `text`,
- * and values that were `altered` by characters taken out or replaced.
+ * Counts of values that their place could not hold: JSON that became `text`, and values that were
+ * `altered` by removed or replaced characters.
  */
 export type ChangedValues = { text: number; altered: number };
 
@@ -43,9 +43,7 @@ export function openUnmarking(): { changed: ChangedValues; take(chunk: Buffer): 
   return { changed, take };
 }
 
-/**
- * What a user is told of values that their place could not hold; undefined when there were none.
- */
+/** Tells a user about values that their place could not hold; undefined without any. */
 export function sayChanged({ text, altered }: ChangedValues): string | undefined {
   const values = (count: number) => `${count} ${count === 1 ? 'value' : 'values'}`;
   const parts = [

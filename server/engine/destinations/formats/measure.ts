@@ -20,9 +20,9 @@ export type Measure = {
 const parquet_frame_bytes = 32 * 1024;
 
 /**
- * What tells how many bytes a row takes in a file before compression: for text exactly those that
- * are written, for Parquet those of its values without dictionaries, which make them fewer; the
- * frame of a file of very large values may be larger than what is set aside for it.
+ * Returns the measure of a row's bytes in a file before compression: for text the exact bytes, for
+ * Parquet those of its values without dictionaries, which reduce them; the frame of a file of very
+ * large values may exceed its reserve.
  */
 export function measureFor(encoding: Encoding, columns: Column[]): Measure {
   const { expressions, format, settings } = selectFor(encoding, columns);
@@ -49,7 +49,7 @@ export function measureFor(encoding: Encoding, columns: Column[]): Measure {
   }
 }
 
-/** What a value takes that is no text, such as an instant or a uuid in quotes. */
+/** Size of a value that is no text, such as an instant or a uuid in quotes. */
 const short_value_bytes = 32;
 
 /**

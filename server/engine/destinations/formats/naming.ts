@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import type { Encoding } from '../../model/destination/encoding.ts';
 import { extensionOf } from '../../model/destination/encoding.ts';
 
-/** What names need to know of a delivery. */
+/** The fields of a delivery that its names need. */
 export type NamedDelivery = {
   delivery_id: string;
   model: string;
@@ -98,8 +98,8 @@ function partsOf(prefix: string, text: string): Record<string, string> {
 }
 
 /**
- * What all names of a delivery begin with: `<prefix>/<start>-<end>-<delivery>`. The delivery's part
- * keeps runs, backfills and exports of one interval apart.
+ * Returns the common beginning of a delivery's names: `<prefix>/<start>-<end>-<delivery>`. The
+ * delivery's part separates runs, backfills and exports of one interval.
  */
 export function stemOf(prefix: string, delivery: NamedDelivery): string {
   const folder = folderOf(prefix, delivery);

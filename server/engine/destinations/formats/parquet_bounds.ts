@@ -14,11 +14,11 @@ export function beyondBound(said: string): FileBoundError {
   return new FileBoundError(`${said}, as no file of an export does: its values are not compared.`);
 }
 
-/** What `selectParquet` writes at most; of pages and groups it is far more than it ever wrote. */
+/** Bounds of `selectParquet`'s output; for pages and groups far above anything it ever wrote. */
 const rows_max = 50_000;
 const page_mb_max = 256;
 const group_mb_max = 1_024;
-/** Of the footer, which has some 200 bytes for each column of each group. */
+/** Bound of the footer, which has some 200 bytes for each column of each group. */
 const footer_mb_max = 64;
 const mb = 1_048_576;
 

@@ -8,9 +8,9 @@ import type { ValueRow } from '../../model/destination/content_source.ts';
 import { lz4Decompress } from './lz4.ts';
 import { FileBoundError, boundFooter, boundGroup, boundPages } from './parquet_bounds.ts';
 
-/** What the thread that reads a file is started with. */
+/** The start message of the thread that reads a file. */
 export type ParquetQuestion = { path: string; names: string[] };
-/** What it says each time that it is asked for more; no rows: that was all. */
+/** The thread's reply to each request for more; no rows means the end. */
 export type ParquetReply = { rows: ValueRow[] } | { bound: string } | { damage: string };
 
 const reply_rows_max = 500;

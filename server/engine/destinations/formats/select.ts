@@ -7,8 +7,8 @@ import type { FormatSelection } from './expression.ts';
 import { selectTabSeparated } from './tabseparated.ts';
 
 /**
- * How source rows are read to be compared with what a destination holds: nothing is cured for the
- * sake of a store, and null is told from text.
+ * Encoding of source rows for a comparison with a destination: no value is altered for the sake of
+ * a store, and null differs from text.
  */
 export const content_encoding = {
   format: 'CSV' satisfies FileFormat,
@@ -16,10 +16,10 @@ export const content_encoding = {
 } as const;
 
 /**
- * What makes ClickHouse write the final bytes of an encoding (before compression; Parquet with it):
- * `SELECT expressions FROM ... FORMAT format` with `settings`. Guarantee: the same rows in the same
- * order give the same bytes. `marked`: with a mark in front of each value that its place could not
- * hold, for `encodeStage`, which takes it out; Parquet has no room for marks.
+ * Returns the statement with which ClickHouse writes the final bytes of an encoding (before
+ * compression; Parquet with it): `SELECT expressions FROM ... FORMAT format` with `settings`.
+ * Guarantee: the same rows in the same order give the same bytes. `marked`: with a mark before each
+ * value that its place could not hold, which `encodeStage` removes; Parquet has no room for marks.
  */
 export function selectFor(
   encoding: Encoding,

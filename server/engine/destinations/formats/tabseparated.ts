@@ -16,9 +16,10 @@ import { markedAs } from './marks.ts';
 type TextForm = { is_exact: boolean; has_names: boolean; marked: boolean };
 
 /**
- * The text that PostgreSQL's `COPY ... FROM STDIN` reads. What PostgreSQL cannot hold is cured: NUL
- * is removed from text and `\u0000` from json, broken UTF-8 becomes U+FFFD, lone surrogates in json
- * become `\ufffd`, json with numbers beyond PostgreSQL's becomes a JSON string.
+ * Selects the text that PostgreSQL's `COPY ... FROM STDIN` reads. Values that PostgreSQL cannot
+ * hold are altered: NUL is removed from text and `\u0000` from json, broken UTF-8 becomes U+FFFD,
+ * lone surrogates in json become `\ufffd`, json with numbers beyond PostgreSQL's becomes a JSON
+ * string.
  */
 export function selectTabSeparated(columns: Column[], form: TextForm): FormatSelection {
   return {

@@ -19,7 +19,8 @@ import { readBounded } from '../../../platform/read_bounded.ts';
 import { counted } from '../../../platform/counted.ts';
 
 /**
- * What a comparison needs of a place that holds files or objects; names have `/` between folders.
+ * The operations of a place with files or objects that a comparison needs; names have `/` between
+ * folders.
  */
 export type FileStore = {
   /** The content, or undefined when there is nothing of this name. Other faults are thrown. */
@@ -160,7 +161,7 @@ async function withValues(
     return [difference, ...values.map((value) => ({ ...value, kind: difference.kind }))];
   } catch (error) {
     if (error instanceof FileBoundError) return because(error.message);
-    // What the source says is no matter of this file.
+    // A fault of the source does not concern this file.
     if (!(error instanceof SyntaxError || isDamage(error))) throw error;
     return because(`It can no longer be read as ${encoding.format}.`);
   }

@@ -34,7 +34,7 @@ export const gcs_config = Type.Object(
 /** The values of the keys, as far as a user has set them. */
 export type GcsConfig = Static<typeof gcs_config>;
 
-/** What signs in: the account's address and its private key in PEM. */
+/** The credentials: the account's address and its private key in PEM. */
 export type ServiceAccount = { client_email: string; private_key: string };
 
 /** The address of the storage service without a slash at its end. */

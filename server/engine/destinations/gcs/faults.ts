@@ -77,7 +77,7 @@ const by_name: Record<string, Fault> = {
 
 const by_status: Record<number, Fault> = { 401: credentials, 403: denied, 404: bucket };
 
-/** What is known of an error of the library. */
+/** Fields of the library's errors. */
 type LibraryError = Error & { status?: number; response?: { status?: number; data?: unknown } };
 
 function statusOf(error: unknown): number | undefined {
@@ -93,7 +93,7 @@ function namesOf(error: Error): string[] {
   ].filter((name) => name !== undefined);
 }
 
-/** What an answer says, in names and in words, whichever of Google's three forms it has. */
+/** The names and words of an answer, in any of Google's three forms. */
 type Answer = { names: string[]; said: string };
 
 function answerOf(error: Error): Answer {
@@ -123,7 +123,7 @@ function parsed(text: string): unknown {
   return typeof value === 'object' ? value : undefined;
 }
 
-/** How errors of the library are read. */
+/** Rules for reading errors of the library. */
 export const gcs_faults: StoreFaults = {
   explain: (error) =>
     explainFault(error, { by_name, by_status }, (known) => ({
@@ -135,9 +135,9 @@ export const gcs_faults: StoreFaults = {
 };
 
 /**
- * What `work` gives, or undefined when Google says that there is no such object or upload. The JSON
- * API says the same of a bucket that is missing; the XML API tells them apart, and a missing bucket
- * is thrown.
+ * Returns the result of `work`, or undefined if Google reports that there is no such object or
+ * upload. The JSON API says the same of a missing bucket; the XML API tells them apart, and a
+ * missing bucket is thrown.
  */
 export async function unlessMissing<Result>(
   work: () => Promise<Result>,

@@ -12,7 +12,7 @@ type Envelope = { start: string; separator: string; end: string; content_type: s
 const line_feed = 0x0a;
 const megabyte = 1_000_000;
 
-/** How rows are put together, and the Content-Type of that. */
+/** Returns the frame around rows, and its Content-Type. */
 export function envelopeOf(config: HttpConfig): Envelope {
   switch (config.body_format ?? 'JSONLines') {
     case 'JSONLines':
@@ -66,7 +66,7 @@ export async function* bodiesOf(config: HttpConfig, lines: Readable): AsyncGener
   const noteGarbage = openMinorCollection();
   let held = openHeld(megabyte);
   let records = 0;
-  /** Where the next line of the body begins in `held`. */
+  /** Start of the body's next line in `held`. */
   let next = 0;
   for await (const chunk of lines as AsyncIterable<Buffer>) {
     let seen = held.length();

@@ -13,7 +13,7 @@ import { violation } from '../../model/destination/violation.ts';
  */
 export const body_formats = ['JSONLines', 'JSONArray', 'Batch'] as const;
 
-/** How bodies can be compressed. */
+/** Compressions of bodies. */
 export const body_compressions = ['gzip', 'brotli', 'zstd'] as const;
 
 /** The keys of an HTTP destination. */

@@ -16,8 +16,8 @@ import type { HttpConfig } from './config.ts';
 import { httpError, statusError } from './faults.ts';
 
 /**
- * What an endpoint works with beside the deps of every destination. `pause` rejects when the signal
- * is aborted.
+ * The parts of an endpoint beside the deps of every destination. `pause` rejects when the signal is
+ * aborted.
  */
 export type EndpointDeps = Pick<DestinationDeps, 'outbound' | 'signal' | 'noteProgress'> & {
   clock: Clock;
@@ -164,7 +164,7 @@ async function readText(response: Response): Promise<string> {
       bytes += (value as Uint8Array).length;
     }
   } catch {
-    // What was read has to do.
+    // The part that was read has to suffice.
   } finally {
     clearTimeout(timer);
     await reader.cancel().catch(() => undefined);

@@ -21,7 +21,7 @@ import { showRequest } from './show.ts';
 import { openHttpSink } from './sink.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** What is sent again when a worker dies in the middle of a slice. */
+/** Bytes that are sent again when a worker dies in the middle of a slice. */
 const slice_bytes = 50_000_000;
 
 /**
@@ -58,7 +58,7 @@ function endpointOf(config: HttpConfig, deps: DestinationDeps): Endpoint {
   return openEndpoint(config, { ...deps, clock: systemClock, pause: wait });
 }
 
-/** What many endpoints answer to a request without rows, after they have let its sender in. */
+/** Answers of many endpoints to a request without rows, after they have accepted its sender. */
 const refusals_of_nothing = [400, 411, 422];
 
 function check(config: HttpConfig, deps: DestinationDeps): Promise<CheckStep[]> {

@@ -5,7 +5,7 @@ import type { HttpConfig } from './config.ts';
 import { headersOf, packed } from './endpoint.ts';
 
 const hidden = '********';
-/** What is different in each request. */
+/** Replaces parts that differ in each request. */
 const of_the_request = '(of the request)';
 
 /**

@@ -6,10 +6,10 @@ import type { HttpConfig } from './config.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**
- * Opens a delivery to an endpoint. What is sent is seen at once and cannot be taken back, so
- * `commit` and `abort` have nothing to do. A slice is finished when all its requests are
- * acknowledged; the next attempt does not send it again. A slice that broke off is sent again from
- * its beginning, with the same keys.
+ * Opens a delivery to an endpoint. Sent rows are visible at once and cannot be taken back, so
+ * `commit` and `abort` do nothing. A slice is finished once all its requests are acknowledged; the
+ * next attempt does not send it again. An interrupted slice is sent again from its beginning, with
+ * the same keys.
  */
 export function openHttpSink(config: HttpConfig, delivery: Delivery, endpoint: Endpoint): Sink {
   const name = new URL(config.url).host;

@@ -28,7 +28,7 @@ export const noop: DestinationDefinition<typeof config> = {
     },
   ],
   verify: async () => [],
-  // What is forgotten cannot be there twice.
+  // A destination that keeps no rows cannot hold one twice.
   receipts: async function* () {},
 };
 

@@ -36,7 +36,9 @@ export function externalIdOf(organization_id: string): string {
   return `sluice-${organization_id}`;
 }
 
-/** Whether the config names no credentials: those of the server's own surroundings are meant. */
+/**
+ * Returns true if the config names no credentials and relies on those of the server's environment.
+ */
 export function isWithoutKey(config: RoleConfig): boolean {
   return (
     textOf(config.aws_access_key_id) === undefined &&
@@ -44,7 +46,7 @@ export function isWithoutKey(config: RoleConfig): boolean {
   );
 }
 
-/** Whether a role is assumed with the identity of the server. */
+/** Returns true if the role is assumed with the server's identity. */
 export function isServersRole(config: RoleConfig): boolean {
   return textOf(config.aws_role_arn) !== undefined && isWithoutKey(config);
 }

@@ -27,7 +27,7 @@ export function textOf(value: string | null | undefined): string | undefined {
   return value === undefined || value === null || value === '' ? undefined : value;
 }
 
-/** What of a config says how a bucket is addressed. */
+/** The fields of a config that address a bucket. */
 type BucketPlace = {
   bucket_name: string;
   region: string;

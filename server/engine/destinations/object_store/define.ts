@@ -22,8 +22,8 @@ import { openObjectSink } from './sink.ts';
 import { uploadWhole } from './upload.ts';
 
 /**
- * What one kind of object store says of itself. `openStore` makes no request yet; it throws errors
- * that are explained already.
+ * The definition of one kind of object store. `openStore` makes no request yet; it throws explained
+ * errors.
  */
 type ObjectStoreType<Schema extends TObject> = Pick<
   DestinationDefinition<Schema>,

@@ -63,14 +63,12 @@ export const damaged = passing(
 );
 
 /**
- * What a client's error says of itself: names and codes, the most telling first, the HTTP status,
- * where the store gave one, and what the store said in words: '' where it said nothing.
+ * The facts of a client's error: names and codes, the most telling first, the HTTP status, if the
+ * store gave one, and the store's words: '' without any.
  */
 export type ErrorFacts = { names: string[]; status: number | undefined; said: string };
 
-/**
- * What a store knows of its own faults: by name or code, and by HTTP status where no name tells.
- */
+/** A store's own faults: by name or code, and by HTTP status if no name tells. */
 export type FaultTable = { by_name: Record<string, Fault>; by_status: Record<number, Fault> };
 
 /**

@@ -38,7 +38,7 @@ export function googleBody(body: Buffer | string | undefined): ArrayBuffer | str
   return typeof body === 'string' || body === undefined ? body : new Uint8Array(body).buffer;
 }
 
-/** How often the library sends a request before its fault is thrown, and after which faults. */
+/** Returns the number of tries of a request in the library, and the faults that cause a retry. */
 export function googleRetries(method: string, tries: number = request_attempts_max) {
   return {
     retry: tries - 1,

@@ -7,12 +7,12 @@ export type Part = { number: number; etag: string };
 export type OpenUpload = { key: string; upload_id: string };
 
 /**
- * What a store keeps with an object: `mark` is ours and proves that a completed object is of this
- * very upload.
+ * Facts that a store keeps with an object: `mark` is ours and proves that a completed object
+ * belongs to this very upload.
  */
 export type UploadFacts = { mark: string; content_type: string };
 
-/** How a store's errors are read. */
+/** Rules for reading a store's errors. */
 export type StoreFaults = {
   /**
    * A fault of the store or of the way to it as an error that says what to do; every other error,
@@ -27,9 +27,9 @@ export type StoreFaults = {
 };
 
 /**
- * What a destination of objects does in one bucket or container. Errors are the client's own until
- * `faults` has explained them; every call, and the stream of `read`, ends when the signal is
- * aborted that the store was opened with. Guarantee: an upload stays invisible until it is
+ * The operations of a destination of objects in one bucket or container. Errors are the client's
+ * own until `faults` has explained them; every call, and the stream of `read`, ends when the signal
+ * is aborted with which the store was opened. Guarantee: an upload stays invisible until it is
  * completed.
  */
 export type ObjectStore = {
@@ -104,15 +104,15 @@ export function notingProgress(
   };
 }
 
-/** How often a request is tried before its fault is the run's. */
+/** Number of tries of a request before its fault is the run's. */
 export const request_attempts_max = 3;
 
-/** How long a request may take that carries no part. */
+/** Time limit of a request that carries no part. */
 export const request_timeout_milliseconds = 120_000;
 
 /**
- * How long a part of this size may take: half a minute, and a second for each 100 kB, so that a
- * slow line is no fault.
+ * Returns the time limit of a part of this size: half a minute, and a second for each 100 kB, so
+ * that a slow line is no fault.
  */
 export function partTimeout(bytes: number): number {
   return 30_000 + Math.ceil(bytes / 100);

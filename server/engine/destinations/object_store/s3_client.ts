@@ -52,7 +52,7 @@ export function openClient(place: S3Place, outbound: Outbound): Sdk.S3Client {
 
 type Encryption = { ServerSideEncryption?: 'AES256' | 'aws:kms'; SSEKMSKeyId?: string };
 
-/** What a request that creates an object says of its encryption. */
+/** Returns the encryption fields of a request that creates an object. */
 export function encryptionOf(place: S3Place): Encryption {
   if (place.encryption === undefined || place.encryption === null) return {};
   const key = textOf(place.kms_key_id);
@@ -63,9 +63,9 @@ export function encryptionOf(place: S3Place): Encryption {
 }
 
 /**
- * Gives what sends the bytes of one bucket by `send`, with the header that it is given. That has
- * their MD5 once the bucket has asked for one, as each with Object Lock does: elsewhere the digest
- * that the SDK signs is enough, and an MD5 takes several times as long.
+ * Returns a sender for the bytes of one bucket by `send`, with the header that it gets. It adds
+ * their MD5 once the bucket has asked for one, as each bucket with Object Lock does: elsewhere the
+ * digest that the SDK signs is enough, and an MD5 takes several times as long.
  */
 export function digestSender() {
   let isAskedFor = false;

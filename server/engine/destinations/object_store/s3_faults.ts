@@ -132,7 +132,7 @@ const by_status: Record<number, Fault> = {
   ),
 };
 
-/** What is known of an error of the SDK. */
+/** Fields of the SDK's errors. */
 type SdkError = Error & {
   Code?: string;
   code?: string;
@@ -141,7 +141,7 @@ type SdkError = Error & {
   $response?: { headers?: Record<string, string> };
 };
 
-/** How errors of the SDK are read, without the id of the place's access key. */
+/** Returns rules for reading errors of the SDK, without the id of the place's access key. */
 export function s3FaultsOf(place: Pick<S3Place, 'region' | 'aws_access_key_id'>): StoreFaults {
   return {
     explain: (error) =>

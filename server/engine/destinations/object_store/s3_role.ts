@@ -8,7 +8,7 @@ import type { S3Place } from './s3_place.ts';
 
 const require = createRequire(import.meta.url);
 
-/** What a client has in common with that of the bucket: the way through the outbound guard. */
+/** The options that a client shares with that of the bucket: the way through the outbound guard. */
 type Way = Pick<S3ClientConfig, 'maxAttempts' | 'retryMode' | 'requestHandler' | 'credentials'>;
 
 /**
@@ -47,7 +47,7 @@ export function roleCredentials(
   };
 }
 
-/** What a refusal of the token service means, and what to do; other errors stay as they are. */
+/** Explains a refusal of the token service, with what to do; other errors stay unchanged. */
 function explainRefusal(error: unknown, place: S3Place): unknown {
   const { name, message } = error as Error;
   const told = refusals[name.replace(/Exception$/, '')]?.(

@@ -122,7 +122,7 @@ async function write(
   const facts = factsOf(place, randomUUID());
   try {
     const upload_id = await withStoreFaults(store, () => store.startUpload(name, facts));
-    // What this leaves open is ended by the next attempt or by `abort`.
+    // The next attempt or `abort` ends an upload that this leaves open.
     const parts = await orEndUpload(
       store,
       { key: name, upload_id },
@@ -180,7 +180,7 @@ async function tidyUp(place: Place, named: Set<string>): Promise<void> {
     await removeObjects(place, (key) => !named.has(key));
     await endUploads(place, []);
   } catch (error) {
-    // What was erased must not stay in an object that nothing names any more.
+    // Erased rows must not stay in an object that no receipt names any more.
     if (place.delivery.erased !== undefined) throw error;
     const explained = place.store.faults.explain(error);
     place.log.warn(
@@ -248,9 +248,7 @@ async function removeObjects(place: Place, isUnwanted: (key: string) => boolean)
   await (place.delivery.erased === undefined ? unlessUnavailable(place, remove) : remove());
 }
 
-/**
- * What tidies up or looks back must not fail a delivery where the access key has no right to it.
- */
+/** Cleaning up or looking back must not fail a delivery whose access key lacks the right. */
 async function unlessUnavailable<Result>(
   place: Place,
   work: () => Promise<Result>,

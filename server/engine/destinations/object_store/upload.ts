@@ -14,7 +14,7 @@ const parts_max = 10_000;
 const parts_in_flight_max = 3;
 /** Most files of most exports are smaller than this; they take no larger buffer. */
 const first_bytes = mebibyte / 2;
-/** How long an upload that failed or was stopped is waited for until it is ended. */
+/** Wait for the end of a failed or stopped upload. */
 const tidy_milliseconds = 5_000;
 
 /**
@@ -123,7 +123,7 @@ export async function uploadWhole(
   await orEndUpload(store, { key, upload_id }, send, log);
 }
 
-/** What is written comes from the source, which is a part of no span: the one around is kept. */
+/** The bytes come from the source, which is outside of all spans: the surrounding span is kept. */
 function partOf(around: Span | undefined) {
   return <Result>(number: number, size: number, work: () => Promise<Result>): Promise<Result> =>
     around === undefined

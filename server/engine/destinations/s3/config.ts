@@ -80,7 +80,7 @@ export function s3Violations(config: S3Config, rules: OperatorRules = {}): Confi
   ];
 }
 
-/** What is said of a config without an access key where the operator does not allow that. */
+/** Refusal of a config without an access key if the operator does not allow that. */
 export const no_environment_credentials =
   "Give an access key or a role: the operator does not let exports use this server's own " +
   'credentials (SLUICE_S3_ENVIRONMENT_CREDENTIALS).';

@@ -63,8 +63,8 @@ export function readingOf(attempt: Attempt): Promise<SourceQuery> {
 }
 
 /**
- * Whether what was read of the store a moment ago, for whatever run, is good for this one. Who
- * tries again looks anew, and so does who comes because rows were erased.
+ * Returns true if a run may use a recent answer of the store to another run. A repeated attempt
+ * asks again, and so does a run that replaces erased rows.
  */
 export function isFirstReading({ attempt, replaces }: ClaimedRun): boolean {
   return attempt === 1 && replaces === null;

@@ -15,7 +15,7 @@ export async function cleanUp(engine: Engine, run: ClaimedRun): Promise<void> {
 /** Looks for the delivery of a run whose commit was not answered, as `lookForDelivery` does. */
 export async function findDelivery(engine: Engine, run: ClaimedRun): Promise<boolean | undefined> {
   const attempt = attemptToClean(engine, run);
-  // What is written in the place of another delivery is there in any case.
+  // A delivery that replaces another one writes over existing files in any case.
   if (attempt === undefined || run.replaces !== null) return undefined;
   const { definition, config, delivery } = attempt;
   return lookForDelivery(engine, run, definition.is_settled_by_abort === true, (signal) =>

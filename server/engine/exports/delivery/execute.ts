@@ -72,7 +72,9 @@ function attributesOf(run: ClaimedRun): Attributes {
   };
 }
 
-/** Where the time of the attempt went: reading and sending of a slice are one span. */
+/**
+ * Records the time of the attempt's steps in its span: reading and sending of a slice are one span.
+ */
 function noteSteps({ attributes }: Span, run: ClaimedRun): void {
   for (const [step, value] of Object.entries(run.steps.at(-1) ?? {}))
     if (step.endsWith('_ms') && typeof value === 'number') attributes[`sluice.${step}`] = value;
@@ -155,7 +157,8 @@ async function deliverTo(
   slices: StoredSlice[],
 ): Promise<void> {
   const { engine, run, clock, watch } = attempt;
-  // What is to be replaced is there all the time; then whatever is safe is shown once more.
+  // The delivery to replace stays visible all the time; a repeated attempt shows all finished
+  // slices once more.
   if (
     run.receipt !== null &&
     run.replaces === null &&
@@ -258,8 +261,8 @@ async function cancel(attempt: Attempt): Promise<void> {
 }
 
 /**
- * Ends a run that takes its process down. What it left at the destination is removed once; a
- * removal that takes the process down as well is not repeated.
+ * Ends a run that crashes its process. Removes the run's leftovers at the destination once; a
+ * removal that crashes the process too is not repeated.
  */
 async function giveUp(engine: Engine, run: ClaimedRun): Promise<void> {
   if (run.committing_at === null && run.break_offs === break_offs_max) await cleanUp(engine, run);

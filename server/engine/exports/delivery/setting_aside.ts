@@ -6,9 +6,9 @@ import type { WatchedAttempt } from './attempt.ts';
 import { isRefused } from './settle_failure.ts';
 
 /**
- * Delivers as fast as it goes. Where rows are refused for what they are and the export has such
- * rows set aside, delivers all of it once more, without them: good rows cost nothing, and what is
- * shown is one transaction. `records` is how many rows there are.
+ * Delivers at full speed. If the destination refuses rows for their content and the export sets
+ * such rows aside, delivers everything once more without them: good rows cost nothing, and one
+ * transaction shows the result. `records` is the number of rows.
  */
 export async function settingAside(
   attempt: WatchedAttempt,

@@ -73,8 +73,8 @@ export function isRefused(run: ClaimedRun, error: unknown): boolean {
 }
 
 /**
- * What a run began whose row is gone. The row of what it left is removed last: until then others
- * would do this after a kill.
+ * Removes the leftovers of a deleted run. The row that lists the leftovers goes last: until then
+ * others would repeat this after a kill.
  */
 async function removeGone(engine: Engine, run: ClaimedRun): Promise<void> {
   await cleanUp(engine, run);
@@ -82,8 +82,8 @@ async function removeGone(engine: Engine, run: ClaimedRun): Promise<void> {
 }
 
 /**
- * What another worker has is left alone. A row that is gone is seen by a statement, by whatever
- * fault, before the signal tells of it.
+ * Leaves a run that another worker has untouched. A statement sees a deleted row, through whatever
+ * fault, before the signal reports it.
  */
 async function letGo(engine: Engine, run: ClaimedRun): Promise<void> {
   const row = await engine.db.row(sql`SELECT 1 FROM batch_export_runs WHERE id = ${run.id}`);

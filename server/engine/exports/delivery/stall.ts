@@ -7,7 +7,7 @@ import type { ClaimedRun } from '../../model/run.ts';
 
 /** The bytes of a slice on their way into a destination. */
 export type Flow = {
-  /** How many bytes the destination has taken. */
+  /** Bytes that the destination has accepted. */
   taken(): number;
   /**
    * True while the destination has taken all there is and waits for more: then the stall is not
@@ -28,10 +28,9 @@ type Call = {
 };
 
 /**
- * What follows a stall, in milliseconds: a run takes no slot any more, its log says so, its
- * attempt ends. `farewell_ms`: how long the call may then go on, to end connections and remove what
- * it can, before its outcome is nobody's. `tell_ms`: how often the log of a call that goes on says
- * how far it is.
+ * Times after a stall, in milliseconds: a run takes no slot any more, its log says so, its attempt
+ * ends. `farewell_ms`: time for the call to end connections and clean up, before its outcome is
+ * ignored. `tell_ms`: interval at which the log of a continuing call reports its progress.
  */
 type Bounds = {
   slot_ms: number;
@@ -164,7 +163,7 @@ export class StallWatch {
   private look(): void {
     const { call, bounds } = this;
     const now = performance.now();
-    // What this process was itself away for is nobody's stall.
+    // Time during which this process itself was paused counts as nobody's stall.
     const away_ms = now - this.looked_at - bounds.look_ms;
     if (away_ms > bounds.look_ms) this.heard_at = Math.min(now, this.heard_at + away_ms);
     this.looked_at = now;

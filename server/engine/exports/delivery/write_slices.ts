@@ -98,8 +98,8 @@ async function writeSlice(
       records: slice.records,
       ...(slice.number === total - 1 ? { is_last: true as const } : {}),
     };
-    // What has been made and not been taken waits for the destination; where nothing waits and more
-    // is to come, the destination waits for the source.
+    // Bytes that are produced and not accepted wait for the destination; without any, the
+    // destination waits for the source.
     const flow = {
       taken: () => stage.passed() - bytes.readableLength,
       isStarved: () => !isRead && bytes.readableLength === 0,

@@ -21,8 +21,8 @@ export type FailedInterval = {
 type Failed = FailedInterval & { id: string; revision: number };
 
 /**
- * Of each of the exports the earliest interval of its schedule, in its present revision, whose run
- * failed for good and that nothing has delivered since: neither a retry, nor a backfill. Exports
+ * For each export, finds the earliest interval of its schedule in the current revision whose run
+ * failed for good and that nothing has delivered since: neither a retry nor a backfill. Exports
  * without one are left out.
  */
 export async function findFailedIntervals(
@@ -54,7 +54,10 @@ function spanOf({ data_interval_start, data_interval_end }: FailedInterval): Spa
   return { from: Date.parse(data_interval_start), to: Date.parse(data_interval_end) };
 }
 
-/** What of the export's ledger is to be read: of a long one only what lies near the interval. */
+/**
+ * Returns the part of the export's ledger to read: of a long ledger, only the surroundings of the
+ * interval.
+ */
 function withSpan(failed: Failed) {
   const { from, to } = spanOf(failed);
   const area = {
@@ -71,8 +74,8 @@ const is_same_interval = sql`other.batch_export_id = r.batch_export_id
   AND other.data_interval_end = r.data_interval_end`;
 
 /**
- * Of each export its earliest failed interval that begins at `from` or later, from the index
- * batch_export_runs_failed.
+ * For each export, finds its earliest failed interval that begins at `from` or later, from the
+ * index batch_export_runs_failed.
  */
 function listEarliest(
   db: Queryable,

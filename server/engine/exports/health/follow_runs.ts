@@ -93,8 +93,8 @@ const hasFailed = ({ end: { status } }: FollowedRun): boolean =>
 type Followed = { ended: FollowedRun; before: Health; is_incomplete: boolean };
 
 /**
- * The runs that say something of their export. Where none has failed before, and this one has not,
- * no interval is missing, and none is looked for.
+ * Lists the runs that may change whether an interval is missing. If no run has failed before, and
+ * this one has not, no interval is missing and none is searched.
  */
 async function listIncomplete(
   tx: Transaction,
@@ -130,8 +130,8 @@ function healthAfter(
     is_incomplete,
     status: end.status,
     revision: run.revision,
-    // What makes up for a backfill's run has an interval of that one, which says nothing of how far
-    // the schedule is.
+    // A make-up run of a backfill has the backfill's interval, which says nothing about the
+    // progress of the schedule.
     delivered_until: is_make_up ? null : run.data_interval_end,
     is_volume_unusual: volume?.is_unusual,
     has_rows: (records_completed ?? 0) + records_rejected > 0,

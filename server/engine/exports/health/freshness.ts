@@ -9,15 +9,15 @@ import { writeNotice } from '../../notices/write_notice.ts';
 import { deliveredSentence } from './health.ts';
 import { getHealth, putHealth } from './store.ts';
 
-/** How long a run may take before its export is late by the rule for all: 10 minutes. */
+/** Time for a run by the general rule, after which its export is late: 10 minutes. */
 const run_seconds = 600;
 const exports_per_call_max = 500;
 
 type Judge = Pick<Engine, 'db' | 'clock' | 'log' | 'settle_seconds'>;
 
 /**
- * How old the newest delivered interval of an export may be by the rule for all, in seconds: two
- * intervals, the time that the store settles, and ten minutes for the run.
+ * Returns the greatest age of an export's newest delivered interval by the general rule, in
+ * seconds: two intervals, the settling time of the store, and ten minutes for the run.
  */
 function freshnessLimit(interval: Interval, settle_seconds: number): number {
   return (2 * nominalLength(interval)) / 1000 + settle_seconds + run_seconds;

@@ -1,8 +1,8 @@
 import type { RunEnd } from '../../model/run.ts';
 
 /**
- * How an export does. Failures, volume and `is_incomplete` (an interval of its schedule failed for
- * good, and nothing has delivered it since) are about `revision`; `delivered_until` is the end of
+ * The health of an export. Failures, volume and `is_incomplete` (an interval of its schedule failed
+ * for good, and nothing has delivered it since) concern `revision`; `delivered_until` is the end of
  * the newest interval that its schedule has delivered (ISO 8601).
  */
 export type Health = {
@@ -27,10 +27,10 @@ export type Condition = 'failing' | 'late' | 'unusual_volume' | 'rejecting';
 export type ConditionChange = { condition: Condition; has_begun: boolean };
 
 /**
- * What a run that has ended says of its export: until when it has delivered the schedule's data
- * (null for a run that made up for a backfill), and whether its rows are unusual (undefined where
- * they cannot be judged), and whether an interval is missing now. A completed run without rows
- * never asked the destination (`has_rows`).
+ * The effect of an ended run on its export's health: the instant up to which it delivered the
+ * schedule's data (null for a make-up run of a backfill), whether its number of rows is unusual
+ * (undefined if that cannot be judged), and whether an interval is missing now. A completed run
+ * without rows never asked the destination (`has_rows`).
  */
 export type EndedRun = {
   status: RunEnd['status'];
@@ -100,8 +100,8 @@ export function healthAfterRun(
 }
 
 /**
- * How far the schedule is, for people. It claims nothing of earlier intervals: one of those may
- * have failed, or be tried still.
+ * Says the progress of the schedule. The sentence claims nothing about earlier intervals: one of
+ * them may have failed, or be in retry.
  */
 export function deliveredSentence(delivered_until: string | null): string {
   return delivered_until === null

@@ -6,7 +6,7 @@ import { newHealth } from './health.ts';
 import type { Health } from './health.ts';
 import { compared_runs_max } from './volume.ts';
 
-/** How far back runs are looked for that compare with a run: far enough for 30 weekly ones. */
+/** Days in which comparable runs are searched: enough for 30 weekly ones. */
 const compared_days_max = 217;
 const half_day_seconds = 12 * 3600;
 
@@ -85,10 +85,10 @@ export type ComparedRun = {
 };
 
 /**
- * Of each run the rows of the latest completed scheduled runs of the same revision that compare
- * with it, newest first, 30 at most. Workdays compare with workdays and weekends with weekends;
- * rhythms shorter than a day also only with the same hour; weeks with all weeks. Hours and days are
- * those that the export's time zone has with its offset at the run.
+ * For each run, lists the rows of the latest comparable completed scheduled runs of the same
+ * revision, newest first, 30 at most. Workdays compare with workdays and weekends with weekends;
+ * intervals shorter than a day also only with the same hour; weeks with all weeks. Hours and days
+ * follow the export's time zone with its offset at the run.
  */
 export async function listComparableRows(db: Queryable, runs: ComparedRun[]): Promise<number[][]> {
   const compared = runs.map(

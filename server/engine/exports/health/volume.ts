@@ -1,8 +1,8 @@
-/** How many runs like it a run is compared with at most, and how many there must be. */
+/** The largest number of comparable runs for a run, and the smallest. */
 export const compared_runs_max = 30;
 const compared_runs_min = 8;
 
-/** How many spreads from the median are far. */
+/** Number of spreads from the median that count as far. */
 const far_spreads = 5;
 /** Makes the median absolute deviation of normally distributed numbers their standard deviation. */
 const deviation_scale = 1.4826;
@@ -15,7 +15,7 @@ const always_rows_min = 10;
  */
 export type UsualVolume = { median: number; low: number; high: number; runs: number };
 
-/** What the rows of a run are beside those of the runs like it. */
+/** The rows of a run in comparison with similar runs. */
 export type VolumeJudgement = { is_unusual: boolean; usual: UsualVolume };
 
 /**

@@ -11,18 +11,18 @@ import type { Interval } from './interval.ts';
 import { writeRunLog } from '../../model/run_log.ts';
 import type { ModelName } from '../../model/models/model.ts';
 
-/** Which rows a backfill delivers: those not delivered yet, or all of them once more. */
+/** The rows that a backfill delivers: those not delivered yet, or all of them again. */
 export type BackfillMode = 'missing' | 'all';
 
 /**
- * What a backfill covers: [from, to) in milliseconds of event or insertion time, and which of the
- * rows in it.
+ * The range of a backfill: [from, to) in milliseconds of event or insertion time, and which of its
+ * rows.
  */
 export type BackfillRange = { from: number; to: number; by: BackfillBy; mode: BackfillMode };
 
 /**
- * What a backfill would deliver if it began now, where that was counted: rows, runs that have some,
- * and rows of the range that are delivered or in other runs.
+ * A forecast of a backfill that starts now, if it was counted: rows, runs with rows, and rows of
+ * the range that are delivered or in other runs.
  */
 export type BackfillOutlook = { records: number; runs: number; elsewhere: number | null };
 
@@ -39,11 +39,11 @@ export type LockedExport = StoredConfig & {
 };
 
 /**
- * Starts a backfill of the range and gives its id. The runs are the export's intervals, cut at both
- * ends of the range, so exactly the range is delivered. What was inserted before this moment (the
- * watermark) belongs to it; later insertions stay with the schedule. Its first run is planned when
- * the watermark has settled. Its `detail` says when that is, and what will be done then as far as
- * the outlook knows. The caller has checked the range.
+ * Starts a backfill of the range and returns its id. The runs are the export's intervals, cut at
+ * both ends of the range, so exactly the range is delivered. The backfill covers rows inserted
+ * before this moment (the watermark); later rows stay with the schedule. Its first run is planned
+ * once the watermark is final. `detail` says when that is, and what will happen then, as far as the
+ * forecast knows. The caller has checked the range.
  */
 export async function startBackfill(
   tx: Transaction,
@@ -127,7 +127,7 @@ function outlookSentence(total_runs: number, outlook: BackfillOutlook | undefine
   return elsewhere === null || elsewhere === 0 ? what : `${what} ${elsewhereSentence(elsewhere)}`;
 }
 
-/** What a person is to know of rows that a backfill leaves alone. */
+/** Tells a person about rows that a backfill skips. */
 export function elsewhereSentence(records: number): string {
   return (
     `${counted(records, 'row')} of the range ${records === 1 ? 'was' : 'were'} left out, ` +

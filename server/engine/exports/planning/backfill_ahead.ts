@@ -23,7 +23,7 @@ export type Span = { from: number; to: number };
  */
 export type Ahead = { until: number; records: Map<number, number>; rest: Rectangle[] };
 
-/** What a backfill selects, and of which export. */
+/** The selection of a backfill, and its export. */
 export type Looked = {
   team_id: number;
   model: ModelName;

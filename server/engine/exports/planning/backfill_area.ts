@@ -20,9 +20,9 @@ export function timesOf(model: Model['name']): readonly [BackfillBy, ...Backfill
 }
 
 /**
- * What a backfill's run over [from, to) covers before anything is subtracted; all in milliseconds.
- * What is inserted from the watermark on is never a part of it. By insertion time the rectangle is
- * empty where the watermark lies before `from`.
+ * Returns the area of a backfill's run over [from, to) before subtraction; all in milliseconds.
+ * Rows inserted from the watermark on are never part of it. By insertion time the rectangle is
+ * empty if the watermark lies before `from`.
  */
 export function backfillArea(
   by: BackfillBy,

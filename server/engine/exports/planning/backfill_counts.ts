@@ -10,8 +10,8 @@ import { ask } from '../source/source.ts';
 import type { Store } from '../source/source.ts';
 
 /**
- * How the runs of a backfill are cut: where [from, to) in milliseconds meets the boundaries of the
- * interval, by one of the two times.
+ * The cut of a backfill's runs: the boundaries of the interval within [from, to) in milliseconds,
+ * by one of the two times.
  */
 export type BackfillCut = {
   interval: Interval;
@@ -22,8 +22,8 @@ export type BackfillCut = {
 };
 
 /**
- * What the runs of a backfill would read: all rows, the number of runs that have some, and the
- * first of these runs (at most `listed_runs_max`) by their beginning in milliseconds.
+ * The source rows of a backfill's runs: all rows, the number of runs with rows, and the first of
+ * these runs (at most `listed_runs_max`) by their beginning in milliseconds.
  */
 export type BackfillCounts = {
   records: number;
@@ -31,7 +31,7 @@ export type BackfillCounts = {
   listed: { from: number; records: number }[];
 };
 
-/** How many runs are listed one by one. */
+/** Number of runs that are listed one by one. */
 export const listed_runs_max = 1_000;
 
 /**
@@ -98,7 +98,7 @@ async function versionsOf(
     records: versions.records,
   });
   if (reading.query === undefined) return timed(versions.text);
-  // What a query says of the time of its run is printed as this parameter.
+  // A query's reference to the time of its run is printed as this parameter.
   const isSameInEveryRun =
     reading.key !== undefined && !reading.text.includes('{data_interval_end:');
   if (!isSameInEveryRun || !model.has_event_time) return undefined;

@@ -45,7 +45,8 @@ export function boundaryAfter(interval: Interval, timezone: string, instant: num
 }
 
 /**
- * How many data intervals a range touches when it is cut at the boundaries; 0 for an empty range.
+ * Counts the data intervals that a range touches when it is cut at the boundaries; 0 for an empty
+ * range.
  */
 export function intervalCount(
   interval: Interval,

@@ -17,7 +17,7 @@ type EndedRun = {
   data_interval_start: string;
   data_interval_end: string;
 };
-/** What tells the area that a run was planned to cover, whatever others were to deliver of it. */
+/** The fields of a run that determine its planned area. */
 export type CoveringRun = {
   data_interval_start: string;
   data_interval_end: string;
@@ -72,7 +72,7 @@ export async function makeUp(tx: Transaction, run: EndedRun): Promise<void> {
   });
 }
 
-/** What a run was planned to cover before anything was subtracted; not that of a make-up run. */
+/** Returns the planned area of a run before subtraction; not for a make-up run. */
 export function baseOf(run: CoveringRun): Rectangle {
   const [from, to] = [Date.parse(run.data_interval_start), Date.parse(run.data_interval_end)];
   if (run.backfill === null)

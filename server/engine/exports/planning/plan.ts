@@ -116,8 +116,8 @@ export async function insertRuns(tx: Transaction, runs: PlannedRun[]): Promise<s
 }
 
 /**
- * Where runs of the exports are going, as far as their number is bounded there. It is a part of the
- * revision, so it holds for the whole life of a run.
+ * Returns the hosts of the exports' runs if the number of runs per host is limited. The host is
+ * part of the revision, so it holds for the whole life of a run.
  */
 async function hostsOf(tx: Transaction, exportIds: string[]): Promise<Map<string, string>> {
   const rows = await tx.rows<{
@@ -135,7 +135,7 @@ async function hostsOf(tx: Transaction, exportIds: string[]): Promise<Map<string
   return hosts;
 }
 
-/** Where runs to a destination are going, as far as their number is bounded there. */
+/** Returns the host of runs to a destination if the number of runs per host is limited. */
 export function hostOf({
   destination_type,
   destination_config,

@@ -6,7 +6,7 @@ import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 import { addToLedger, beginAnew } from './enter_receipts.ts';
 import type { WaitingExport } from './found_receipts.ts';
 
-/** What a person says of a destination that cannot say it itself. */
+/** A person's statement about a destination that cannot answer itself. */
 export type Assumption = 'delivered' | 'missing';
 
 /**

@@ -12,7 +12,7 @@ import type { NewReceipt, WaitingExport } from './found_receipts.ts';
 /** A run of the backup that had not ended. */
 type OpenRun = { id: string; delivery_id: string; selection: StoredRectangle[] };
 
-/** Of the runs of an export: so many were completed by receipts, so many begin anew. */
+/** Counts of an export's runs: completed by receipts, and restarted. */
 export type Entered = { completed: number; restarted: number; backfills_cancelled: number };
 
 /**

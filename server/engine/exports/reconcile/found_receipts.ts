@@ -30,10 +30,13 @@ export type WaitingExport = {
 /** A receipt of a delivery that the control store does not have as completed. */
 export type NewReceipt = { receipt: Receipt; text: string };
 
-/** What the destination says of an export. */
+/** The receipts and files that the destination has of an export. */
 export type Found = {
   receipts: NewReceipt[];
-  /** What a reader can see and no receipt names: a delivery that was being shown when all ended. */
+  /**
+   * Files that readers see and no receipt names: a delivery was being shown when the server
+   * stopped.
+   */
   loose: string[];
   /** Receipts in another shape than the export has: delivered after a change that is lost. */
   others: NewReceipt[];
@@ -63,7 +66,7 @@ export async function findReceipts(
       timer.refresh();
       const receipt = text === undefined ? undefined : readReceipt(text, engine.secrets.public_key);
       if (text === undefined) found.loose.push(name);
-      // What another server has signed, or nobody, says nothing of this one.
+      // A receipt with a foreign signature, or none, says nothing about this server.
       if (receipt?.batch_export_id !== row.id || receipt.team_id !== row.team_id) continue;
       if (known.has(receipt.delivery_id.slice(-12))) continue;
       const kind = isOfShape(receipt, row, definition) ? found.receipts : found.others;
@@ -75,7 +78,7 @@ export async function findReceipts(
   return { ...found, loose: await withoutOwn(engine, found.loose) };
 }
 
-/** Of names of slices those whose deliveries are no run's here: runs replace what is theirs. */
+/** Returns the names of slices that belong to no run here: runs replace their own. */
 async function withoutOwn(engine: Engine, names: string[]): Promise<string[]> {
   if (names.length === 0) return [];
   const endOf = (name: string) => /-([0-9a-f]{12})-\d+\./.exec(name)?.[1] ?? '';

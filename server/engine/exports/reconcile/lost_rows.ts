@@ -17,8 +17,8 @@ export type LostRows = { rows: number; from: string; to: string; names: string[]
 const count_ms_max = 600_000;
 
 /**
- * What of the deliveries of an export the store has lost: those that reach beyond the backup are
- * counted again. Undefined when nothing is missing.
+ * Finds the rows of an export's deliveries that the store has lost: deliveries that reach beyond
+ * the backup are counted again. Undefined if nothing is missing.
  */
 export async function findLost(engine: Engine, row: WaitingExport): Promise<LostRows | undefined> {
   const taken = Date.parse(row.taken_at);

@@ -26,9 +26,9 @@ export type HeldDelivery = UncertainDelivery & { uncertain: boolean; is_there: b
 const stall_milliseconds = 120_000;
 
 /**
- * Finds the deliveries of an export that the ledger counts and whose receipt the destination has
- * not, and all that are uncertain. Of completed ones nothing is said where the destination has no
- * receipt at all: then their table of receipts is gone, and the rows may be there.
+ * Finds the export's deliveries that the ledger counts and whose receipt is missing at the
+ * destination, and all uncertain ones. If the destination has no receipt at all, completed
+ * deliveries are not judged: their table of receipts is gone, and the rows may still exist.
  */
 export async function findHeldDeliveries(
   engine: Engine,

@@ -15,7 +15,7 @@ import type { Found, NewReceipt, WaitingExport } from './found_receipts.ts';
 import { findLost } from './lost_rows.ts';
 import type { LostRows } from './lost_rows.ts';
 
-/** What became of one export after a restore. */
+/** The result for one export after a restore. */
 export type Reconciled = {
   batch_export_id: string;
   name: string;
@@ -30,7 +30,7 @@ export type Reconciled = {
   records: number;
   entered: Entered;
   lost: LostRows | null;
-  /** What readers of the destination see and no receipt names. */
+  /** Files that readers of the destination see and no receipt names. */
   loose: string[];
   /** Receipts of a later version of the export, which the backup does not know. */
   others: number;
@@ -97,7 +97,7 @@ async function reconcileExport(
   }
 }
 
-/** What a person can say of an export, as it is typed here. */
+/** Returns the command with which a person answers for an export. */
 function saying(assumption: Assumption, { id }: WaitingExport): string {
   return `\`${commandLine(`reconcile --export ${id} --assume ${assumption}`)}\``;
 }
@@ -113,7 +113,7 @@ const ofAnotherVersion = (row: WaitingExport) =>
   `${saying('delivered', row)} counts their rows as delivered, ${saying('missing', row)} ` +
   'delivers them again as the export is now.';
 
-/** What the destination says; undefined where it cannot, or does not and a person says it. */
+/** Asks the destination; undefined if it cannot answer, or does not and a person answers. */
 async function find(
   engine: Engine,
   row: WaitingExport,

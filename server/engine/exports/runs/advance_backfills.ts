@@ -17,8 +17,8 @@ import { writeRunLog } from '../../model/run_log.ts';
 /** With so many open or fewer, further ones are planned, several at once. */
 const refill_runs_max = 4;
 /**
- * How many intervals are planned at once where they have no rows: enough for thousands in a second,
- * few enough that the lock on the export is short.
+ * Number of empty intervals that one step plans: enough for thousands in a second, few enough that
+ * the lock on the export is short.
  */
 const spans_per_step_max = 2_000;
 const running_detail =
@@ -26,9 +26,9 @@ const running_detail =
   'rows end at once.';
 /** After so long other backfills have their turn. */
 const turn_ms_max = 1_000;
-/** How many backfills are looked at in one turn. */
+/** Number of backfills in one turn. */
 const backfills_per_turn_max = 200;
-/** How long one backfill may wait for locks before the others get their turn. */
+/** Longest wait of one backfill for locks before the others get their turn. */
 const lock_seconds_max = 5;
 /**
  * After this many runs that failed for good, the rest would most likely fail alike: the backfill
@@ -87,8 +87,8 @@ async function advanceOne(engine: Engine, key: BackfillKey): Promise<number> {
   const began = performance.now();
   let planned = 0;
   for (let wanted = open_runs_max; ; wanted = Math.min(4 * wanted, spans_per_step_max)) {
-    // Without a lock, so that nobody waits for the analytics store. What has moved on meanwhile is
-    // seen under the lock.
+    // Asked without a lock, so that nobody waits for the analytics store. The lock shows progress
+    // made meanwhile.
     const seen = await engine.db.row<BackfillRow & Looked>(sql`
       SELECT ${backfillColumns}, export.team_id, export.model, export.custom_query,
         export.destination_config, export."interval", export.timezone
@@ -190,15 +190,15 @@ async function countRuns(tx: Transaction, backfillId: string): Promise<RunCounts
 }
 
 /**
- * How a backfill ends whose runs were all planned and are over: what people took back is no
- * failure.
+ * Returns the end of a backfill whose runs are all planned and over: a run that people cancelled is
+ * no failure.
  */
 function endOf({ not_completed, cancelled }: RunCounts): 'Completed' | 'Failed' | 'Cancelled' {
   if (not_completed === 0) return 'Completed';
   return not_completed === cancelled ? 'Cancelled' : 'Failed';
 }
 
-/** How many runs of a backfill failed, as a sentence behind others; empty where none did. */
+/** Says how many runs of a backfill failed, as a sentence behind others; empty if none did. */
 function failureOf({ not_completed, cancelled }: RunCounts, leaves_rest: boolean): string {
   const failed = not_completed - cancelled;
   if (failed === 0) return '';
@@ -206,8 +206,8 @@ function failureOf({ not_completed, cancelled }: RunCounts, leaves_rest: boolean
 }
 
 /**
- * What a backfill covers is final once nothing can be inserted below its watermark any more, and
- * stays so: once it is `Running` nobody needs to ask again.
+ * A backfill's area is final once no row can be inserted below its watermark any more, and stays
+ * final: a `Running` backfill needs no further check.
  */
 async function isSettled(
   engine: Engine,
@@ -239,8 +239,8 @@ async function finishBackfill(
 }
 
 /**
- * What a backfill has delivered, in a sentence; where that is little or nothing, with what was
- * there already.
+ * Summarises a backfill's delivery in a sentence; for few rows or none, together with the rows
+ * delivered before.
  */
 async function summaryOf(tx: Transaction, id: string): Promise<string> {
   const { rows, filled, empty, elsewhere } = (await tx.row<{

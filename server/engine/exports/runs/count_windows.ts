@@ -16,7 +16,7 @@ export const few_records = 1_000;
 /** The insertions that runs of one model select at most, over all of their projects. */
 type Window = { table: ModelName; inserted_from: number; inserted_to: number };
 
-/** What of a run says what it selects at most. */
+/** The fields of a run that bound its selection. */
 export type LookedAt = Pick<ClaimedRun, 'team_id' | 'model' | 'custom_query' | 'selection'>;
 
 /** Runs by what they select at most: no row, few rows, more than that or nobody knows. */
@@ -81,7 +81,7 @@ function windowOf({ model, selection }: LookedAt): Window | undefined {
   return { table: model, inserted_from, inserted_to };
 }
 
-/** How many rows each project has in the window; those without any are left out. */
+/** Counts the rows of each project in the window; projects without rows are left out. */
 async function countRows(
   clickhouse: ClickHouse,
   { table, inserted_from, inserted_to }: Window,

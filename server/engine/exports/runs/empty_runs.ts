@@ -69,8 +69,9 @@ async function completeLane(engine: Engine, look: Look, lane: number): Promise<n
 }
 
 async function listUnseen(tx: Transaction, lane: number): Promise<ClaimedRun[]> {
-  // The index batch_export_runs_unseen has these, in this order, of all lanes. What goes on with a
-  // commit of another run is for a worker, because the destination may show that one's rows.
+  // The index batch_export_runs_unseen has these runs, in this order, of all lanes. A run that
+  // continues the commit of another run is for a worker, because the destination may show that
+  // run's rows.
   return tx.rows<ClaimedRun>(sql`
     SELECT run.id, run.batch_export_id, run.delivery_id, run.revision, run.attempt, run.failures,
       run.data_interval_start, run.data_interval_end,

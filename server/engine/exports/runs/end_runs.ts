@@ -14,13 +14,13 @@ import type { ClaimedRun, RunEnd } from '../../model/run.ts';
 import { writeRunLogs } from '../../model/run_log.ts';
 import type { LogLevel } from '../../model/run_log.ts';
 
-/** How a run is to end. `receipt`: of one without rows that no worker has had. */
+/** The end of a run. `receipt`: of a run without rows that no worker has had. */
 export type Ending = { run: ClaimedRun; end: RunEnd; receipt?: string };
 
-/** Whether what somebody else is changing is waited for, or left as it is. */
+/** Treatment of rows that another session has locked. */
 type OnLocked = 'waits' | 'skips';
 
-/** What is known of an export under the lock on its row. */
+/** The facts of an export under the lock on its row. */
 type LockedExport = {
   id: string;
   revision: number;
@@ -113,8 +113,8 @@ export async function endRuns(
 export type EndedRun = FollowedRun & Pick<Ending, 'receipt'>;
 
 /**
- * What follows from ends that are written, at most one of each export: ledgers, what is made up
- * for, lines of the log and the health of the exports. The caller holds the locks on their rows.
+ * Applies the consequences of written ends, at most one of each export: ledgers, make-up runs,
+ * lines of the log and the health of the exports. The caller holds the locks on their rows.
  */
 export async function enterEnds(engine: Engine, tx: Transaction, ended: EndedRun[]): Promise<void> {
   if (ended.length === 0) return;

@@ -62,7 +62,7 @@ export async function setAside(
     await tx.run(sql`
       UPDATE batch_export_runs SET worker_id = NULL, silent_workers = '{}'
       WHERE status IN ('Starting', 'Running') AND worker_id IS NOT NULL`);
-    // What an erasure has noted in the analytics store is in no backup: it is found once more.
+    // An erasure's notes in the analytics store are in no backup: it looks again.
     await tx.run(sql`
       UPDATE erasures SET step = 'resolve', claim_id = NULL, claimed_at = NULL, due_at = now(),
         detail = 'It began anew: a backup was restored, or a failover lost commits.'

@@ -38,9 +38,9 @@ export type SignedRun = {
 };
 
 /**
- * What creates receipts of runs without rows, of a backfill or of the schedule; the destination and
- * its secrets are opened once for all of them. Undefined where that cannot be done: then a worker
- * says what is wrong.
+ * Opens the maker of receipts of runs without rows, of a backfill or of the schedule; it opens the
+ * destination and its secrets once for all of them. Undefined if that fails: then a worker reports
+ * the reason.
  */
 export function openReceipts(
   engine: Engine,

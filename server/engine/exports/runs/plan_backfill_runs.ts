@@ -18,8 +18,8 @@ import { openSourceQuery } from '../source/source_query.ts';
 import { countRecords } from '../source/source.ts';
 
 /**
- * How many runs of one backfill are open at a time: enough that the next ones wait while the first
- * are under way, few enough that scheduled runs of the project do not wait for long behind them.
+ * Number of open runs of one backfill: enough that the next ones wait ready, few enough that
+ * scheduled runs of the project do not wait long behind them.
  */
 export const open_runs_max = 8;
 /** Rows that are left out are counted for information only. */
@@ -39,12 +39,12 @@ export type BackfillRow = {
 };
 
 /**
- * What a step has planned; `goes_on`: the next one may follow at once. `left_out` is what the
- * planned runs do without, because it is delivered or in other runs.
+ * The result of a step; `goes_on`: the next step may follow at once. `left_out` is the area that
+ * the planned runs omit, because it is delivered or in other runs.
  */
 export type Stepped = { planned: number; goes_on: boolean; left_out: Rectangle[] };
 
-/** What the runs of the backfill over these spans, which follow each other, do without. */
+/** Returns the area that the backfill's runs over these consecutive spans omit. */
 export async function takenFrom(
   db: Queryable,
   backfill: BackfillRow,

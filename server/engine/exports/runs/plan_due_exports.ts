@@ -13,21 +13,21 @@ import { intervalOf, planScheduledRuns } from './plan_scheduled_runs.ts';
 import type { DueExport, Seen } from './plan_scheduled_runs.ts';
 
 /**
- * How many due exports one transaction plans: few enough that its locks are short, many enough that
+ * Number of due exports in one transaction: few enough that its locks are short, many enough that
  * thousands are planned in seconds.
  */
 const exports_per_transaction_max = 500;
-/** How many exports are looked at together, before they are planned. */
+/** Number of exports whose rows are counted together before planning. */
 const exports_per_look_max = 10_000;
 const exports_per_team_max = 500;
 const teams_per_turn_max = 500;
-/** How many transactions are under way at a time: the wait of one is beside the work of others. */
+/** Number of concurrent transactions: one waits while another works. */
 const at_once_max = 2;
-/** How many projects are waited for at a time, each because of its ingestion. */
+/** Number of projects whose ingestion is awaited at a time. */
 const waits_at_once_max = 4;
-/** How long planning waits for the ingestion of a project before it turns to the next one. */
+/** Longest wait of planning for a project's ingestion before it turns to the next one. */
 const lock_seconds_max = 5;
-/** How long many projects wait together for a lock that somebody has on one of them. */
+/** Longest wait of many projects together for a lock on one of them. */
 const shared_wait_seconds_max = 1;
 
 /** Instants below which the rows of projects are final, as a primary has promised them. */
@@ -99,8 +99,8 @@ export async function planDueExports(
 }
 
 /**
- * In a transaction of its own, so that ingestion waits for nothing that comes after it. Where one
- * of them keeps all waiting, none is ready: then each is waited for by itself.
+ * Runs in a transaction of its own, so that ingestion waits for no later step. If one project keeps
+ * all waiting, none is ready: then each is awaited by itself.
  */
 async function settleAtOnce(engine: Engine, teamIds: number[]): Promise<Settled> {
   try {
@@ -184,8 +184,8 @@ function partsOf(due: DueExport[]): DueExport[][] {
 }
 
 /**
- * What the source has of the next interval of each export. Nothing of an export that is missing
- * there is known: it is planned all the same, and looked at afterwards.
+ * Counts the source rows of each export's next interval. An export missing from the answer is
+ * planned all the same, and counted afterwards.
  */
 async function lookAt(engine: Engine, due: DueExport[], look: Look): Promise<Map<string, Seen>> {
   const runs = due.map((of) => ({ ...of, of, selection: toStored([intervalOf(of)]) }));

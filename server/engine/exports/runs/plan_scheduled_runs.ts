@@ -15,9 +15,8 @@ import { insertSigned, openReceipts, signAll } from './insert_empty_runs.ts';
 import type { EmptyRun, SignedRun } from './insert_empty_runs.ts';
 
 /**
- * So long a run that was planned without a look at its rows waits to be looked at together with
- * others (`empty_runs.ts`), which is a matter of milliseconds, before a worker takes it all the
- * same.
+ * Time for which a run that was planned without a count waits to be counted together with others
+ * (`empty_runs.ts`), a matter of milliseconds, before a worker takes it all the same.
  */
 const look_seconds_max = 5;
 
@@ -35,7 +34,7 @@ export type DueExport = {
   final: string;
 };
 
-/** What was seen of the next interval of an export, as the export was then. */
+/** The count of an export's next interval, and the export at that time. */
 export type Seen = { rows: keyof Parted<unknown>; of: DueExport };
 
 type Locked = LockedExport & {
@@ -73,7 +72,7 @@ export async function planScheduledRuns(
   due: DueExport[],
   { epoch, seen }: { epoch: number; seen: Map<string, Seen> },
 ): Promise<{ planned: number; ended: Completed[] }> {
-  // SKIP LOCKED: planners share the work. What is not final yet stays due.
+  // SKIP LOCKED: planners share the work. An interval that is not final yet stays due.
   const rows = await tx.rows<Locked>(sql`
     SELECT export.id, export.team_id, export.revision, export."interval", export.timezone,
       export.model, export.custom_query, export.destination_type, export.destination_config,
@@ -112,8 +111,8 @@ export async function planScheduledRuns(
 }
 
 /**
- * What the look says of the interval, where the export still has the one that was looked at. What
- * waits for its reconciliation is planned as ever, and held then.
+ * Returns the count of the interval if the export still has the counted one. An export that waits
+ * for its reconciliation is planned as ever, and held afterwards.
  */
 function rowsOf(row: Locked, seen: Seen | undefined): Seen['rows'] | undefined {
   const isSame =

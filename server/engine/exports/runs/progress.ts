@@ -237,12 +237,12 @@ export async function releaseDelivery(
       AND status NOT IN ('Starting', 'Running', 'Completed')`);
 }
 
-/** What is known of a run in hand and of its export at this moment. */
+/** The state of a run in hand and of its export at this moment. */
 export type HeldRun = { is_committing: boolean; is_deleted: boolean; is_changed: boolean };
 
 /**
- * What is known of the run now, or undefined when it is not in the hands of this worker any more: a
- * worker that was fenced off must not touch the destination.
+ * Finds the current state of the run; undefined if this worker no longer holds it: a fenced worker
+ * must not touch the destination.
  */
 export function findHeld(engine: Engine, run: ClaimedRun): Promise<HeldRun | undefined> {
   return engine.db.row<HeldRun>(sql`

@@ -8,7 +8,7 @@ import type { ReplacedReceipt } from '../../model/run.ts';
 import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
 import { parseJson } from '../../../platform/parse_json.ts';
 
-/** What was delivered, as it is signed and left at the destination. */
+/** The record of a delivery, signed and left at the destination. */
 export type Receipt = {
   version: 1;
   delivery_id: string;

@@ -10,16 +10,14 @@ import { columnsOf } from '../source/source_query.ts';
 import { createReceipt, signReceipt } from './receipt.ts';
 import type { ClaimedRun, StoredSlice } from '../../model/run.ts';
 
-/**
- * What a run is to deliver, and where to: the destination with its full config, secrets included.
- */
+/** The input of a run: its rows and the destination with its full config, secrets included. */
 export type Order = {
   definition: DestinationDefinition;
   config: Record<string, unknown>;
   delivery: Delivery;
 };
 
-/** What of a run says what it is to deliver, but for its selection. */
+/** The fields of a run that determine its input, except for its selection. */
 type OrderedRun = Pick<
   ClaimedRun,
   | 'id'

@@ -6,16 +6,18 @@ import type { Database } from '../../../platform/postgres/database.ts';
 
 /** For how long it is kept: 90 days. */
 const kept_ms = 90 * 24 * 3_600_000;
-/** How much one statement removes: so little that its locks are held for milliseconds. */
+/**
+ * Number of rows that one statement removes: few enough that its locks are held for milliseconds.
+ */
 const lot = 500;
 
 type Sweeping = { db: Database; clock: Clock };
 
 /**
  * Removes the history of exports that is older than 90 days, a lot at a time, until none is left or
- * `signal` stops it: lines of their logs and scheduled runs that had no rows. What delivered rows
- * or failed stays as long as its export: its receipt proves what was delivered, and it can be
- * retried. The ledger has what runs without rows covered.
+ * `signal` stops it: lines of their logs and scheduled runs without rows. A run that delivered rows
+ * or failed stays as long as its export: its receipt proves the delivery, and it can be retried.
+ * The ledger covers runs without rows.
  */
 export function sweepHistory(sweeping: Sweeping, signal?: AbortSignal): Promise<void> {
   return sweep(sweeping, [oldLines, emptyRuns], signal);

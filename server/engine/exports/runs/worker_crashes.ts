@@ -13,7 +13,7 @@ export const break_offs_max = 5;
  */
 export const break_off_pauses_seconds = [0, 10, 60, 360] as const;
 
-/** What the user of a run that was given up is told. */
+/** Message for the user of a run that was given up. */
 export const broke_off_message =
   `The worker process ended ${break_offs_max} times while it had this run, the last ` +
   `${break_offs_max - break_offs_alone} times with no other one, and the run got no further in ` +

@@ -18,10 +18,10 @@ const slice_records_default = 1_000_000;
 const slices_max = 10_000;
 
 /**
- * Counts the selection and cuts it in its order into slices: with a bound on their size as
- * `cutBySize` says, else of about `slice_records_default` rows, where rows inserted at the same
- * instant are never parted, so that a slice may be larger by one batch. What cannot be cut is one
- * slice without bounds. No rows give no slices. Aborting the signal kills the query.
+ * Counts the selection and cuts it in its order into slices: by size as `cutBySize` says, otherwise
+ * of about `slice_records_default` rows. Rows inserted at the same instant stay together, so a
+ * slice may be larger by one batch. A selection that cannot be cut is one slice without bounds. No
+ * rows give no slices. Aborting the signal kills the query.
  */
 export async function cutSlices(
   store: Store,
@@ -64,7 +64,7 @@ export async function cutSlices(
   return storedSlices(rows);
 }
 
-/** What is not read in its order (persons, joins) is sorted, on the disk where it is much. */
+/** A selection that is not read in its order (persons, joins) is sorted, on disk if it is large. */
 const sort_settings = {
   max_bytes_before_external_sort: 100_000_000,
   max_bytes_ratio_before_external_sort: 0,

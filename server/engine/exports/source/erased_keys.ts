@@ -4,7 +4,7 @@ import type { ModelName } from '../../model/models/model.ts';
 import { selectionCondition } from '../../model/models/selection.ts';
 import type { Engine } from '../engine.ts';
 
-/** Which rows of which erasure. */
+/** The rows of one erasure. */
 type Erased = { erasure_id: string; model: ModelName; selection: StoredRectangle[] };
 
 const keys_per_batch = 2_000;

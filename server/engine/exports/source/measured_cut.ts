@@ -16,7 +16,7 @@ export type SizeBound = {
   is_rough: boolean;
 };
 
-/** Where a slice begins: at the first row of an instant (`key` null), or at one row of it. */
+/** The beginning of a slice: the first row of an instant (`key` null), or one row of it. */
 type Start = { at: string; key: string | null };
 
 /** Rows that follow each other and are not parted. `to` is the microsecond after the last. */

@@ -1,4 +1,4 @@
-/** What was answered lately, by the question. What is kept of a store goes with it. */
+/** Recent answers by their question. The memory of a store disappears with it. */
 export type Memo<Value> = {
   find(store: object, question: string): Value | undefined;
   /** Keeps the answer; the oldest ones make room for it. */

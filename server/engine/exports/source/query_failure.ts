@@ -5,8 +5,8 @@ import type { ResolvedQuery } from '../../query/query.ts';
 import type { QueryLimits } from '../../query/settings.ts';
 
 /**
- * What the store names an error that lies in the query and the values that it met: each attempt
- * would meet them again. Whatever is not here may pass, and is tried again.
+ * Errors of the store that lie in the query or in its values: each attempt would meet them again.
+ * Any other error may pass, and is retried.
  */
 const own_faults = new Set([
   'ARGUMENT_OUT_OF_BOUND',
@@ -41,10 +41,9 @@ const own_faults = new Set([
 ]);
 
 /**
- * What a failed question of a query is for its run: `query_too_expensive` where it reached a limit,
- * `query_failed` where the query or a value that it met is at fault, both final and in words for
- * the query's author; every other error, such as a store that is short of memory by itself, stays
- * as it is.
+ * Translates a failed query for its run: `query_too_expensive` at a limit, `query_failed` for a
+ * fault of the query or of a value, both final and in words for the query's author. Every other
+ * error stays unchanged, such as a store that is short of memory by itself.
  */
 export function queryFailure(query: ResolvedQuery, limits: QueryLimits, error: unknown): unknown {
   if (!isEngineError(error)) return error;

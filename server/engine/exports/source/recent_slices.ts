@@ -8,8 +8,8 @@ import { streamSlice } from './source.ts';
 import type { Store } from './source.ts';
 
 /**
- * What is larger is read each time: there the store's work is in the rows and not in understanding
- * the question.
+ * Larger answers are read each time: there the store's work lies in the rows, not in the planning
+ * of the query.
  */
 const records_max = 1_000;
 const slice_bytes_max = 256 * 1024;
@@ -60,7 +60,7 @@ export async function streamSliceOnce(
   return passed;
 }
 
-/** What the source gives, of which `onRead` is told once it has come to its end and was small. */
+/** Passes the source on, and hands its bytes to `onRead` at the end if they are few. */
 async function* passing(source: Readable, onRead: (bytes: Buffer) => void): AsyncGenerator<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -39,7 +39,7 @@ export type Question = {
   is_large?: boolean;
 };
 
-/** How many rows the source has. */
+/** Counts the rows of the source. */
 export async function countRecords(
   store: Store,
   reading: SourceQuery,
@@ -230,8 +230,8 @@ function asked(reading: SourceQuery, { query, parameters, settings, signal }: Qu
     query,
     query_params: { ...reading.parameters, ...parameters },
     clickhouse_settings: { ...settings, ...reading.settings },
-    // The literals of a query can be longer than some proxies let an address be. What is streamed
-    // (`exec`) has them in its address all the same: the client offers no other way.
+    // The literals of a query can exceed the address length of some proxies. A streamed query
+    // (`exec`) keeps them in its address all the same: the client offers no other way.
     use_multipart_params_auto: true,
     abort_signal: signal,
   };

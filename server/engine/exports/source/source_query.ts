@@ -16,8 +16,8 @@ import type { QueryParameters } from '../../query/values/writer.ts';
 import type { ModelName } from '../../model/models/model.ts';
 
 /**
- * What a run reads: one project's rows of one model within its selection, or what a query makes of
- * them.
+ * The rows that a run reads: one project's rows of one model within its selection, or a query's
+ * result on them.
  */
 export type Source = {
   team_id: number;

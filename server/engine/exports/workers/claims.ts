@@ -4,9 +4,7 @@ import { break_offs_alone } from '../runs/worker_crashes.ts';
 import { remembered_attempts_max } from '../../model/run.ts';
 import type { ClaimedRun } from '../../model/run.ts';
 
-/**
- * How many runs may be worked on at a time, over all workers: of one project, and against one host.
- */
+/** Bounds on concurrent runs over all workers: of one project, and against one host. */
 export type RunBounds = { project_runs_max: number; host_runs_max: number };
 
 /** A worker that asks for runs. */
@@ -24,8 +22,8 @@ export type Claimant = {
 };
 
 /**
- * How many of a worker's slots a run takes. A small one does little but wait for the control store
- * and its destination, so several share a slot, and their statements.
+ * Returns the number of a worker's slots that a run takes. A small run mostly waits for the control
+ * store and its destination, so several share a slot, and their statements.
  */
 export function slotsOf({ is_small }: { is_small: boolean }): number {
   return is_small ? 0.25 : 1;
@@ -44,8 +42,8 @@ const claim_lock = 7_301_020;
 const broken_off_pause_seconds = 2;
 
 /**
- * So far goes the attempt of a run on that is claimed under another primary than before: claims of
- * which this one never heard may have had the next numbers, and their workers may still live.
+ * Distance of the attempt number of a run that is claimed under another primary than before: that
+ * primary may lack claims with the next numbers, whose workers may still live.
  */
 const epoch_step = 100;
 
@@ -110,9 +108,9 @@ export async function claimRuns(
 type WorkerStanding = { is_alone: boolean; is_eldest: boolean; is_noted: boolean };
 
 /**
- * Whether the worker has a run that must be alone, and whether it is the one that makes itself free
- * for those that wait: the eldest, so that the others go on meanwhile. Any other one takes them
- * when it happens to be free. `is_noted`: somebody has looked at what this primary lacks.
+ * Reports whether the worker has a run that must be alone, and whether it makes itself free for
+ * those that wait: the eldest worker does, so that the others continue. Any other worker takes them
+ * if it happens to be free. `is_noted`: the loss of this primary has been checked.
  */
 async function standingOf(
   tx: Transaction,
@@ -145,8 +143,8 @@ type NextRun = {
 };
 
 /**
- * Of the runs whose turn it is, in order, those that can be taken at once; `isLast` when nothing
- * may be taken after them.
+ * Returns the next runs in order that can be taken at once; `isLast` if no further run may follow
+ * them.
  */
 function fitting(
   next: NextRun[],
@@ -157,12 +155,12 @@ function fitting(
   const hosts = new Set<string>();
   let free = slots;
   for (const run of next) {
-    // Whose turn it is wants to be alone, or a whole slot: nothing else is taken until this worker
+    // The next run needs the worker alone, or a whole slot: nothing else is taken until the worker
     // has that.
     if (slotsOf(run) > free || (run.is_for_alone && !isFree)) return { runs, isLast: true };
     if (run.is_for_alone) return { runs: runs.length === 0 ? [run] : runs, isLast: false };
-    // What is taken now counts against the bound of its host, so the next one to it is looked for
-    // anew.
+    // A run taken now counts against the bound of its host, so the next one to it is searched
+    // again.
     if (run.host !== null && hosts.has(run.host)) return { runs, isLast: false };
     runs.push(run);
     if (run.host !== null) hosts.add(run.host);

@@ -7,10 +7,10 @@ import { setAside } from '../runs/hold_until_reconciled.ts';
 import type { Beat } from './heartbeat.ts';
 
 /**
- * Follows the primary from heartbeat to heartbeat. A standby that was promoted is noted, and until
- * then no worker claims there. Where it lacks commits that the one before had confirmed, which a
- * synchronous standby never does, exports wait until their destinations were asked what they have:
- * else what was delivered last would be delivered again.
+ * Follows the primary from heartbeat to heartbeat. A promoted standby is recorded, and no worker
+ * claims runs there before. If it lacks commits that the previous primary had confirmed, which a
+ * synchronous standby never does, exports wait until their destinations have been asked for their
+ * receipts; otherwise the latest deliveries would be delivered again.
  */
 export function followPrimary(engine: Engine): (beat: Beat) => Promise<void> {
   let confirmed: Beat | undefined;

@@ -21,8 +21,8 @@ export type ReleasedRun = {
 };
 
 /**
- * Where the control store was when it took a heartbeat: its timeline, and how far its log was
- * written (null: it does not tell). Once the heartbeat is answered all up to there is confirmed.
+ * The position of the control store at a heartbeat: its timeline, and the end of its log (null: not
+ * reported). Once the heartbeat is answered, everything up to there is confirmed.
  */
 export type Beat = { epoch: number; position: string | null };
 
@@ -58,7 +58,7 @@ export async function beginStop(db: Database, workerId: string): Promise<void> {
   await db.run(sql`UPDATE workers SET is_stopping = true WHERE id = ${workerId}`);
 }
 
-/** What a break-off leaves in a run: the worker's id, and a pause once there are several. */
+/** Marks of a worker crash in a run: the worker's id, and a pause after several. */
 const broken_off = sql`silent_workers = array_append(run.silent_workers, run.worker_id),
   due_at = greatest(run.due_at, now() + make_interval(secs =>
     coalesce((${[...break_off_pauses_seconds]}::int[])[run.break_offs + 1], 0)))`;

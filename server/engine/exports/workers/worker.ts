@@ -16,15 +16,15 @@ import { planDueExports } from '../runs/plan_due_exports.ts';
 import type { ClaimedRun } from '../../model/run.ts';
 import { beat, beginStop, leave } from './heartbeat.ts';
 
-/** How often plans are made and active runs are looked after. */
+/** Interval of planning and of checks on active runs. */
 const tick_ms = 1_000;
-/** How often a worker with nothing to do asks for runs that others have planned. */
+/** Interval at which an idle worker asks for runs that others have planned. */
 const claim_pause_ms = 500;
 
 /**
- * What a worker may take on: how many slots its own runs have (`slotsOf`), within the bounds over
- * all workers. Runs whose destination shows no progress do not count, up to `stalled_runs_factor`
- * times as many: they do nothing but wait.
+ * Capacity of a worker: the slots of its own runs (`slotsOf`), within the bounds over all workers.
+ * Runs whose destination shows no progress do not count, up to `stalled_runs_factor` times as many:
+ * they only wait.
  */
 export type WorkerLimits = RunBounds & { runs_max: number };
 
@@ -36,9 +36,9 @@ export type Worker = {
   /** Makes the next plans at once instead of at the next tick. */
   wake(): void;
   /**
-   * Takes no new runs, asks the active ones to stop at a safe point, and returns when they have.
-   * What was not finished is taken up by another worker. With `is_fault` the process ends because
-   * of a fault that nobody handled: what was active may be its cause, and counts as broken off.
+   * Takes no new runs, asks the active ones to stop at a safe point, and resolves once they have.
+   * Another worker continues unfinished runs. With `is_fault` the process ends because of an
+   * unhandled fault: an active run may be its cause, and counts as a worker crash.
    */
   stop(end?: { is_fault: boolean }): Promise<void>;
 };
@@ -133,7 +133,7 @@ function takeOn(
   engine.metrics.runs_active.set(active.size);
 }
 
-/** How much this worker can take on, and which of its runs only wait. */
+/** Returns the free capacity of this worker, and its runs that only wait. */
 function slotsLeft(active: Active, limits: WorkerLimits): { free: number; stalled: ClaimedRun[] } {
   const stalled = [...active].filter(([, { is_stalled }]) => is_stalled).map(([run]) => run);
   const taken = sumOfSlots([...active.keys()]);
@@ -160,8 +160,8 @@ function sumOfSlots(runs: ClaimedRun[]): number {
 }
 
 /**
- * Never rejects. What breaks off without a word to the control store is found by the next claim,
- * because nobody works on it any more.
+ * Never rejects. The next claim finds a run that ended without a word to the control store, because
+ * nobody works on it any more.
  */
 async function work(
   engine: Engine,

@@ -14,7 +14,7 @@ const in_any_case = [
   'true',
   'undefined',
 ];
-/** What posthog-js calls each visitor of a page on which it may keep nothing. */
+/** The id that posthog-js gives each visitor of a page on which it may store nothing. */
 export const cookieless_id = '$posthog_cookieless';
 // Under `$erased` stand the events of all persons who were erased.
 const as_written = [

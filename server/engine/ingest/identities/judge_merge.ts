@@ -1,7 +1,7 @@
 import { isIllegalId } from './illegal_ids.ts';
 import type { MergeAsk } from './merge_ask.ts';
 
-/** So many distinct ids are moved at once: a merge is one block of the store. */
+/** Number of distinct ids that are moved at once: a merge is one block of the store. */
 export const moved_ids_max = 2_000;
 
 /** Why two persons were not merged, or not wholly. The list is closed: docs/persons.md has it. */
@@ -16,19 +16,19 @@ export const identity_warning_reasons = [
 /** One reason of the closed list. */
 export type IdentityWarningReason = (typeof identity_warning_reasons)[number];
 
-/** What the rules know of the distinct ids. */
+/** The rules' knowledge of the distinct ids. */
 export type Identities = {
   /** The distinct id of the person to whom this one belongs; itself where nobody was merged. */
   leaderOf(distinct_id: string): string;
   /** Has this person been the target of a merge that was asked for by legal ids? */
   isIdentified(leader: string): boolean;
-  /** How many other distinct ids belong to this person. */
+  /** Counts the other distinct ids of this person. */
   countOthers(leader: string): number;
 };
 
 /**
- * What becomes of an ask. `identifies` says that the person of the event's distinct id is an
- * identified one from now on, whether somebody was merged into it or not.
+ * The verdict on a merge. `identifies`: the person of the event's distinct id is identified from
+ * now on, whether another was merged into it or not.
  */
 export type MergeVerdict =
   | { kind: 'merge'; from: string; into: string; identifies: true }

@@ -1,8 +1,8 @@
 import { id_characters_max } from './illegal_ids.ts';
 
 /**
- * What an event asks of identities: that the person of `other` becomes a part of the person of the
- * event's own distinct id; `is_forced` also where the other one is identified.
+ * An event's request for a merge: the person of `other` becomes a part of the person of the event's
+ * own distinct id; `is_forced` also if the other one is identified.
  */
 export type MergeAsk = { other: string; is_forced: boolean };
 
@@ -13,7 +13,10 @@ const named_by: { [event: string]: { property: string; is_forced: boolean } | un
   $merge_dangerously: { property: 'alias', is_forced: true },
 };
 
-/** What the event asks; undefined where it names nobody else. What is no text is its JSON. */
+/**
+ * Reads an event's request for a merge; undefined if it names no other id. An id that is no text
+ * becomes its JSON.
+ */
 export function readMergeAsk(
   event: string,
   properties: Readonly<Record<string, unknown>>,

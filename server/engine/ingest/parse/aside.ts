@@ -16,13 +16,14 @@ export const aside_bytes_min = 64 * 1024;
 export const aside_memory_mb_max = 2_048;
 
 /**
- * What the thread is asked: to read a line, to read a list, to go on with a list, or to forget it.
+ * A question to the thread: to read a line, to read a list, to continue with a list, or to forget
+ * it.
  */
 export type AsideQuestion =
   | { kind: 'line'; bytes: Uint8Array; now: number }
   | { kind: 'list'; list: number; bytes: Uint8Array; now: number }
   | { kind: 'more' | 'drop'; list: number };
-/** What it answers; `gone` for a list that it has not, because another thread had it and ended. */
+/** The thread's answer; `gone` for a list that another thread had before it ended. */
 export type AsideReply =
   | { kind: 'line'; read: CarriedRead | undefined }
   | ({ kind: 'list' } & FaultyList)

@@ -38,7 +38,7 @@ function openList(list: number, bytes: Uint8Array, now: number): AsideReply {
 function* readAll(values: unknown[], now: number): Generator<CarriedRead> {
   for (const index of values.keys()) {
     const value = values[index];
-    // What was given is not needed any more.
+    // An item that was handed over is no longer needed.
     values[index] = undefined;
     yield carried(readEvent(value, now));
   }
@@ -66,11 +66,11 @@ function answer(question: AsideQuestion): AsideReply | undefined {
   }
 }
 
-/** What of the answer changes hands instead of being copied. */
+/** Returns the buffers of an answer that are moved instead of copied. */
 function buffersOf(reply: AsideReply): ArrayBuffer[] {
   const reads = reply.kind === 'more' ? reply.reads : reply.kind === 'line' ? [reply.read] : [];
   return reads.flatMap((read) => read?.event?.written?.buffer ?? []);
 }
 
-// What it gives is small or text: both are cheap to take over for the event loop.
+// Answers are small or text: both are cheap for the event loop to receive.
 answerQuestions(answer, buffersOf);

@@ -11,8 +11,8 @@ type Carried<Event> = Omit<Event, 'set' | 'set_once'> & {
 };
 
 /**
- * What was read, as it is handed from thread to thread: long texts as bytes, and what is to be set
- * of a person as JSON text, because numbers that are kept as they were sent cannot be handed over.
+ * A reading in the form in which threads exchange it: long texts as bytes, and a person's sets as
+ * JSON text, because numbers with their original spelling cannot be transferred.
  */
 export type CarriedRead =
   | { event: Carried<PlainEvent> | Carried<LongEvent>; problems?: undefined }
@@ -29,7 +29,7 @@ export function carried(read: ReadEvent<PlainEvent>): CarriedRead {
   return { event: { ...event, ...texts, written: new TextEncoder().encode(members) } };
 }
 
-/** What was read, as it was before it was carried. */
+/** Restores a reading from its carried form. */
 export function arrived(read: CarriedRead): ReadEvent {
   if (read.event === undefined) return read;
   const { set, set_once, ...event } = read.event;

@@ -1,8 +1,8 @@
 const [quote, backslash, comma, open_brace, open_bracket] = [0x22, 0x5c, 0x2c, 0x7b, 0x5b];
 
 /**
- * How many names and values the JSON text holds, without making anything of it: its commas and
- * opening brackets outside of texts.
+ * Counts the names and values of a JSON text without parsing it: its commas and opening brackets
+ * outside of texts.
  */
 export function countValues(text: string): number {
   let values = 0;

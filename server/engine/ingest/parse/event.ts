@@ -35,11 +35,11 @@ type EventFields = {
   set_once: JsonObject | undefined;
   /** Names of properties that the person is to lose. */
   unset: string[] | undefined;
-  /** Who else is to be the same person. */
+  /** The other id that shall be the same person. */
   merge: MergeAsk | undefined;
   /**
-   * What is to be set is more than a person may hold: it is not there, and the person's properties
-   * stay as they are.
+   * The set exceeds the size of a person: it is left out, and the person's properties stay
+   * unchanged.
    */
   is_set_too_large: boolean;
   /**
@@ -49,8 +49,7 @@ type EventFields = {
 };
 
 /**
- * What is wrong with one field of an event; `attr` is its path joined by `__`, or null for the
- * event as a whole.
+ * A fault of one field of an event; `attr` is its path joined by `__`, or null for the whole event.
  */
 export type EventProblem = {
   attr: string | null;

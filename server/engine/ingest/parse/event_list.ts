@@ -4,7 +4,7 @@ import type { JsonPlace } from '../../../platform/json_scan.ts';
 import { countValues } from './count_values.ts';
 import { isJsonObject, parseExact } from './exact_json.ts';
 
-/** What keeps the bytes of a body from being a list of events. */
+/** Faults that keep a body from being a list of events. */
 export type ListFault =
   | 'not_utf8'
   | 'too_many'
@@ -27,7 +27,7 @@ export type EventList = { values: unknown[]; is_list: boolean };
  */
 export const values_max = 2_000_000;
 
-/** What is wrong with a body as a whole, and for `not_json` where. */
+/** The fault of a whole body, with its place for `not_json`. */
 export type FaultyList = { fault: ListFault; place?: JsonPlace | undefined };
 
 /** Does the JSON text hold more than a body or line of events may? Shorter ones cannot. */

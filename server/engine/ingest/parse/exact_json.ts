@@ -7,12 +7,11 @@ export type JsonObject = { [key: string]: unknown };
  */
 export const nesting_max = 100;
 
-// Only such texts can hold a number that JavaScript would print otherwise than it was sent: one
-// that ends in an exponent, in a zero behind the point, in digits behind six zeros behind the
-// point, in sixteen digits, or that is minus nothing. Everything else goes through the plain
-// parser, which calls nothing back. What is looked for is the last digit of a number, by what
-// stands behind it, and only from there is it read back: tried from each of its digits, a long run
-// that ends in something else would take time that grows with its square.
+// Matches numbers that JavaScript may print differently from their source: with an exponent, a
+// final zero behind the point, digits behind six zeros behind the point, sixteen digits, or minus
+// zero. Any other text goes through the plain parser, which calls nothing back. The pattern looks
+// for the last digit of a number by the characters behind it, and reads back only from there:
+// trying each of its digits would take quadratic time on a long run that ends in something else.
 const unusualNumber = /\d(?=\s*[,}\]])(?<=\d[eE][+-]?\d+|\.\d*0|\.0{6}\d+|[:,[\s]-0|[\d.]{16})/;
 const surrogate = /\\u[dD][89a-fA-F]/;
 

@@ -13,7 +13,7 @@ const name_length_max = 400;
 /** Largest single event, in bytes of its properties as JSON text. */
 const event_bytes_max = 10 * 1024 * 1024;
 
-// What a row costs beside its texts: the object, the uuid, the instant.
+// Size of a row beside its texts: the object, the uuid, the instant.
 const row_overhead_bytes = 400;
 
 /**
@@ -55,15 +55,15 @@ export function readEvent(value: unknown, nowMilliseconds: number): ReadEvent<Pl
   return eventOf({ event, distinct_id: distinctId, timestamp, uuid: givenUuid, properties });
 }
 
-/** What an event is made of, each part checked: `timestamp` is as the store reads it. */
+/** The parts of an event, each checked: `timestamp` is in the store's form. */
 type EventParts = Pick<PlainEvent, 'event' | 'distinct_id' | 'timestamp'> & {
   uuid: string | undefined;
   properties: JsonObject;
 };
 
 /**
- * Creates the row to store from the parts of an event; an absent `uuid` is a new version 7. What is
- * wrong can only be that there is too much of it.
+ * Creates the row to store from the parts of an event; an absent `uuid` becomes a new version 7.
+ * The only possible fault is excessive size.
  */
 export function eventOf(parts: EventParts): ReadEvent<PlainEvent> {
   const { event, distinct_id, timestamp, uuid, properties } = parts;
@@ -176,7 +176,7 @@ function readProperties(value: JsonObject, problems: EventProblem[]): JsonObject
       code: given === null ? 'null' : 'invalid_input',
       detail: 'This must be a JSON object.',
     });
-  // What stands beside properties that are none is looked at all the same: every fault is told.
+  // Fields beside invalid properties are checked all the same: every fault is reported.
   let properties: JsonObject = isJsonObject(given) ? given : {};
   for (const attr of ['$set', '$set_once'] as const) {
     const inside = properties[attr];

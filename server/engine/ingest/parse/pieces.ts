@@ -1,4 +1,7 @@
-/** What is handed over at once: so much that reading and taking it holds nobody up. */
+/**
+ * Number of items that are handed over at once: few enough that reading and receiving them delays
+ * nobody.
+ */
 const items_max = 500;
 const bytes_max = 256 * 1024;
 const reading_ms_max = 10;

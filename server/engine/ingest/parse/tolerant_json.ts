@@ -4,7 +4,7 @@ import { parseExact } from './exact_json.ts';
 import { openJsonScan } from '../../../platform/json_scan.ts';
 import type { JsonPlace, JsonScan } from '../../../platform/json_scan.ts';
 
-/** What an event said that JSON has not, and that was read as something else. */
+/** A part of an event that is not JSON and was read as something else. */
 export type Mended = { reason: WarningReason; sent?: string };
 
 /** The mended events of a body by their index; one that stands alone is 0. */
@@ -19,9 +19,9 @@ export type TolerantJson =
   | { fault: JsonPlace | 'too_deep' };
 
 /**
- * Reads JSON as `parseExact` does. Where that cannot, `NaN`, `Infinity` and `-Infinity`, which
- * Python and pandas write, are null: one value must not cost all events beside it. Of a text whose
- * bytes were no UTF-8, each U+FFFD is told too. Never throws for what the text holds.
+ * Reads JSON as `parseExact` does. If that fails, `NaN`, `Infinity` and `-Infinity`, which Python
+ * and pandas write, become null: one value must not cost all events beside it. Each U+FFFD of a
+ * text whose bytes were no UTF-8 is reported too. Never throws for the content of the text.
  */
 export function readTolerantJson(text: string, is_utf8 = true): TolerantJson {
   try {

@@ -5,10 +5,10 @@ import type { NoteWarning } from '../warnings/warning.ts';
 import type { IncomingEvent } from '../parse/event.ts';
 import { isJsonObject, parseExact } from '../parse/exact_json.ts';
 
-/** What becomes of an event of a person who was erased. */
+/** The treatment of late events of an erased person. */
 export type LateEvents = 'refuse' | 'anonymize';
 
-/** Whom events without anybody are stored as. */
+/** The distinct id of events that are stored without a person. */
 const nobody = '$erased';
 
 type Hashing = Pick<Secrets, 'hash'>;
@@ -52,7 +52,7 @@ export async function findErased(
   return [...(await lateOf(db, secrets, team_id, distinct_ids, erasure_ids)).keys()];
 }
 
-/** What becomes of events of those of the distinct ids that are of persons who were erased. */
+/** Finds the treatment of late events for the distinct ids that belong to erased persons. */
 async function lateOf(
   db: Queryable,
   secrets: Hashing,
@@ -95,7 +95,10 @@ export async function withoutErased(
   });
 }
 
-/** That something happened, and when: neither who it was nor anything that was sent of them. */
+/**
+ * Keeps that something happened, and when: neither the person nor anything that was sent about
+ * them.
+ */
 function ofNobody({ uuid, is_uuid_given, event, timestamp }: IncomingEvent): IncomingEvent {
   return {
     uuid,

@@ -3,8 +3,8 @@ import type { Person } from './person.ts';
 import type { PersonStore } from './person_store.ts';
 
 /**
- * What of the stored persons a batch may touch: by distinct id, and the other distinct ids of the
- * one that it may move as a whole.
+ * The stored persons that a batch may touch: by distinct id, with the other distinct ids of a
+ * person that it may move as a whole.
  */
 export type LoadedPersons = { persons: Map<string, Person>; others: Map<string, string[]> };
 

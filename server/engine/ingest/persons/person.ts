@@ -70,7 +70,7 @@ export function draftOf(person: Person | undefined): PersonDraft {
   };
 }
 
-/** What an event has to say about the properties of its person. */
+/** An event's changes to the properties of its person. */
 type Sets = Pick<IncomingEvent, 'set' | 'set_once' | 'unset' | 'is_set_too_large'>;
 
 /**

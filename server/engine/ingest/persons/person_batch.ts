@@ -19,7 +19,7 @@ export type PersonRow = Omit<Person, 'created_at'> & {
   is_deleted: 0 | 1;
 };
 
-/** What an event did: its person afterwards, and what moving distinct ids will take in bytes. */
+/** The effect of an event: its person afterwards, and the bytes of moving distinct ids. */
 export type Applied = {
   person_id: string;
   properties: string;
@@ -28,7 +28,7 @@ export type Applied = {
   warnings: IdentityWarningReason[];
 };
 
-/** What a row takes beside its texts. */
+/** Size of a row beside its texts. */
 const row_overhead_bytes = 400;
 
 /**
@@ -42,7 +42,7 @@ export class PersonBatch implements Identities {
   readonly #drafts = new Map<string, PersonDraft>();
   readonly #others = new Map<string, Set<string>>();
   readonly #ids = new Map<string, string>();
-  /** How to take back what the latest event did, from the last step to the first. */
+  /** Steps that undo the latest event, from the last to the first. */
   #undo: (() => void)[] = [];
 
   constructor(team_id: number, before: LoadedPersons) {

@@ -3,7 +3,7 @@ import type { Database, Queryable } from '../../../platform/postgres/database.ts
 import { isoInstant } from '../../../platform/clock.ts';
 import type { RefusedEvent } from './refused_event.ts';
 
-/** So many bytes are kept of a project and a day (UTC), and so many refused events. */
+/** Bytes that are kept of a project and a day (UTC), and the number of refused events. */
 const day_bytes_max = 20 * 1024 * 1024;
 const day_rows_max = 10_000;
 

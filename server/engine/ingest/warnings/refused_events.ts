@@ -16,7 +16,7 @@ export type RefusedEvents = {
 
 /** Larger ones are not kept. */
 export const refused_content_bytes_max = 4 * 1024 * 1024;
-/** So many bytes wait at most to be stored, and so many events. */
+/** Bytes that wait to be stored, and the number of events. */
 const waiting_bytes_max = 32 * 1024 * 1024;
 const waiting_max = 10_000;
 const store_interval_ms = 1_000;

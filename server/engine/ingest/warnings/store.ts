@@ -3,7 +3,7 @@ import type { Database, Queryable } from '../../../platform/postgres/database.ts
 import { isoInstant } from '../../../platform/clock.ts';
 import type { PendingWarning } from './warning.ts';
 
-/** So many examples are kept of an hour and a reason. */
+/** Number of examples of an hour and a reason. */
 export const examples_max = 5;
 const kept_ms = 90 * 24 * 3_600_000;
 

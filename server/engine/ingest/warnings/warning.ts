@@ -1,7 +1,7 @@
 /**
- * What became of an event: it is not stored; it is stored, but not as it came; it is stored as it
- * came, and is probably wrong; what it said of persons was not done; it was stored before; or its
- * sender was told to come again.
+ * The outcomes for an event with a warning: it is not stored; it is stored with changes; it is
+ * stored unchanged and is probably wrong; its changes to persons were not made; it was stored
+ * before; or its sender was told to retry.
  */
 export const warning_outcomes = [
   'refused',
@@ -57,7 +57,7 @@ export const warning_reasons = {
 /** One reason of the closed list. */
 export type WarningReason = keyof typeof warning_reasons;
 
-/** What is kept of an event as an example of a warning; texts are cut. */
+/** An example of a warning, from an event; texts are cut. */
 export type WarningExample = {
   /** By which way it came, where that is known: a protocol, or `events`. */
   from?: string | undefined;
@@ -79,7 +79,7 @@ export type Warning = {
 /** Notes a warning: cheap, never throws; it is stored within a second or so. */
 export type NoteWarning = (warning: Warning) => void;
 
-/** What was noted of a project, an hour and a reason, and is not stored yet. */
+/** Counts of a project, an hour and a reason that are not stored yet. */
 export type PendingWarning = {
   team_id: number;
   hour: string;

@@ -16,9 +16,9 @@ type Parts = { db: Database; clock: Clock; log: Logger };
 
 const store_interval_ms = 1_000;
 const hour_ms = 3_600_000;
-/** So much of a text is kept in an example. */
+/** Length of a text in an example. */
 const text_length_max = 200;
-/** So many counts wait at most, however long the control store is away. */
+/** Number of counts that wait, however long the control store is unreachable. */
 const pending_max = 10_000;
 
 const opened = new WeakMap<Database, Warnings>();
@@ -68,7 +68,7 @@ function openWarnings({ db, clock, log }: Parts): Warnings {
   };
 }
 
-/** What was noted and is not stored yet. */
+/** Collects warnings that are not stored yet. */
 function openPending() {
   let counts = new Map<string, PendingWarning>();
   let forgotten = 0;

@@ -1,6 +1,8 @@
 import type { DestinationDefinition } from './destination.ts';
 
-/** The config with the defaults of absent keys. What its keys hold is shared: change none of it. */
+/**
+ * Returns the config with the defaults of absent keys. The values are shared: do not change them.
+ */
 export function withDefaults(
   { config: { properties } }: Pick<DestinationDefinition, 'config'>,
   given: Record<string, unknown>,

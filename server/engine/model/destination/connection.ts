@@ -3,19 +3,19 @@ import type { DestinationDefinition } from './destination.ts';
 type Config = Record<string, unknown>;
 type Definition = Pick<DestinationDefinition, 'connection'>;
 
-/** Whether a connection has this key of the config. */
+/** Returns true if a connection has this key of the config. */
 export function isOfConnection({ connection = [] }: Definition, key: string): boolean {
   return connection.includes(key);
 }
 
-/** What of a config a connection has. */
+/** Returns the connection's part of a config. */
 export function connectionPart(definition: Definition, config: Config): Config {
   return Object.fromEntries(
     Object.entries(config).filter(([key]) => isOfConnection(definition, key)),
   );
 }
 
-/** What of a config an export has beside its connection. */
+/** Returns the export's part of a config, beside its connection. */
 export function exportPart(definition: Definition, config: Config): Config {
   return Object.fromEntries(
     Object.entries(config).filter(([key]) => !isOfConnection(definition, key)),

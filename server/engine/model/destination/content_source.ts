@@ -4,8 +4,8 @@ import type { StoredRectangle } from '../ledger/rectangles.ts';
 export type ValueRow = (string | null)[];
 
 /**
- * What is known of the contents of a slice: the insertions that it holds (null: all of its
- * delivery), and the digest of its rows where the receipt has one.
+ * The contents of a slice: the insertions that it holds (null: all of its delivery), and the digest
+ * of its rows if the receipt has one.
  */
 export type SliceContents = {
   number: number;

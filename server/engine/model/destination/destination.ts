@@ -14,7 +14,7 @@ import type { RejectedKey, RejectedRow } from './rejected_rows.ts';
 /** JSON as it is stored in a row. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
-/** What is to be delivered, the same for every attempt and retry of one selection. */
+/** The rows to deliver, the same for every attempt and retry of one selection. */
 export type Delivery = {
   /**
    * Names the delivery at the destination; a repeat with the same id replaces or finds what the
@@ -38,7 +38,7 @@ export type Delivery = {
    * of persons. Then a `commit` over what is there shows the slices without them, and its receipt.
    */
   erased?: ErasedRows;
-  /** So many rows that are refused for what they are do not end it: they are set aside. */
+  /** Number of refused rows that do not end the delivery: they are set aside. */
   rejects?: { rows_max: number };
   /** Rows that were set aside when the delivery was shown are tried again. */
   redelivers?: true;
@@ -71,9 +71,7 @@ export type SliceOutcome = {
   rejected?: RejectedKey[];
   bytes: number;
   sha256: string;
-  /**
-   * Of the contents of the rows, where a table can be compared with it (see docs/decisions/0031).
-   */
+  /** The digest of the rows' contents, if a table can be compared with it (docs/decisions/0031). */
   digest?: string;
   state: Json;
 };
@@ -96,8 +94,8 @@ export type Sink = {
    */
   isCommitted(): Promise<boolean>;
   /**
-   * Of the slices that earlier attempts finished, those that are still there and whole. The engine
-   * writes the others again.
+   * Returns the slices of earlier attempts that still exist whole. The engine writes the others
+   * again.
    */
   recover(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
   /**
@@ -123,19 +121,16 @@ export type Difference = {
   kind: 'missing' | 'changed' | 'added' | 'unreadable';
   name: string;
   detail: string;
-  /**
-   * Where one value differs: its column, and the value as it was delivered and as it is there, both
-   * clipped.
-   */
+  /** The differing column, and the value as delivered and as found, both clipped. */
   column?: string;
   expected?: string;
   found?: string;
 };
 
-/** What `verify` is told of a committed delivery: the manifest's text and the slices. */
+/** A committed delivery for `verify`: the text of the receipt and the slices. */
 export type DeliveredSlices = { delivery: Delivery; outcomes: SliceOutcome[]; manifest: string };
 
-/** What a destination may use of the server. */
+/** The parts of the server that a destination may use. */
 export type DestinationDeps = {
   log: Logger;
   /** The guard in front of every connection that leaves the server. */
@@ -166,9 +161,9 @@ export type DestinationDeps = {
   encodeRow?: (row: TextRow, encoding: Encoding) => Promise<Buffer>;
 };
 
-/** What the operator allows, as far as it decides whether a config is right. */
+/** The operator's rules that decide whether a config is valid. */
 export type OperatorRules = Pick<DestinationDeps, 'has_environment_credentials' | 'aws_roles'> & {
-  /** Of the organization whose config it is. */
+  /** The external id of the config's organization. */
   aws_external_id?: string;
 };
 
@@ -202,9 +197,9 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
   where: readonly (keyof Static<Schema> & string)[];
   /** Keys that exports may share as a connection: every secret, and where each of them goes. */
   connection?: readonly (keyof Static<Schema> & string)[];
-  /** So many steps of `check` try these keys alone, without a row; left out, one. */
+  /** Number of steps of `check` that test these keys alone, without a row; default one. */
   connection_steps?: number;
-  /** Of keys in `where`: the less safe value; a change to another one asks for nothing. */
+  /** For keys in `where`: the less safe value; a change to another value needs no confirmation. */
   less_safe?: Partial<Static<Schema>>;
   /** Keys that mean something only while another has one of `values`, or any if there are none. */
   only_with?: readonly {
@@ -218,8 +213,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    */
   ways?: readonly (keyof Static<Schema> & string)[];
   /**
-   * What secret keys say about where the data lies, such as the account in a connection string; a
-   * change of it begins a new revision. Holds no secret.
+   * Returns the place of the data as far as secret keys determine it, such as the account in a
+   * connection string; a change begins a new revision. Contains no secret.
    */
   place?(config: Static<Schema>): string;
   /**
@@ -242,8 +237,8 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    */
   is_settled_by_abort?: true;
   /**
-   * How rows that were erased leave a delivery that is there: it is written `anew` in its place, or
-   * its rows are deleted `by_key`. Left out, they do not: somebody has to see to it by hand.
+   * The way in which erased rows leave an existing delivery: it is rewritten (`anew`), or its rows
+   * are deleted `by_key`. If absent, a person has to remove them by hand.
    */
   erases?: 'anew' | 'by_key';
   /**
@@ -257,11 +252,11 @@ export type DestinationDefinition<Schema extends TObject = TObject> = {
    */
   validate(config: Static<Schema>, rules?: OperatorRules): ConfigViolation[];
   /**
-   * What it cannot take of the columns of a query, in sentences; left out, it takes all that a
-   * query can have.
+   * Lists in sentences the columns of a query that the destination cannot take; if absent, it takes
+   * all.
    */
   columnFaults?(columns: Column[]): string[];
-  /** How the bytes of a slice are encoded for this config. */
+  /** Returns the encoding of a slice's bytes for this config. */
   encoding(config: Static<Schema>): Encoding;
   /**
    * Left out, a slice is sent as it is encoded. Else the first request that would be made of these

@@ -5,10 +5,10 @@ export type FileFormat = 'JSONLines' | 'Parquet' | 'CSV';
 export type Compression = 'gzip' | 'brotli' | 'zstd' | 'snappy' | 'lz4';
 
 /**
- * How the bytes of a slice are written. `TabSeparated` is the text that PostgreSQL's COPY reads, of
- * values that PostgreSQL holds; `is_exact` where the database holds every text as it is;
- * `has_names` with the names of the columns as its first line.
- * `is_unpacked`: the receiver unpacks it at once, so what counts is time.
+ * The encoding of a slice's bytes. `TabSeparated` is the text that PostgreSQL's COPY reads, with
+ * values that PostgreSQL holds; `is_exact` if the database keeps every text unchanged; `has_names`
+ * if the first line has the names of the columns. `is_unpacked`: the receiver unpacks it at once,
+ * so speed counts more than size.
  */
 export type Encoding =
   | { format: FileFormat; compression: Compression | null; is_unpacked?: true }

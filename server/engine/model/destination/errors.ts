@@ -1,6 +1,6 @@
 /**
- * Destinations repeat what servers say. What the control store cannot keep (NUL, half of a
- * surrogate pair) is replaced here, where all of it passes: a run whose fault cannot be stored
+ * Destinations repeat texts of servers. Characters that the control store cannot keep (NUL, half of
+ * a surrogate pair) are replaced here, where all texts pass: a run whose fault cannot be stored
  * would never end.
  */
 function storable(message: string): string {

@@ -30,8 +30,8 @@ export function passing(code: string, message: string): Fault {
 }
 
 /**
- * What the outbound guard and the operator's proxy say, which is a sentence already, by its code:
- * clients copy both into errors of their own.
+ * Sentences of the outbound guard and the operator's proxy, by their code: clients copy both into
+ * errors of their own.
  */
 const barriers: Record<string, Fault> = {
   outbound_refused: lasting('outbound_refused', '%.'),
@@ -54,9 +54,9 @@ export function faultError(
 }
 
 /**
- * An error as one that says what to do. `find` gives its fault, with what was said where that is
- * not the error's own message. What says already what to do, and what no fault fits (above all an
- * error of the source), is given back as it is.
+ * Turns an error into one that says what to do. `find` returns its fault, with the server's words
+ * if they are not the error's own message. An error that already says what to do, and one that fits
+ * no fault (above all an error of the source), is returned unchanged.
  */
 export function explain(
   error: unknown,

@@ -4,11 +4,11 @@
  */
 export type HeldReceipt = { name: string; text: string | undefined };
 
-/** Which receipts are asked for: those of one export, but for deliveries that are known. */
+/** The receipts to look for: those of one export, except for known deliveries. */
 export type WantedReceipts = {
   batch_export_id: string;
   /** The zone of the export. */
   timezone: string;
-  /** Whether a delivery is known as completed, by the last twelve characters of its id. */
+  /** Returns true if a delivery is known as completed, by the last twelve characters of its id. */
   isKnown(delivery: string): boolean;
 };

@@ -4,21 +4,21 @@ import type { Column } from '../models/column.ts';
 import { NonRetryableError } from './errors.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** What becomes of rows that a destination refuses for what they are. */
+/** Treatment of rows that a destination refuses for their content. */
 export const rejected_rows_modes = ['stop', 'set_aside'] as const;
 
 /** Most rows of a run that may be set aside whatever `rejected_rows_max` of the export says. */
 export const rejected_rows_limit = 10_000;
 
-/** What an export says that says nothing of it. */
+/** Default for an export without the field. */
 export const rejected_rows_default = 1_000;
-/** What an export says that says nothing of it. */
+/** Default for an export without the field. */
 export const rejected_percent_default = 10;
 
 /** As a share of a run, so few rows are never too many. */
 const uncounted_share = 10;
 
-/** What an export says of refused rows. */
+/** An export's policy for refused rows. */
 export type RejectedRowsPolicy = {
   rejected_rows: (typeof rejected_rows_modes)[number];
   rejected_rows_max: number;
@@ -31,12 +31,12 @@ export type RejectedRow = { values: ValueRow; code: string; reason: string };
 /** A row that was set aside: a hash of its key (`rejectedKey`), and why. */
 export type RejectedKey = { key: string | null; code: string };
 
-/** How many rows of the slices were set aside. */
+/** Counts the rows of the slices that were set aside. */
 export function rejectedCount(outcomes: { rejected?: RejectedKey[] }[]): number {
   return outcomes.reduce((sum, { rejected = [] }) => sum + rejected.length, 0);
 }
 
-/** How many of a run's rows may be set aside. */
+/** Returns the number of a run's rows that may be set aside. */
 export function rejectedRowsMax(policy: RejectedRowsPolicy, records: number): number {
   const share = Math.floor((records * policy.rejected_percent_max) / 100);
   return Math.min(policy.rejected_rows_max, Math.max(share, uncounted_share));

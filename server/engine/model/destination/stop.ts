@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import { RetryableError } from './errors.ts';
 
 /**
- * What a call rejects with when its signal is aborted: a retryable error for a bound on time, else
- * an error that only says that the work was stopped.
+ * Returns the rejection of a call whose signal is aborted: a retryable error for a time limit,
+ * otherwise an error that only says that the work was stopped.
  */
 export function stopError(signal: AbortSignal): Error {
   const { reason } = signal as { reason: unknown };

@@ -9,12 +9,12 @@ export type StoredConfig = {
   destination_secrets: Buffer | null;
 };
 
-/** What the secrets of an export are sealed for; the copies that its runs have as well. */
+/** Returns the context that seals the secrets of an export, including the copies of its runs. */
 export function secretsContext(exportId: string): string {
   return `batch_exports:${exportId}:destination_secrets`;
 }
 
-/** What the secrets of a connection are sealed for. */
+/** Returns the context that seals the secrets of a connection. */
 export function connectionContext(connectionId: string): string {
   return `connections:${connectionId}:destination_secrets`;
 }
@@ -60,7 +60,7 @@ export function secretKeysOf(secrets: Secrets, exportId: string, stored: StoredC
     .map(([key]) => key);
 }
 
-/** Whether the value of a secret key is a secret: an empty one is none. */
+/** Returns true if the value of a secret key is a secret: an empty one is none. */
 export function isGivenSecret(value: unknown): boolean {
   return typeof value === 'object' && value !== null
     ? Object.keys(value).length > 0

@@ -5,12 +5,12 @@ import { addToPages, movesToPages, removeFromPages, writePages } from './pages.t
 import { boundsOf, fromStored, subtract, toStored, union } from './rectangles.ts';
 import type { Rectangle, StoredRectangle } from './rectangles.ts';
 
-/** Whose ledger; of a very long one only what lies near `within`, where that is given. */
+/** The ledger to read; of a very long one only the surroundings of `within`, if given. */
 export type Wanted = { id: string; revision: number; within?: Rectangle[] };
 
 /**
- * What is left of `base` for a new run: without what this revision has delivered, what its open
- * runs are delivering, and what a run that failed while it was being committed may have delivered.
+ * Returns the rest of `base` for a new run: without the rows that this revision has delivered, that
+ * its open runs are delivering, and that a run may have delivered which failed during its commit.
  * The caller holds the lock on the export's row, so nobody plans or finishes beside it.
  */
 export async function undelivered(
@@ -24,14 +24,14 @@ export async function undelivered(
 }
 
 /**
- * What must be left out of new runs of these exports, as `undelivered` says, by export. It stays so
- * while the caller holds the locks on their rows.
+ * Returns the areas to leave out of new runs of these exports, as `undelivered` says, by export.
+ * They stay true while the caller holds the locks on their rows.
  */
 export async function takenOf(db: Queryable, exports: Wanted[]): Promise<Map<string, Rectangle[]>> {
   return areasOf(db, exports, sql`${in_ledgers} UNION ALL ${in_hand}`);
 }
 
-/** Of what `takenOf` gives, what is not in the ledgers. */
+/** Returns the part of `takenOf` that is not in the ledgers. */
 export async function inHandOf(
   db: Queryable,
   exports: Wanted[],
@@ -39,7 +39,7 @@ export async function inHandOf(
   return areasOf(db, exports, in_hand);
 }
 
-/** Of what `takenOf` gives, what is in the ledgers: what was delivered. */
+/** Returns the part of `takenOf` that is in the ledgers: the delivered areas. */
 export async function deliveredOf(
   db: Queryable,
   exports: Wanted[],
@@ -94,7 +94,7 @@ async function areasOf(
   return new Map([...found].map(([id, parts]) => [id, parts.flat()]));
 }
 
-/** What a completed run has delivered. */
+/** The delivery of a completed run. */
 export type Delivered = { batch_export_id: string; revision: number; selection: Rectangle[] };
 
 /**
@@ -131,7 +131,7 @@ export async function addDelivered(tx: Transaction, added: Delivered[]): Promise
     });
   }
   if (ledgers.length === 0) return;
-  // Of JSON null a record has no value; the ledger says it as JSON.
+  // A record cannot hold a JSON null; the ledger writes it as JSON.
   await tx.run(sql`
     INSERT INTO batch_export_ledgers (batch_export_id, revision, delivered)
     SELECT batch_export_id, revision, coalesce(delivered, 'null')

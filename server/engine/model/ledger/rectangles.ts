@@ -3,8 +3,8 @@ import type { Axis } from './sweep.ts';
 
 /**
  * A half-open range of event time x insertion time, in milliseconds since the epoch; ±Infinity
- * where it has no bound. What an export has delivered is a set of these, and a run delivers its own
- * minus that set, so no mixture of schedules, backfills and retries can lose or double a row.
+ * without a bound. An export's deliveries are a set of these, and a run delivers its own minus that
+ * set, so no mixture of schedules, backfills and retries can lose or double a row.
  */
 export type Rectangle = {
   event_from: number;
@@ -38,9 +38,9 @@ export function toStored(rectangles: Rectangle[]): StoredRectangle[] {
 }
 
 /**
- * What is in `base` and in none of `taken`, as disjoint rectangles in a fixed order; the rectangles
- * of `base` must be disjoint. The time goes with the rectangles and what is left, not with every
- * pair of them.
+ * Returns the parts of `base` outside of `taken`, as disjoint rectangles in a fixed order; the
+ * rectangles of `base` must be disjoint. Takes time in proportion to the rectangles and the rest,
+ * not to every pair of them.
  */
 export function subtract(base: Rectangle[], taken: Rectangle[]): Rectangle[] {
   const whole = base.filter(isNotEmpty);
@@ -49,7 +49,9 @@ export function subtract(base: Rectangle[], taken: Rectangle[]): Rectangle[] {
   return merge(whole.flatMap((one) => withoutAll(one, holes.near(one), holes.axis)));
 }
 
-/** What is both in one of `areas` and in one of `others`, as disjoint merged rectangles. */
+/**
+ * Returns the parts both in one of `areas` and in one of `others`, as disjoint merged rectangles.
+ */
 export function intersect(areas: Rectangle[], others: Rectangle[]): Rectangle[] {
   const known = openSweep(others.filter(isNotEmpty));
   return unionOf(
@@ -131,7 +133,7 @@ function withoutAll(whole: Rectangle, holes: Rectangle[], axis: Axis): Rectangle
   return [...passed, ...ahead];
 }
 
-/** What is beside the hole keeps the width of the hole alone, along the axis. */
+/** Parts beside the hole keep the width of the hole alone, along the axis. */
 function without(whole: Rectangle, hole: Rectangle, axis: Axis): Rectangle[] {
   const inner = overlap(whole, hole);
   if (!isNotEmpty(inner)) return [whole];

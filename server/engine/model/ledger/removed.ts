@@ -8,8 +8,9 @@ import { coveredSpans, isCovered } from './spans.ts';
 export type Removed = { before: string; on: string };
 
 /**
- * What retention removed of a project, or is about to; undefined when it never removed anything. It
- * is decided under the locks of the project's exports, so whoever holds one of them sees all of it.
+ * Finds the rows that retention has removed from a project, or is about to remove; undefined if it
+ * never removed any. Retention decides under the locks of the project's exports, so the holder of
+ * one of them sees all of it.
  */
 export async function findRemoved(db: Queryable, team_id: number): Promise<Removed | undefined> {
   const row = await db.row<{ before: string | null; on: string | null }>(sql`
@@ -34,7 +35,7 @@ export function earliestOf(areas: Rectangle[]): number {
   );
 }
 
-/** What a person is to know of removed rows: a sentence without its full stop. */
+/** Tells a person about removed rows: a sentence without its full stop. */
 export function removedSentence({ before, on }: Removed): string {
   return `Retention has removed rows that were taken in before ${before}, last on ${on}`;
 }

@@ -5,8 +5,8 @@ import { ascending } from './sweep.ts';
 export type Span = { from: number; to: number };
 
 /**
- * The spans of insertion time in which the areas cover every event time, disjoint, merged and in
- * order. The areas may overlap. What is in one of these spans is wholly in the areas.
+ * Returns the spans of insertion time in which the areas cover every event time, disjoint, merged
+ * and in order. The areas may overlap. A row in one of these spans is wholly in the areas.
  */
 export function coveredSpans(areas: Rectangle[]): Span[] {
   const isWhole = ({ event_from, event_to }: Rectangle) =>

@@ -50,7 +50,7 @@ export function openSweep<Area extends Bounds>(rectangles: Area[]): Sweep<Area> 
   };
 }
 
-/** How many lie beside each other at most; those of one start count as such. */
+/** Counts the areas that lie beside each other at most; areas with one start count as such. */
 function depthOf(sorted: Bounds[], { from, to }: Axis): number {
   const ends = sorted.map((one) => one[to]).sort(ascending);
   let [ended, depth] = [0, 0];

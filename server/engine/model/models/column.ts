@@ -1,6 +1,6 @@
 /**
- * What a column holds, independent of any store: destinations map it to their own type. `json` is
- * valid JSON text; `timestamp` is UTC with microseconds.
+ * The content of a column, independent of any store: destinations map it to their own type. `json`
+ * is valid JSON text; `timestamp` is UTC with microseconds.
  */
 export type ColumnType = 'uuid' | 'text' | 'json' | 'timestamp' | 'integer' | 'float' | 'boolean';
 
@@ -20,7 +20,7 @@ export type Column = {
   is_calculated?: boolean;
 };
 
-/** Which default columns a destination carries: those of files or those of database tables. */
+/** The default columns of a destination: those of files or those of database tables. */
 export type ColumnSet = 'files' | 'tables';
 
 /**

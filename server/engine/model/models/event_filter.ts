@@ -3,7 +3,7 @@ import type { TObject } from 'typebox';
 import { nullable } from '../../../platform/nullable.ts';
 
 /**
- * Which events an export has, by name. An empty `include_events` takes every event; a name in
+ * The names of an export's events. An empty `include_events` takes every event; a name in
  * `exclude_events` is left out whatever the other list says.
  */
 export type EventFilter = { include_events: string[]; exclude_events: string[] };

@@ -3,7 +3,7 @@ import type { Model, ModelName } from './model.ts';
 import { person_distinct_ids } from './person_distinct_ids.ts';
 import { persons } from './persons.ts';
 
-/** What can be exported, one line each. */
+/** The models that can be exported, one line each. */
 export const models: Record<ModelName, Model> = {
   events,
   persons,

@@ -3,9 +3,9 @@ import type { Model } from './model.ts';
 import { selectionCondition, teamParameter } from './selection.ts';
 
 /**
- * How the rows of a table of versions are selected: as of the selection's end, of each distinct_id
- * the latest version whose insertion lies in the selection. All versions are kept in the table, so
- * a version that comes later changes nothing here.
+ * Selects rows of a table of versions: as of the selection's end, of each distinct_id the latest
+ * version whose insertion lies in the selection. The table keeps all versions, so a later version
+ * changes nothing here.
  */
 export function latestVersions(
   table: 'persons' | 'person_distinct_ids',

@@ -13,7 +13,7 @@ export const model_names = ['events', 'persons', 'person_distinct_ids'] as const
 export type ModelName = (typeof model_names)[number];
 
 /**
- * What can be exported: its rows for a selection, and the columns that destinations get unless a
+ * A model for exports: its rows for a selection, and the columns that destinations get unless a
  * query says otherwise.
  */
 export type Model = {

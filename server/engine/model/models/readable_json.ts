@@ -5,8 +5,8 @@
 const mark = '\\\\\\\\u0001\\\\\\\\u0002\\\\\\\\u0001';
 
 /**
- * ClickHouse text of a JSON document that ClickHouse's reader takes, however large its numbers are.
- * What is taken out of it goes through `extractText`.
+ * Returns ClickHouse's text of a JSON document that ClickHouse's reader accepts, however large its
+ * numbers are. Values are taken out of it by `extractText`.
  */
 export function readableJson(document: string): string {
   const numbers =

@@ -5,7 +5,7 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { project_tables, vacuum } from './vacuum.ts';
 
-/** What a deleted user or organization takes along, and names somebody. */
+/** Tables that a deleted user or organization takes along and that name a person. */
 const people_tables = [
   'bulk_actions',
   'configuration_objects',

@@ -15,7 +15,7 @@ export type RowsWanted = {
   query_params: Record<string, unknown>;
 };
 
-// What is small is rewritten soon, but never before the first question could be asked.
+// A small table is rewritten soon, but never before the first question.
 const look_again_ms = { min: 50, max: 1_000 };
 
 /** The tables in which an erasure notes what it is about. */
@@ -33,7 +33,7 @@ export async function deleteRows(
   onWait: (parts: number) => Promise<unknown> = async () => undefined,
   asked: readonly string[] = noted_tables,
 ): Promise<void> {
-  // Where it cannot carry out what it was asked before, nothing more is asked of it.
+  // If the store cannot carry out an earlier request, no further one is sent.
   await partsToRewrite(clickhouse, table, signal);
   // Each replica carries the condition out by itself, and must find what it asks of tables.
   await onEachReplica(clickhouse, asked, async () => undefined);
@@ -58,9 +58,9 @@ export async function deleteRows(
 }
 
 /**
- * How many parts of the table the store, or the replica that is furthest behind, has still to
- * rewrite for rows to be gone; at least one until it has ended. What it rewrites besides (a
- * background migration) is not looked at. Throws where it cannot, with its reason.
+ * Counts the parts of the table that the store, or the replica that is furthest behind, still has
+ * to rewrite before the rows are gone; at least one until it has ended. Other rewrites (a
+ * background migration) do not count. Throws with the store's reason if it cannot.
  */
 export async function partsToRewrite(
   clickhouse: ClickHouse,
@@ -94,7 +94,7 @@ async function partsToRewriteHere(
   return Math.max(Number(row?.open), Number(row?.parts));
 }
 
-/** How many rows there are; by the table itself and not by a projection, unless that is wanted. */
+/** Counts the rows; by the table itself and not by a projection, unless that is wanted. */
 export async function countWhere(
   clickhouse: ClickHouse,
   { table, condition, query_params }: RowsWanted,
@@ -111,9 +111,9 @@ export async function countWhere(
 }
 
 /**
- * How many parts with rows, replaced before this instant, the store still has of these tables: a
- * store may keep what was rewritten for some minutes (`old_parts_lifetime`), in case of a loss of
- * power.
+ * Counts the parts with rows, replaced before this instant, that the store still has of these
+ * tables: a store may keep rewritten parts for some minutes (`old_parts_lifetime`), in case of a
+ * loss of power.
  */
 export async function countOldParts(
   clickhouse: ClickHouse,

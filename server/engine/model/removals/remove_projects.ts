@@ -80,7 +80,7 @@ async function claim({ db, clock }: Removing, wait_ms: number): Promise<number[]
   return rows.map(({ team_id }) => team_id);
 }
 
-/** What is there, noted before anything is removed: after a kill it could not be told any more. */
+/** Counts the rows before any is removed: after a kill the count would be lost. */
 async function countFirst(
   { db, clickhouse }: Removing,
   claimed: number[],

@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/postgres/database.ts';
 
-/** What a deleted project takes along in the control store, and persons may be named in. */
+/** Tables of the control store that a deleted project takes along and that may name persons. */
 export const project_tables = [
   'batch_export_backfills',
   'batch_export_logs',

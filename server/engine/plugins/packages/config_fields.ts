@@ -135,7 +135,7 @@ function readField(path: string, item: Record<string, unknown>, faults: Faults):
 /** A default that no configuration may have would be refused from whoever leaves the field out. */
 function checkDefault(path: string, field: ConfigField, faults: Faults): void {
   if (field.key === undefined || !isGiven(field.default)) return;
-  // What is wrong with the choices is said of them.
+  // A fault of the choices is reported at the choices.
   if (field.type === 'choice' && field.choices === undefined) return;
   const fault = valueFault(field, field.default);
   if (fault === undefined) return;

@@ -23,7 +23,7 @@ export function parseJson(text: string, file: string): unknown {
   }
 }
 
-/** What is JavaScript and no JSON, of what people write most. */
+/** Recognises the most common JavaScript that is no JSON. */
 function hint(json: string, offset: number): string {
   if (json[offset] === '/') return ', JSON has no comments';
   return '}]'.includes(json[offset]!) && json.slice(0, offset).trimEnd().endsWith(',')

@@ -1,6 +1,4 @@
-/**
- * What a package may be at most. Sizes in bytes; `files_max` bounds files, and folders once more.
- */
+/** Bounds of a package. Sizes in bytes; `files_max` bounds files, and folders once more. */
 export type PackageLimits = {
   packed_bytes_max: number;
   unpacked_bytes_max: number;

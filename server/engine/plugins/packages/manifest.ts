@@ -28,10 +28,10 @@ const lengths_max = {
 };
 
 /**
- * What plugin.json says. Guarantee: a `PluginError` names the file, and the line and column where
- * the text is not JSON, or every key whose value is wrong with what it must be; keys that are not
- * ours are left alone, since packages carry some for other programs. The version is plugin.json's,
- * or else package.json's; so is `main`, where package.json's is there and no index file is.
+ * Reads plugin.json. Guarantee: a `PluginError` names the file, and the line and column if the text
+ * is not JSON, or every key with a wrong value and the value that it needs; foreign keys are
+ * ignored, since packages carry some for other programs. The version comes from plugin.json, or
+ * else from package.json; so does `main`, if package.json exists and no index file does.
  */
 export function readManifest(files: PluginFiles): PluginManifest {
   const text = Object.hasOwn(files, manifest_file) ? files[manifest_file]! : undefined;
@@ -157,11 +157,11 @@ export type ConfigFault = {
 };
 
 /**
- * What is wrong with a configuration, at most one fault per key; none when it may be used. A
- * field's default stands for a value that is not given; null and the empty text count as none.
- * `required_if` and `visible_if` hold when all their pairs do, and what is not visible is not
- * required. Attachments are objects `{file_name, content_type, contents}` with the contents in
- * base64; all other values are text, that of a `json` field JSON text.
+ * Lists the faults of a configuration, at most one per key; none if it is valid. A field's default
+ * replaces a missing value; null and the empty text count as missing. `required_if` and
+ * `visible_if` hold if all their pairs do, and invisible fields are not required. Attachments are
+ * objects `{file_name, content_type, contents}` with the contents in base64; all other values are
+ * text, JSON text for a `json` field.
  */
 export function configFaults(
   fields: ConfigField[],

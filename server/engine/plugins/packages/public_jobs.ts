@@ -23,7 +23,7 @@ const kinds: Record<string, Kind> = {
   },
 };
 
-/** What values a field of this type takes; of a type that nobody knows it is any value. */
+/** Returns the kind of values for a field of this type; an unknown type takes any value. */
 export function kindOfPayload(type: unknown): Kind {
   return typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type]! : kinds['json']!;
 }

@@ -4,9 +4,9 @@ const record_part_length_max = 65_536;
 const depth_max = 64;
 
 /**
- * What is wrong with a value that is to stand in a plugin's record, as the end of a sentence, or
- * undefined. Guarantee: a value that passes can be written as JSON, is kept by the database as it
- * is, and has at most `length_max` characters of JSON.
+ * Returns the fault of a value for a plugin's record, as the end of a sentence, or undefined.
+ * Guarantee: an accepted value can be written as JSON, the database keeps it unchanged, and it has
+ * at most `length_max` characters of JSON.
  */
 export function storableFault(
   value: unknown,

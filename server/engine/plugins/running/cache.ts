@@ -12,9 +12,9 @@ const list_characters_max = 1_000_000;
 const writes_per_trim = 200;
 
 /**
- * What a plugin keeps for a while, as in Redis: values that expire, counters, lists of at most
- * 1,000 items and a million characters as JSON (the first are kept). Beyond 10,000 keys or 20 MiB
- * what was written longest ago is forgotten.
+ * Opens a plugin's cache, as in Redis: values that expire, counters, lists of at most 1,000 items
+ * and a million characters as JSON (the first are kept). Beyond 10,000 keys or 20 MiB the oldest
+ * values are deleted.
  */
 export function openCache(db: Database, config_id: number): HostServices['cache'] {
   let writes = 0;

@@ -35,7 +35,7 @@ export function sourcesOf(events: { properties: Record<string, unknown> }[]): nu
   );
 }
 
-/** Whose events they are. */
+/** The plugin that captures events. */
 type Capturer = { team_id: number; config_id: number; plugin_name: string };
 
 /** The name space of the uuids that are created here. */
@@ -83,7 +83,7 @@ export async function captureEvent(
   return true;
 }
 
-/** What a call captures several times is that many events: they are counted within the call. */
+/** Repeated captures in one call are separate events: they are counted within the call. */
 function uuidOf(
   config_id: number,
   call: Call,

@@ -16,12 +16,12 @@ const batch_rows_max = 500;
 const single_bytes_max = 4 * 1024 * 1024;
 
 /**
- * Hands the plugin the next events of its project, in order, and keeps how far it has come.
- * Guarantees: only events that are final are read, so none can appear before the cursor; an event
- * is passed over only when it was acknowledged, dropped by `processEvent`, or failed with an error
- * that another try cannot mend (which is logged); a crash repeats at most one batch. What waits for
- * a host that is not allowed has failed with a HostNeededError; what was erased after it was read
- * is not handed over. Throws LeaseLostError.
+ * Hands the plugin the next events of its project, in order, and stores its progress. Guarantees:
+ * only final events are read, so none can appear before the cursor; an event is skipped only if it
+ * was acknowledged, dropped by `processEvent`, or failed with an error that a retry cannot mend
+ * (which is logged); a crash repeats at most one batch. Work that waits for a host that is not
+ * allowed has failed with a HostNeededError; events erased after reading are not handed over.
+ * Throws LeaseLostError.
  */
 export async function deliverEvents(delivery: Delivery, state: ConfigState): Promise<DeliveryEnd> {
   const { running, lease, plugin, signal } = delivery;
@@ -57,7 +57,7 @@ export async function deliverEvents(delivery: Delivery, state: ConfigState): Pro
 
 type BatchBounds = { bytes_max: number; seconds: number; ignored: Set<string> };
 
-/** What plugins of this kind let their users set, by the names that they know. */
+/** Reads the batch bounds that users set in plugins of this kind, by their known names. */
 function batchBounds(config: Record<string, unknown>): BatchBounds {
   const within = (value: unknown, standard: number, max: number) => {
     const number = Number(value ?? standard);

@@ -5,8 +5,8 @@ import type { PluginEvent } from './read_events.ts';
 import type { Running } from './running.ts';
 
 /**
- * What a delivery works with. `stopping` is aborted when the worker shall end at the next safe
- * point, `signal` when it must not do anything more.
+ * The parts of a delivery. `stopping` is aborted when the worker shall end at the next safe point,
+ * `signal` when it must stop at once.
  */
 export type Delivery = {
   running: Running;
@@ -21,10 +21,9 @@ export type Delivery = {
 export type DeliveryBatch = { events: PluginEvent[]; isErased(): Promise<boolean> };
 
 /**
- * How a turn ended: `waiting`, a batch is not full and not old enough yet; `stopping`, before the
- * end of the batch; `failed`, the same has to be tried again; `failed too often`, so many events in
- * a row were
- * passed over that the config is to be stopped. The last two have kept nothing.
+ * The end of a turn: `waiting`, a batch is neither full nor old enough; `stopping`, before the end
+ * of the batch; `failed`, the same batch has to be retried; `failed too often`, so many consecutive
+ * events were skipped that the config must stop. The last two have stored nothing.
  */
 export type DeliveryEnd =
   | { kind: 'done' | 'waiting' | 'stopping' }
@@ -35,8 +34,8 @@ export type DeliveryEnd =
     };
 
 /**
- * What a delivery has come to; `until` undefined: the events are handed over in a further step, so
- * the place stays.
+ * Progress of a delivery; `until` undefined: the events are handed over in a further step, so the
+ * position stays.
  */
 export type DeliveryProgress = Pick<ConfigState, 'position' | 'failures' | 'series'> & {
   succeeded(until: PluginEvent | undefined): void;

@@ -21,8 +21,8 @@ export function mayPass(error: unknown): boolean {
 }
 
 /**
- * The fault as a sentence for the plugin's log, with the place in the plugin's source. Of a fault
- * that is not the plugin's nothing is told that could be of the inside.
+ * Describes the fault in a sentence for the plugin's log, with its place in the plugin's source. A
+ * fault outside the plugin reveals nothing of the inside.
  */
 export function describeFailure(error: unknown): string {
   if (error instanceof HostNeededError) return error.message;

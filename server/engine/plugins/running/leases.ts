@@ -15,7 +15,7 @@ export type Lease = { id: string; config_id: number; team_id: number };
  */
 export type Position = { inserted_at: string; event_uuid: string | null };
 
-/** What a claimed config is about to do, as of now. */
+/** The next work of a claimed config, as of now. */
 export type ConfigState = {
   plugin_name: string | null;
   /** Another text: the settings or the code have changed, and the plugin has to be loaded anew. */
@@ -23,10 +23,11 @@ export type ConfigState = {
   position: Position;
   failures: number;
   /**
-   * Where the present series of failures began: a stop goes back to it, so that nothing is lost.
+   * The position at which the current series of failures began: a stop returns there, so that
+   * nothing is lost.
    */
   series: Position | null;
-  /** What it waits for although nothing failed, as a sentence. */
+  /** The reason for a wait without a failure, as a sentence. */
   held_reason: string | null;
   /** It failed, and waits before it tries again. */
   is_waiting: boolean;
@@ -47,8 +48,8 @@ export class LeaseLostError extends Error {
 }
 
 /**
- * How long a lease holds without being renewed; a killed worker's configs are taken over after
- * that.
+ * Duration of a lease without renewal; afterwards another worker takes over the configs of a killed
+ * one.
  */
 const lease_seconds = 10;
 
@@ -128,7 +129,7 @@ export async function releaseLease(db: Database, lease: Lease): Promise<void> {
   );
 }
 
-/** What the config is about to do. Throws LeaseLostError. */
+/** Finds the next work of the config. Throws LeaseLostError. */
 export async function getState(db: Database, lease: Lease): Promise<ConfigState> {
   const state = await db.row<ConfigState>(sql`
     SELECT p.name AS plugin_name,
@@ -147,8 +148,8 @@ export async function getState(db: Database, lease: Lease): Promise<ConfigState>
 }
 
 /**
- * What is kept of a config's progress; `retry_seconds` is the pause before anything else is tried,
- * and `held` the reason why it goes on no further.
+ * The stored progress of a config; `retry_seconds` is the pause before the next try, and `held` the
+ * reason why it does not continue.
  */
 type Progress = Pick<ConfigState, 'position' | 'failures' | 'series'> & {
   retry_seconds?: number;

@@ -30,8 +30,8 @@ export type LoadedConfig = {
   config: Record<string, unknown>;
   allowed_hosts: string[];
   /**
-   * How many calls may be under way at a time: several, or one of a plugin that captures events,
-   * because an event that it captures has to be of one call.
+   * Number of concurrent calls: several, or one for a plugin that captures events, because a
+   * captured event must belong to one call.
    */
   calls_max: number;
   /**
@@ -142,7 +142,7 @@ const captures = /(?<![\w$/-])capture(?![\w$/-])/;
 const hosts_told_max = 20;
 const events_told_max = 20;
 
-/** Which hosts are refused while a call is under way. */
+/** Tracks the hosts that are refused during a call. */
 function openRefusals(needsHost: (hostname: string) => boolean, log: PluginLog) {
   const told = new Set<string>();
   let count = 0;

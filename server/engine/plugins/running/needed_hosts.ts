@@ -17,7 +17,7 @@ export class HostNeededError extends Error {
   }
 }
 
-/** What a config is made of, as far as it can name hosts. */
+/** The parts of a config that can name hosts. */
 type Sources = {
   code: string;
   config: Record<string, unknown>;

@@ -68,7 +68,7 @@ function joined(operation: string, one: number, other: number): number {
   return operation === 'max' ? Math.max(one, other) : Math.min(one, other);
 }
 
-/** Of a config that was deleted meanwhile nothing is kept. */
+/** Metrics of a config that was deleted meanwhile are dropped. */
 async function addMetrics(
   db: Database,
   config_id: number,

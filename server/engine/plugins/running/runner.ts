@@ -12,8 +12,7 @@ import { countFailure, takeTurn } from './take_turn.ts';
 import type { TurnEnd } from './take_turn.ts';
 
 /**
- * How many configs one process has loaded at a time, and for how long one stays loaded without
- * anything to do.
+ * Number of configs that one process has loaded, and the time for which an idle one stays loaded.
  */
 type RunnerLimits = { configs_max: number; idle_seconds: number };
 
@@ -31,7 +30,7 @@ const turn_pause_ms = 500;
 const renew_pause_ms = 2_000;
 const sweep_pause_ms = 60_000;
 const stop_ms_max = 5_000;
-/** How long `teardownPlugin` is waited for. */
+/** Time limit of `teardownPlugin`. */
 const close_ms_max = 5_000;
 /** Shorter than a lease holds: whoever could not renew it stops before another worker begins. */
 const unrenewed_ms_max = 7_000;
@@ -155,7 +154,7 @@ async function runConfig(
   ]);
   late.abort();
   await Promise.all([log.flush(), loaded.plugin?.saveMetrics()]);
-  // Where this fails the lease ends by itself.
+  // If this fails the lease expires by itself.
   await releaseLease(running.db, lease).catch(() => undefined);
 }
 

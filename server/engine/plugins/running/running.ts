@@ -7,7 +7,7 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { Ingestion } from '../../ingest/batcher.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
-/** What running plugins need from outside. */
+/** The outside parts that running plugins use. */
 export type Running = {
   db: Database;
   clickhouse: ClickHouse;

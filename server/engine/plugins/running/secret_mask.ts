@@ -14,13 +14,13 @@ export type SecretMask = {
 const shown = '********';
 /** Shorter texts are in every sentence by chance. */
 const length_min = 4;
-/** Of the texts in one of JSON, shorter ones are words such as `https`. */
+/** Shorter texts within JSON are words such as `https`. */
 const inner_length_min = 8;
 /** A line of a key is told from chance. */
 const line_length_min = 16;
 /** Lines of a plugin are cut at this length, and a secret with them. */
 const cut_length_min = 4_096;
-/** So much of a cut secret is told from chance. */
+/** Length from which a part of a secret is not a coincidence. */
 const cut_part_min = 6;
 
 /** Secrets are looked for in parts of this length, so that their number makes no line costly. */
@@ -63,7 +63,7 @@ export function openSecretMask(): SecretMask {
   };
 }
 
-/** Where the longest part of a secret ends that begins at this place. */
+/** Returns the end of the longest part of a secret that begins at this place. */
 function endOfSecret(text: string, at: number, parts: Map<number, Set<string>>) {
   let end: number | undefined;
   for (const [length, known] of parts)

@@ -7,7 +7,7 @@ const keys_max = 10_000;
 const size_bytes_max = 100 * 1024 * 1024;
 
 /**
- * What a plugin keeps for good: JSON values by key, at most 10,000 of them with 100 MiB as they are
+ * Opens a plugin's permanent storage: JSON values by key, at most 10,000 of them with 100 MiB as
  * stored. A value that does not fit is refused with a PluginError.
  */
 export function openStorage(db: Database, config_id: number): HostServices['storage'] {

@@ -9,12 +9,11 @@ import type { ConfigState } from './leases.ts';
 import { stopConfig } from './stop_config.ts';
 
 /**
- * How a turn ended: more may be there at once, there is nothing to do now, or the config was
- * stopped.
+ * The end of a turn: more work may follow at once, there is none now, or the config was stopped.
  */
 export type TurnEnd = 'worked' | 'idle' | 'stopped';
 
-/** What a failure is counted with. */
+/** The parts that count a failure. */
 type Turn = Pick<Delivery, 'running' | 'lease' | 'log'>;
 
 const job_tries_max = 15;
@@ -161,7 +160,7 @@ async function runJob(delivery: Delivery, state: ConfigState): Promise<TurnEnd> 
   return failures < running.failures_max ? 'worked' : stopFor(delivery, failures, fault.error);
 }
 
-/** What the work threw; it is thrown on when the worker must not do anything more. */
+/** Returns the error of the work; throws it if the worker must stop at once. */
 async function faultOf(
   signal: AbortSignal,
   work: () => Promise<unknown>,

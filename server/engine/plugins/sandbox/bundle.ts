@@ -168,8 +168,8 @@ async function translate(files: PluginFiles, file: string, kind: EntryKind): Pro
 const as_typescript: Partial<Record<Loader, Loader>> = { js: 'ts', jsx: 'tsx' };
 
 /**
- * JavaScript, and TypeScript under a name of JavaScript, which packages of plugins have. What is
- * neither is told as the reading that came further says it.
+ * Compiles JavaScript, and TypeScript under a name of JavaScript, which packages of plugins have.
+ * For a file that is neither, reports the fault of the reading that got further.
  */
 async function transformed(
   source: string,

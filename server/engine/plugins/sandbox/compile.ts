@@ -23,7 +23,7 @@ export type CompiledPlugin = {
 };
 
 const compile_milliseconds_max = 30_000;
-// Of all who ask: each may take more than a gigabyte.
+// Shared by all callers: each may take more than a gigabyte.
 const permits = openSemaphore(2);
 const memory_bytes_max = 1_500_000_000;
 
@@ -44,11 +44,11 @@ const answer = shapeOf(
 );
 
 /**
- * Compiles the package's own files: TypeScript, JSX, JSON, relative imports between them;
- * everything else that is imported is left to the sandbox. Nothing of the package is run. Throws a
- * PluginError `compile` with file, line and column of the first fault. A process of its own does it
- * and is gone afterwards, because source can be made that breaks the compiler or takes all memory.
- * Two are at work at a time; others wait.
+ * Compiles the package's own files: TypeScript, JSX, JSON, relative imports between them; the
+ * sandbox resolves every other import. Runs nothing of the package. Throws a PluginError `compile`
+ * with file, line and column of the first fault. A separate process does it and ends afterwards,
+ * because source can be made that breaks the compiler or takes all memory. Two work at a time;
+ * others wait.
  */
 export async function compilePlugin(
   files: PluginFiles,

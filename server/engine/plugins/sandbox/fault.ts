@@ -73,13 +73,12 @@ function placeIn(sections: Section[], line: number, column: number): Place | und
   const section = sections.findLast(({ offset }) => offset.line <= line);
   if (section === undefined) return undefined;
   if (section.map.mappings.length > mappings_length_max) return { file: section.map.sources[0]! };
-  // Of one file only: the whole map of a large package would hold up the server for seconds.
+  // For one file only: the whole map of a large package would delay the server for seconds.
   const entry = new SourceMap({
     version: 3,
     sections: [section],
   } as unknown as SourceMapPayload).findEntry(line, column);
-  // Where a line has no mapping of its own, the one before it is given: that would be another
-  // place.
+  // A line without a mapping of its own gets the previous one: that would be another place.
   if (!('originalSource' in entry) || entry.generatedLine !== line) return undefined;
   return {
     file: entry.originalSource,

@@ -20,9 +20,9 @@ export type CapturedEvent = {
 };
 
 /**
- * What the platform does for one plugin. Keys are the plugin's own; values are JSON, at most 1 MB
- * of text each. What a function throws as a PluginError reaches the plugin with its sentence;
- * anything else reaches it as a RetryError that says nothing.
+ * The platform's services for one plugin. Keys are the plugin's own; values are JSON, at most 1 MB
+ * of text each. A PluginError reaches the plugin with its sentence; any other error reaches it as a
+ * RetryError without details.
  */
 export type HostServices = {
   /** Values that stay; `get` gives undefined or null for a key that is not there. */
@@ -47,9 +47,7 @@ export type HostServices = {
   capture(event: CapturedEvent): Promise<void>;
   /** Must not throw. Lines are at most 4,096 characters long. */
   log(level: 'debug' | 'log' | 'info' | 'warn' | 'error', message: string): void;
-  /**
-   * Must not throw. What a call of the plugin has counted, by metric; names are the plugin's word.
-   */
+  /** Must not throw. The counts of a call of the plugin, by metric; names are the plugin's word. */
   count(values: Record<string, number>): void;
   /** Must not throw. A fetch was refused, because the settings do not allow its host. */
   refused(hostname: string): void;
@@ -62,7 +60,7 @@ export type HostServices = {
   runJob(name: string, payload: unknown, delay_ms: number): Promise<void>;
 };
 
-/** What the requests of one plugin are served with. `now` is in milliseconds since the epoch. */
+/** The parts that serve the requests of one plugin. `now` is in milliseconds since the epoch. */
 export type HostApi = {
   host: HostServices;
   outbound: Pick<Outbound, 'fetch'>;
@@ -85,7 +83,7 @@ const When = Type.Union([
 const Event = Type.Object({
   event: Type.String({ minLength: 1, maxLength: 200 }),
   distinct_id: Type.Union([Type.String({ minLength: 1, maxLength: 400 }), Type.Null()]),
-  // What is an instant is said by the way of all events.
+  // Ingestion decides whether the text is an instant, as for all events.
   timestamp: Type.Union([Type.String({ maxLength: 40 }), Type.Null()]),
   properties: Type.Record(Type.String(), Type.Unknown()),
 });

@@ -15,8 +15,8 @@ import { openSemaphore } from '../../../platform/pacing/semaphore.ts';
 import { parseJson } from '../../../platform/parse_json.ts';
 
 /**
- * What an instance is made of. `setup` is the JSON text that the code is set up with; without a
- * host_api it can ask for nothing.
+ * The parts of an instance. `setup` is the JSON text of the code's setup; without a host_api it can
+ * ask for nothing.
  */
 export type InstanceOptions = {
   code: string;

@@ -1,13 +1,13 @@
-/** What one plugin may use. */
+/** Resource limits of one plugin. */
 export type SandboxLimits = {
   /**
    * Memory of its isolate. V8 may overshoot it by a factor of two or three before it ends the
    * isolate.
    */
   memory_megabytes: number;
-  /** How long its code may run without giving way. */
+  /** Time for which its code may run without yielding. */
   slice_milliseconds: number;
-  /** How long one call may take with everything that it awaits. */
+  /** Time limit of one call with everything that it awaits. */
   call_milliseconds: number;
   /** Time of the processor for one call. */
   cpu_milliseconds: number;

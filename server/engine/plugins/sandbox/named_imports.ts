@@ -1,8 +1,8 @@
 const clause = /\bimport\s+(?:[\w$]+\s*,\s*)?\{([^{}]*)\}\s*from\s*(['"])([^'"\n]+)\2/g;
 
 /**
- * What a file imports by name, and uses as a value: module -> names. `code` is what esbuild made of
- * `source`: types are gone from it, and an imported name is a property of `import_...`.
+ * Returns the names that a file imports and uses as values: module -> names. `code` is esbuild's
+ * output for `source`: it has no types, and an imported name is a property of `import_...`.
  */
 export function namedImports(source: string, code: string): Record<string, string[]> {
   const used = new Set([...code.matchAll(/\bimport_\w+\.([\w$]+)/g)].map(([, name]) => name));

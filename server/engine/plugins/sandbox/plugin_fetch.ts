@@ -31,7 +31,7 @@ const header_length_max = 32_768;
 
 const text = (maxLength: number) => Type.String({ maxLength });
 
-/** What a plugin asks to be fetched; `body` is base64. */
+/** A plugin's request to fetch; `body` is base64. */
 export const PluginRequest = Type.Object({
   url: text(8_192),
   method: Type.String({ pattern: '^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$' }),
@@ -39,10 +39,10 @@ export const PluginRequest = Type.Object({
   body: Type.Union([text(base64_length_max), Type.Null()]),
 });
 
-/** What a plugin asks to be fetched; `body` is base64. */
+/** A plugin's request to fetch; `body` is base64. */
 export type PluginRequest = Static<typeof PluginRequest>;
 
-/** What the other side answered; `body` is base64. */
+/** The answer of the other side; `body` is base64. */
 export type PluginResponse = {
   url: string;
   status: number;

@@ -4,7 +4,7 @@ import type { ReportMessage } from './protocol.ts';
 import { startSandboxProcess } from './sandbox_process.ts';
 import type { SandboxProcess } from './sandbox_process.ts';
 
-/** What a process says of one instance. */
+/** A process's report about one instance. */
 export type InstanceReport = Exclude<ReportMessage, { type: 'pong' }>;
 
 /** Hears what happens to an instance; after `onEnd` nothing more. */

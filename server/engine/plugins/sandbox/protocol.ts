@@ -4,7 +4,7 @@ import { log_line_length_max, metric_max, metrics_length_max, text_length_max } 
 import type { SandboxLimits } from './limits.ts';
 
 /**
- * What the server tells the sandbox process. `instance` is the number of one loaded plugin, never
+ * Orders of the server to the sandbox process. `instance` is the number of one loaded plugin, never
  * used twice; `call` and `request` count within it.
  */
 export type OrderMessage =
@@ -29,7 +29,7 @@ const Stack = Type.String({ maxLength: 20_000 });
 const strict = { additionalProperties: false };
 
 /**
- * What the sandbox process tells the server, which believes none of it: each message is checked
+ * Reports of the sandbox process to the server, which trusts none of them: each message is checked
  * against this shape.
  */
 export const ReportMessage = Type.Union([
@@ -48,7 +48,7 @@ export const ReportMessage = Type.Union([
     },
     strict,
   ),
-  // What the plugin waits for, asked before it is ended.
+  // The cause of the plugin's wait, asked before the plugin is ended.
   Type.Object({ type: Type.Literal('where'), instance: Count, stack: Stack }, strict),
   Type.Object(
     {
@@ -68,8 +68,7 @@ export const ReportMessage = Type.Union([
     },
     strict,
   ),
-  // What failed while nobody awaited it: an error as of `thrown`, or of a request, which is named,
-  // the answer.
+  // A failure that nobody awaited: an error as in `thrown`, or the answer of a named request.
   Type.Object(
     {
       type: Type.Literal('unheard'),
@@ -104,7 +103,7 @@ export const ThrownError = Type.Object({
   is_retry: Type.Boolean(),
 });
 
-/** What a call has counted, by metric. */
+/** Counts of a call, by metric. */
 export const CountedMetrics = Type.Record(
   Type.String({ maxLength: 200 }),
   Type.Number({ minimum: -metric_max, maximum: metric_max }),
@@ -112,8 +111,8 @@ export const CountedMetrics = Type.Record(
 );
 
 /**
- * What `load` answers: what the code offers. The lists are bounded, the names are what JavaScript
- * allows.
+ * The answer of `load`: the offers of the code. The lists are bounded, the names are valid in
+ * JavaScript.
  */
 export const Inspection = Type.Object({
   methods: Type.Array(Type.String({ maxLength: 200 }), { maxItems: 100 }),

@@ -17,12 +17,12 @@ import { parseJson } from '../../../platform/parse_json.ts';
 // (`process_holder.ts`), the server, which believes nothing of it (`instance.ts`), and the network,
 // which is a `fetch` of the server (`plugin_fetch.ts`, `platform/outbound/outbound.ts`).
 
-/** What the sandbox works with; `limits` hold for plugins that bring none of their own. */
+/** The parts of the sandbox; `limits` apply to plugins without limits of their own. */
 export type SandboxDeps = {
   outbound: Pick<Outbound, 'fetch'>;
   log: Logger;
   clock: Clock;
-  /** Where the server's own API is reached; plugins are told. */
+  /** Address of the server's own API; plugins see it. */
   public_url: string;
   limits?: Partial<SandboxLimits>;
 };
@@ -44,7 +44,7 @@ export type PluginInstance = {
   limits?: Partial<SandboxLimits>;
 };
 
-/** What code offers, as it says itself. */
+/** The offers of code, by its own description. */
 export type PluginInspection = {
   capabilities: Capabilities;
   metrics: Record<string, 'sum' | 'max' | 'min'>;
@@ -161,15 +161,14 @@ async function openLoaded(
   host: HostServices,
   log: Logger,
 ): Promise<LoadedPlugin> {
-  // Of nobody's call: a call that is aborted must not take the loading away from others that wait
-  // for it.
+  // Belongs to no call: an aborted call must not stop the loading for others that wait for it.
   const closing = new AbortController();
   let held: Promise<Instance> | undefined;
   const current = async (): Promise<Instance> => {
     const before = held;
     const instance = await before;
     if (instance?.isGone === false) return instance;
-    // Of several calls that come here, one loads.
+    // Of several calls that arrive here, one loads.
     if (held === before) {
       if (instance !== undefined)
         log.info('the plugin is loaded again, because its instance has ended');

@@ -187,7 +187,7 @@ function openWatchdog(ping: () => void, bark: () => void) {
   };
 }
 
-/** What V8 prints before it gives up is the only word about why. */
+/** Keeps V8's last output, the only explanation of its end. */
 function keepLastWords(child: ChildProcess, log: Logger): void {
   let words = '';
   for (const stream of [child.stdout!, child.stderr!]) {

@@ -4,10 +4,10 @@ import { filterCondition } from './criteria.ts';
 import type { Criteria } from './criteria.ts';
 import { idsOfPersons } from './resolve.ts';
 
-/** How much an erasure is about; without persons there are events only. */
+/** The size of an erasure; without persons it has events only. */
 export type ErasureSize = { distinct_ids: number; events: number; person_versions: number };
 
-/** What an erasure by these criteria would take out of the store, as things are. */
+/** Counts the rows that an erasure by these criteria would take out of the store now. */
 export async function countRows(
   clickhouse: ClickHouse,
   team_id: number,
@@ -45,7 +45,10 @@ function ofEvents(filter: Extract<Criteria, { kind: 'events' }>['filter']): Coun
   return { named: none, counts, query_params };
 }
 
-/** Whom `resolve` finds: those given, those of the given persons' events, and all of the same. */
+/**
+ * Selects the distinct ids that `resolve` finds: the given ones, those of the given persons'
+ * events, and all others of the same persons.
+ */
 function ofPersons(criteria: Extract<Criteria, { kind: 'persons' }>): Counting {
   const { distinct_ids, person_ids } = criteria;
   const given = `SELECT distinct_id FROM named

@@ -2,8 +2,8 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { hasValue } from '../../model/models/readable_json.ts';
 
 /**
- * A property of events with exactly this value. Of a number `digits` are the text, of which the
- * value may have lost some; they are missing where an earlier release sealed it.
+ * A property of events with exactly this value. `digits` is the text of a number whose value may
+ * have lost some digits; it is missing if an earlier release sealed it.
  */
 export type PropertyCriterion = {
   key: string;
@@ -11,7 +11,7 @@ export type PropertyCriterion = {
   digits?: string;
 };
 
-/** Which events: all that meet every condition; instants are ISO 8601, half open. */
+/** Events that meet every condition; instants are ISO 8601, half open. */
 export type EventCriteria = {
   events?: string[] | undefined;
   after?: string | undefined;
@@ -19,12 +19,12 @@ export type EventCriteria = {
   properties?: PropertyCriterion[] | undefined;
 };
 
-/** Whom or what an erasure is about. */
+/** The subject of an erasure. */
 export type Criteria =
   | { kind: 'persons'; distinct_ids: string[]; person_ids: string[] }
   | { kind: 'events'; filter: EventCriteria };
 
-/** What the criteria are sealed for; they open for this erasure's row alone. */
+/** Returns the context that seals the criteria; they open for this erasure's row alone. */
 export function criteriaContext(erasure_id: string): string {
   return `erasures:${erasure_id}:criteria`;
 }
@@ -47,7 +47,7 @@ export function openCriteria(
   return JSON.parse(secrets.open(sealed, criteriaContext(erasure_id))) as Criteria;
 }
 
-/** What may be told of the criteria: how many were named, and no name. */
+/** Returns the public part of the criteria: the number of named persons, and no name. */
 export function askedOf(criteria: Criteria): Record<string, number> {
   if (criteria.kind === 'persons')
     return {

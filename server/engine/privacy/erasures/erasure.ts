@@ -22,7 +22,7 @@ export const erasure_steps = [
 /** One of them. */
 export type ErasureStep = (typeof erasure_steps)[number];
 
-/** What was found and done, by name. */
+/** Counts of found and removed rows, by name. */
 export type ErasureCounts = Partial<
   Record<
     | 'distinct_ids'
@@ -71,7 +71,7 @@ export function waitsForOlder(one: Sql): Sql {
     AND (older.created_at, older.id) < (${one}.created_at, ${one}.id))`;
 }
 
-/** What an erasure says whose step failed, before it says when it is tried again. */
+/** Text of an erasure whose step failed, before the time of the next try. */
 export const failed_sentence = 'The server failed at it; its log says why.';
 
 /**
@@ -93,7 +93,7 @@ export async function claimErasure({ db, clock }: Engine): Promise<Erasure | und
       removed_at, counts, claim_id, created_at`);
 }
 
-/** What changes with a step; `wait_seconds` is how long nobody needs to look at it. */
+/** The changes of a step; `wait_seconds` is the pause before the next look. */
 export type StepEnd = {
   step: ErasureStep;
   detail: string | null;

@@ -68,7 +68,7 @@ async function listBusy({ db }: Engine, { id, team_id }: Erasure): Promise<Set<s
   return new Set(rows.map(({ delivery_id }) => delivery_id));
 }
 
-// What nobody was shown has no copies. An endpoint is shown rows as they come.
+// Deliveries that nobody saw have no copies. An endpoint sees rows as they arrive.
 function listShown(
   { db }: Engine,
   { id, team_id }: Erasure,
@@ -109,7 +109,7 @@ function readShown({ db }: Engine, shown: Shown[]): Promise<ShownDelivery[]> {
     WHERE run.id = ANY (${shown.map(({ run_id }) => run_id)}::uuid[])`);
 }
 
-/** How many rows of the erasure each of the deliveries was made from. */
+/** Counts the rows of the erasure in the source of each delivery. */
 async function countErased(
   { clickhouse }: Engine,
   erasure_id: string,

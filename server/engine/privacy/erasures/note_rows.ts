@@ -3,7 +3,7 @@ import { filterCondition, openCriteria } from './criteria.ts';
 import type { Erasure, ErasureCounts, StepEnd } from './erasure.ts';
 import { judgeCopies } from './judge_copies.ts';
 
-/** What is noted is noted anew after so long, as the deliveries of another erasure are. */
+/** Pause before the noted deliveries are noted again while another erasure has them. */
 const busy_wait_seconds = 15;
 
 /**

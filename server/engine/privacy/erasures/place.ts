@@ -3,7 +3,10 @@ import type { ShownDelivery } from './shown_delivery.ts';
 
 const names_max = 3;
 
-/** Where a delivery lies, for whoever has to look there: host, and names of files or tables. */
+/**
+ * Returns the place of a delivery for the person who has to look there: host, and names of files or
+ * tables.
+ */
 export function placeOf(
   definition: DestinationDefinition | undefined,
   {
@@ -15,7 +18,7 @@ export function placeOf(
   const config = destination_config ?? {};
   const names = [...new Set(facts?.names ?? [])];
   const more = names.length > names_max ? ` and ${names.length - names_max} more` : '';
-  // What an export has now says nothing of where it delivered to before.
+  // The export's current host says nothing about earlier deliveries.
   const host = is_current ? definition?.host?.(config) : undefined;
   const bucket = is_current
     ? (config['bucket_name'] ?? config['container_name'] ?? config['url'])

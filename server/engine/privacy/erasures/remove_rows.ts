@@ -50,7 +50,7 @@ export async function removeNoted(
   }
   if (left > 0)
     return { step: 'remove', detail: 'The store still has rows of it.', wait_seconds: 2 };
-  // What processes remember of the persons is thrown away with the next batch.
+  // The next batch drops the persons that processes have cached.
   await db.run(sql`UPDATE ingestion_states SET persons_generation = persons_generation + 1
     WHERE team_id = ${erasure.team_id}`);
   return { step: 'settle', detail: null, removed_at: isoInstant(clock.now()) };

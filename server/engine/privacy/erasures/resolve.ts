@@ -33,7 +33,7 @@ export async function resolve(
         detail: 'Waits until it is known how a batch of events has ended.',
         wait_seconds: 1,
       };
-    // What retention is about to remove may not be missing in a copy that is made again.
+    // A copy that is made again must not lack rows that retention is about to remove.
     const removal = await tx.row(sql`SELECT 1 FROM retention_removals
       WHERE team_id = ${team_id} AND ended_at IS NULL`);
     if (removal !== undefined)
@@ -44,7 +44,7 @@ export async function resolve(
       };
     const next = { step: 'note', detail: null, stored_until: state.now } as const;
     if (criteria.kind === 'events') return next;
-    // What came in until the lock was taken has to be there.
+    // Rows ingested before the lock was taken must be visible.
     const distinct_ids = await caughtUp(clickhouse, resolving_tables, () =>
       rememberIds(engine, tx, erasure, criteria, signal),
     );

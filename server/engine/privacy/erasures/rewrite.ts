@@ -9,7 +9,7 @@ import type { Engine } from '../../exports/engine.ts';
 import type { Erasure, StepEnd } from './erasure.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** So many runs of an erasure are open at a time, for those of the schedule come in between. */
+/** Number of open runs of an erasure, so that scheduled runs come in between. */
 const open_max = 50;
 
 type WaitingCopy = { delivery_id: string; batch_export_id: string; run_id: string };
@@ -97,7 +97,7 @@ async function beginRewriting(
     });
 }
 
-/** What became of the runs that are over. A row that is gone went with its export. */
+/** Records the results of ended runs. A row is gone if its export was deleted. */
 async function followRewriting({ db }: Engine, { id }: Erasure): Promise<void> {
   await db.run(sql`
     UPDATE erasure_copies copy SET

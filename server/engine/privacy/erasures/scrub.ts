@@ -14,10 +14,10 @@ const ids_per_pass = 20_000;
 const texts_per_page = 200;
 
 /**
- * Takes the persons out of what the control store says of the project's events: examples of
- * warnings, refused events, lines of logs, errors, what plugins wait for or remember. What plugins
- * store for good is counted only. Dead rows are cleared, so that the files of the store do not have
- * them either. May be repeated.
+ * Removes the persons from the control store's texts about the project's events: examples of
+ * warnings, refused events, lines of logs, errors, the waiting work and memory of plugins.
+ * Permanent storage of plugins is only counted. Dead rows are cleared, so that the store's files
+ * lose them too. May be repeated.
  */
 export async function scrub(
   engine: Engine,
@@ -91,7 +91,7 @@ async function nextIds(
   return rows.map(({ distinct_id }) => distinct_id);
 }
 
-/** Of all persons: nobody can tell whose a body is that could not be read. */
+/** Covers all persons: nobody can tell whose body it is if the body could not be read. */
 async function removeRefusedEvents(db: Database, { team_id }: Erasure): Promise<number> {
   const rows = await db.rows(
     sql`DELETE FROM refused_events WHERE team_id = ${team_id} RETURNING id`,

@@ -6,8 +6,8 @@ import type { ErasureCounts } from './erasure.ts';
 export type PlaceText = { id: number | string; key: string; text: string };
 
 /**
- * Where the control store may name persons: a query for the texts of a project, and what becomes of
- * those that do; `counted` is the name under which they are counted.
+ * A place in the control store that may name persons: a query for the texts of a project, and the
+ * treatment of matches; `counted` is the name under which they are counted.
  */
 export type ScrubPlace = {
   counted?: keyof ErasureCounts;
@@ -71,8 +71,8 @@ function ofExports(team_id: number): ScrubPlace[] {
           '{data,detail}', to_jsonb(${gone}::text))::text
         WHERE id = ANY (${idsOf(named)}::uuid[])`,
     },
-    // Where slices were cut between rows of one instant; by an empty key nobody knows it any more.
-    // What is shown is not read by them.
+    // The cut of slices between rows of one instant: an empty key identifies nobody. Readers of
+    // shown deliveries do not use it.
     {
       texts: sql`SELECT run_id AS id, number::text AS key, concat_ws(' ', key_from, key_to) AS text
         FROM batch_export_slices WHERE coalesce(key_from, key_to) IS NOT NULL

@@ -33,7 +33,7 @@ export async function scrubWarnings(
       const kept = examples.filter((example) => !textsOf(example).some((text) => erased.has(text)));
       if (kept.length === examples.length) continue;
       removed += examples.length - kept.length;
-      // What came meanwhile is of nobody who was erased.
+      // Warnings that arrived meanwhile concern nobody who was erased.
       await db.run(sql`
         UPDATE ingestion_warnings SET examples = (
           SELECT coalesce(jsonb_agg(one ORDER BY place), '[]') FROM jsonb_array_elements(examples)
@@ -50,7 +50,7 @@ function textsOf({ distinct_id, uuid, sent }: WarningExample): string[] {
   return [distinct_id, uuid, sent].filter((text) => text !== undefined);
 }
 
-/** Which of the texts the erasure is about; texts of examples are cut, and then end with a mark. */
+/** Finds the texts that concern the erasure; texts of examples are cut and then end with a mark. */
 async function findErased(
   clickhouse: ClickHouse,
   erasure_id: string,

@@ -7,10 +7,10 @@ import { judgeCopies } from './judge_copies.ts';
 import { counted } from '../../../platform/counted.ts';
 
 /**
- * Sees to the runs that were under way while the rows went. What they had counted is not there any
- * more, so those that show nothing yet begin anew; those that were about to show are waited for,
- * and what they delivered is a copy like any other. Plugins are waited for too, before what they
- * remember and log is looked through. May be repeated.
+ * Deals with the runs that were in progress while the rows were removed. Their counts are no longer
+ * true, so runs that show nothing yet restart; runs that were about to show are awaited, and their
+ * deliveries are copies like any other. Plugins are awaited too, before their memory and logs are
+ * searched. May be repeated.
  */
 export async function settleRuns(
   engine: Engine,
@@ -74,7 +74,8 @@ async function beginAnew({ db }: Engine, erasure: Erasure, memory_seconds: numbe
 }
 
 /**
- * What another erasure is having rewritten has none of these rows: `noteRows` waited for the rest.
+ * A delivery that another erasure has rewritten has none of these rows: `noteRows` waited for the
+ * rest.
  */
 function notOfOthers({ id }: Erasure): Sql {
   return sql`delivery_id NOT IN (SELECT delivery_id FROM erasure_copies

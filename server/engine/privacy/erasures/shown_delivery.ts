@@ -18,6 +18,6 @@ export type ShownDelivery = {
   selection: StoredRectangle[];
   data_interval_start: string;
   data_interval_end: string;
-  /** What its receipt says; null where it has none. */
+  /** The facts in its receipt; null without one. */
   facts: ({ source_records: number; names: string[] } & Partial<EventFilter>) | null;
 };

@@ -29,18 +29,18 @@ const steps: Record<Exclude<ErasureStep, 'done'>, Step> = {
   certify,
 };
 
-/** What the steps read and write of the analytics store. */
+/** Tables of the analytics store that the steps read and write. */
 const erasure_tables = ['events', 'persons', 'erasing_ids', 'erasing_rows'];
 const failed_wait_seconds = 10;
 /** Longer than source/memo.ts keeps anything. */
 const default_memory_seconds = 12;
 
 /**
- * Does what can be done now of the erasures that were asked for, and gives how many steps that
- * were. Guarantees: whatever is killed, and when, another process goes on; several processes do not
- * do the same at once; an erasure is over only when it is certified, and certified only when
- * neither store has anything of it. What fails is tried again, and the erasure says why.
- * `memory_seconds` is how long processes remember what they read of the analytics store.
+ * Does the current work of the requested erasures and returns the number of steps. Guarantees:
+ * after any kill, another process continues; several processes never do the same work at once; an
+ * erasure ends only with its certificate, and gets it only when neither store has any of its rows.
+ * A failed step is retried, and the erasure says why. `memory_seconds` is the time for which
+ * processes cache their readings of the analytics store.
  */
 export async function workErasures(
   engine: Engine,

@@ -10,7 +10,7 @@ import type { ModelName } from '../../model/models/model.ts';
 import { cutoffOf } from './setting.ts';
 import type { RetentionSetting } from './setting.ts';
 
-/** What one export has had and still wants. Instants are milliseconds. */
+/** The deliveries of one export, and the rows that it still wants. Instants are milliseconds. */
 export type ExportFacts = {
   id: string;
   name: string;
@@ -23,25 +23,25 @@ export type ExportFacts = {
   planned_until: number;
   /** False when its schedule has come to its end. */
   goes_on: boolean;
-  /** Where its schedule began, in its present revision. */
+  /** Start of its schedule in its current revision. */
   wanted_from: number;
   delivered: Rectangle[];
   runs: { area: Rectangle[]; is_open: boolean }[];
   backfills: { area: Rectangle[]; is_open: boolean; is_all: boolean }[];
 };
 
-/** What reads the rows of a project. */
+/** The readers of a project's rows. */
 export type Facts = { exports: ExportFacts[]; plugins: { name: string; from: number }[] };
 
 /** Areas of an export that no receipt proves, by the id of the export. */
 export type Unproven = ReadonlyMap<string, Rectangle[]>;
 
-/** Who keeps rows that are old enough to go, and since which insertion. */
+/** A reader that keeps rows old enough for removal, and its first insertion. */
 export type Keeper = { kind: 'batch_export' | 'plugin'; id: string | null; name: string } & {
   from: number | null;
 };
 
-/** What may go: all of it was taken in before `before`, in milliseconds. */
+/** The rows that may be removed: all were ingested before `before`, in milliseconds. */
 export type Decision = {
   before: number;
   events: { filter: EventFilter; area: Rectangle[] }[];
@@ -49,7 +49,7 @@ export type Decision = {
   keepers: Keeper[];
 };
 
-/** So many rectangles of an area fit into a statement; the others have their turn the next time. */
+/** Number of rectangles of an area in a statement; the others follow in the next one. */
 const rectangles_max = 200;
 
 const all_time = { event_from: -Infinity, event_to: Infinity };
@@ -60,10 +60,10 @@ const since = (inserted_from: number): Rectangle => ({
 });
 
 /**
- * Decides which rows of a project may go. Guarantees: none that was taken in after the project's
- * days or after `settled`; none that a run, a backfill or a schedule under way is about to read;
- * with `until_delivered` none but those that an export has delivered by a proven receipt, and none
- * that any export of the same rows may still want. What cannot be decided stays.
+ * Decides which rows of a project may be removed. Guarantees: none ingested within the project's
+ * days or after `settled`; none that a run, a backfill or a schedule in progress is about to read;
+ * with `until_delivered` only rows that an export has delivered with a proven receipt, and none
+ * that any export of the same rows may still want. Undecided rows stay.
  */
 export function decide(
   setting: RetentionSetting,
@@ -129,7 +129,10 @@ export function proves({ custom_query, destination_type }: ExportFacts): boolean
   return custom_query === null && destination_type !== 'NoOp';
 }
 
-/** What runs and backfills under way read, and what the schedule has not planned yet. */
+/**
+ * Returns the areas of runs and backfills in progress, and the part of the schedule that is not
+ * planned yet.
+ */
 function aboutToRead({ runs, backfills, paused, goes_on, planned_until }: ExportFacts) {
   return [
     ...runs.filter(({ is_open }) => is_open).flatMap(({ area }) => area),

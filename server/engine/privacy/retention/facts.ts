@@ -28,8 +28,9 @@ type BackfillRow = {
 };
 
 /**
- * What the exports and plugins of a project have had and still want. With `lock` its exports are
- * locked, and no other one is created, until the transaction ends: then it stays true as long.
+ * Reads the deliveries of a project's exports and plugins, and the rows they still want. With
+ * `lock` the exports are locked, and no other one is created, until the transaction ends: the facts
+ * stay true that long.
  */
 export async function readFacts(db: Queryable, team_id: number, lock?: 'lock'): Promise<Facts> {
   if (lock !== undefined) {

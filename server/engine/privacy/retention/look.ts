@@ -19,19 +19,19 @@ import { removeDecided, sweepRetentionRemovals } from './remove.ts';
 import { cutoffOf } from './setting.ts';
 import type { RetentionSetting } from './setting.ts';
 
-/** How often a project is looked at. */
+/** Interval of looks at a project. */
 const look_ms = 6 * 3_600_000;
-/** So long after a change of a project nothing of it is removed: it may be a slip. */
+/** Time after a change of a project during which nothing is removed: the change may be a slip. */
 const second_thoughts_ms = 3_600_000;
 /** Clocks that are so far apart say nothing about the age of a row. */
 const clock_ms_max = 3_600_000;
-/** How long a decision waits for the ingestion of the project. */
+/** Longest wait of a decision for the ingestion of the project. */
 const lock_seconds_max = 5;
 
 type Store = Pick<Engine, 'db' | 'clickhouse' | 'secrets'>;
 type Project = RetentionSetting & { id: number };
 
-/** What would go, what of it is there, and what that was decided by. */
+/** The rows that would go, their count, and the facts behind the decision. */
 export type Outlook = Decision & {
   found: { events: RowCount; persons: RowCount };
   facts: Facts;
@@ -74,8 +74,8 @@ export async function retainRows(
 }
 
 /**
- * What retention would remove of a project with the setting, as things are, counted. Nothing is
- * locked, so it is a forecast.
+ * Counts the rows that retention would remove from a project with the setting now. Locks nothing,
+ * so it is a forecast.
  */
 export async function lookAhead(
   store: Store,
@@ -171,7 +171,7 @@ async function note(
   });
 }
 
-/** What was delivered since the receipts were looked at is not proven yet. */
+/** Deliveries after the look at the receipts are not proven yet. */
 function withNews(seen: Outlook, { exports }: Facts): Unproven {
   const known = new Map(seen.facts.exports.map(({ id, delivered }) => [id, delivered]));
   return new Map(

@@ -17,8 +17,9 @@ type RunRow = {
 };
 
 /**
- * What the ledgers of the exports call delivered between both instants (milliseconds of insertion),
- * and what no receipt proves that this server signed. Runs without rows need no proof.
+ * Finds the areas between both instants (milliseconds of insertion) that the ledgers of the exports
+ * count as delivered and that no receipt with this server's signature proves. Runs without rows
+ * need no proof.
  */
 export async function findUnproven(
   { db, secrets }: { db: Database; secrets: Secrets },

@@ -61,7 +61,7 @@ async function claim({ db, clock }: Removing): Promise<Claimed[]> {
     RETURNING id, team_id, areas`);
 }
 
-/** What is there, noted before anything is removed: after a kill it could not be told any more. */
+/** Counts the rows before any is removed: after a kill the count would be lost. */
 async function countFirst(
   { db, clickhouse }: Removing,
   { id, team_id, areas }: Claimed,
@@ -100,7 +100,7 @@ async function removeRows(
       claimed.map((one) => conditionOf(table, one.team_id, one.areas, part)),
     );
     const wanted = { table, condition: text, query_params: parameters };
-    // Which versions of persons go is asked of the table itself.
+    // The table itself is asked which versions of persons go.
     await deleteRows(clickhouse, wanted, signal, () => stayClaimed(removing, claimed), [table]);
   }
 }

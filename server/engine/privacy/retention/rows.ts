@@ -7,7 +7,7 @@ import type { EventFilter } from '../../model/models/event_filter.ts';
 import { selectionCondition } from '../../model/models/selection.ts';
 import type { Decision } from './decide.ts';
 
-/** What a removal removes, as it is stored with it. */
+/** The areas of a removal, in their stored form. */
 export type StoredAreas = {
   before: number;
   events: { filter: EventFilter; area: StoredRectangle[] }[];
@@ -42,9 +42,9 @@ export function storedAreas({ before, events, persons }: Decision): StoredAreas 
 const none: Condition = { text: '0', from: '', parameters: {} };
 
 /**
- * The rows of a table that a removal of the project removes. Of persons it removes versions that
- * another one had replaced before `before`: who a person is stays, and so does whom each distinct
- * id belongs to. Parameters are named after the project.
+ * Returns the condition of a table's rows that a removal of the project removes. Of persons it
+ * removes versions that another one had replaced before `before`: the current state of persons
+ * stays, and so does the owner of each distinct id. Parameters are named after the project.
  */
 export function conditionOf(
   table: RowTable,
@@ -106,7 +106,7 @@ function either(parts: string[]): string {
   return parts.map((part) => `(${part})`).join(' OR ');
 }
 
-/** What holds where one of the conditions does. */
+/** Combines conditions: a row matches if one of them does. */
 export function anyOf(conditions: Condition[]): Condition {
   const real = conditions.filter(({ text }) => text !== '0');
   if (real.length === 0) return none;

@@ -8,7 +8,10 @@ import { queryRelation } from '../query.ts';
 import type { QueryRelation, ResolvedQuery } from '../query.ts';
 import { explainEngineError, isEngineError } from './engine_error.ts';
 
-/** How the store is asked: `settings` are those of `querySettings`, which the run uses too. */
+/**
+ * The options of a question to the store: `settings` are those of `querySettings`, which the run
+ * uses too.
+ */
 export type EngineCheck = {
   clickhouse: ClickHouse;
   settings: Record<string, string | number>;

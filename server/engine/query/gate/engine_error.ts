@@ -5,8 +5,8 @@ import type { ResolvedQuery } from '../query.ts';
 /** An error of ClickHouse as its client gives it: a number as text, and its name. */
 export type EngineError = Error & { code: string; type: string };
 
-// What ClickHouse finds in a query that the language lets pass, by the name of its error. Its own
-// words can hold names of the printed text, so they are not passed on.
+// Sentences for ClickHouse's faults in a query that the language accepts, by the name of the error.
+// ClickHouse's own words can hold names of the printed text, so they are not passed on.
 const sentences: Record<string, string> = {
   CANNOT_COMPILE_REGEXP:
     'This regular expression is not one of RE2: check its brackets and escapes (a backslash ' +
@@ -56,8 +56,8 @@ export function isEngineError(error: unknown): error is EngineError {
 }
 
 /**
- * What ClickHouse found wrong, in our own words, at the function that it names where the query
- * calls it once.
+ * Explains ClickHouse's fault in our own words, at the function that it names if the query calls it
+ * once.
  */
 export function explainEngineError(query: ResolvedQuery, error: EngineError): QueryError {
   const called = /\bfunction `?'?([A-Za-z_]\w*)/i.exec(error.message)?.[1];

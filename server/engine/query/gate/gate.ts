@@ -34,10 +34,10 @@ const store_columns = new Set([
 ]);
 
 /**
- * What in a tree of EXPLAIN AST (one line for each node, indented by a space for each level) a
- * printed query never has: undefined for one that is as it must be. Guarantee: a tree that passes
- * is a single SELECT without SETTINGS, FORMAT or INTO, reads no table but those of the models,
- * and calls no function and no table function but those of the list.
+ * Finds a node in a tree of EXPLAIN AST (one line for each node, indented by a space for each
+ * level) that a printed query never has; undefined for a valid tree. Guarantee: a valid tree is a
+ * single SELECT without SETTINGS, FORMAT or INTO, reads only tables of the models, and calls only
+ * listed functions and table functions.
  */
 export function findForeignNode(lines: string[]): string | undefined {
   const path: Node[] = [];

@@ -7,12 +7,12 @@ const character_class = /\[\^?\]?(?:\[:[^\]]*:\]|\\[^]|[^\]\\])*(?:\]|$)/y;
 const group_start = /\((?:\?P?<\w*>|\?[A-Za-z-]*[:)])?/y;
 
 /**
- * How many characters and classes a regular expression of RE2 is made of when its repeats are
- * written out (`a{3}b` has 4). What matching a text takes grows with it, for each byte of the text.
- * Never less than that for an expression that RE2 takes; takes time by the length of the pattern.
+ * Counts the characters and classes of a regular expression of RE2 with its repeats written out
+ * (`a{3}b` has 4). The time to match a text grows with it, for each byte of the text. Never too low
+ * for an expression that RE2 accepts; takes time by the length of the pattern.
  */
 export function countPositions(pattern: string): number {
-  // Of each group that is open: what it has so far, and the last piece, which a quantifier repeats.
+  // Each open group's sum so far, and its last piece, which a quantifier repeats.
   const open: { sum: number; last: number }[] = [{ sum: 0, last: 0 }];
   const take = (expression: RegExp, position: number) => {
     expression.lastIndex = position;

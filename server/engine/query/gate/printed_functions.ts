@@ -1,7 +1,7 @@
 import { functionTopics } from '../functions/index.ts';
 
-// What the printer writes by itself: operators, conversions, property access, selection and the
-// order of groups.
+// Functions that the printer writes by itself: operators, conversions, property access, selection
+// and the order of groups.
 const printed = `
   and or not equals notEquals less lessOrEquals greater greaterOrEquals in notIn like notLike
   ilike notILike isNull isNotNull multiIf if coalesce ifNull assumeNotNull toNullable nullIf

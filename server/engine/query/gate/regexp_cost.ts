@@ -15,14 +15,14 @@ const scanned_bytes_max = 4_096;
 const lambda_positions_max = 50;
 
 /**
- * Which argument of the function is the text that it searches with a regular expression, and how
- * many bytes of it may be read.
+ * The argument that the function searches with a regular expression, and the number of its bytes
+ * that may be read.
  */
 export type Searched = { argument: number; bytes_max: number };
 
 /**
- * What a function may read of its text; undefined for one without a regular expression. Throws a
- * `Fault` where the expression is too large for its place.
+ * Returns the part of its text that a function may read; undefined for one without a regular
+ * expression. Throws a `Fault` if the expression is too large for its place.
  */
 export function searchedBy(
   { definition, signatures }: KnownFunction,

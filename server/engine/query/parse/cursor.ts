@@ -20,7 +20,7 @@ const reserved = new Set(
   ).split(' '),
 );
 
-// What ClickHouse or other SQL has at places where this language stops, and what to do instead.
+// Syntax of ClickHouse or other SQL at places where this language stops, and the alternative.
 const advice: Record<string, string | undefined> = {
   SETTINGS:
     'SETTINGS is not part of the language: the server sets the limits of a query. Remove it.',

@@ -10,7 +10,7 @@ const comparison_power = 5;
 const minus_power = 9;
 const cast_power = 10;
 
-// How strongly an operator binds its operands; equal ones group to the left.
+// Precedence of operators; equal ones group to the left.
 const powers: Readonly<Record<string, number | undefined>> = {
   OR: 1,
   AND: 2,

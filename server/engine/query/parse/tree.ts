@@ -103,7 +103,7 @@ export type SelectItem = { expression: Expression; alias?: Name };
 /** An entry of WITH: a subquery under a name, or an expression under a name. */
 export type With = { name: Name; select: Select } | { name: Name; expression: Expression };
 
-/** What FROM reads: a table or an entry of WITH by its name, or a subquery. */
+/** The source of FROM: a table or an entry of WITH by its name, or a subquery. */
 export type Source = Span &
   (
     | { kind: 'table'; name: Name; alias?: Name }

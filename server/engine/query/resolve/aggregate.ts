@@ -139,8 +139,8 @@ function readLevels(node: ExpressionOf<'call'>, wanted: 'none' | 'one' | 'many')
 }
 
 /**
- * What is smallest or largest may be several rows; their own value decides then, so that the result
- * is fixed. NULLs count neither as value nor as key.
+ * Several rows can be smallest or largest; their own value decides then, so that the result is
+ * fixed. NULLs count neither as value nor as key.
  */
 function shapeOf(
   name: string,

@@ -41,16 +41,15 @@ const type_names: Record<string, Kind> = {
 };
 
 /**
- * Fails for what `toInt64` of ClickHouse makes another number of: digits beyond 64 bits. What may
- * be NULL is cast without it, because a cast to what may be NULL gives NULL for any other text.
+ * Fails for a text that `toInt64` of ClickHouse would change: digits beyond 64 bits. A nullable
+ * value is cast without it, because a cast to a nullable type gives NULL for any other text.
  */
 const accurately = (type: string, zero: string) => (sql: string, nullable: boolean) =>
   nullable
     ? `if(isNull(${sql}), NULL, accurateCast(ifNull(${sql}, '${zero}'), '${type}'))`
     : `accurateCast(${sql}, '${type}')`;
 
-// How ClickHouse makes one kind of another, where the author asks for it. What is not here cannot
-// be converted.
+// Explicit conversions of one kind into another. A pair without an entry cannot be converted.
 const conversions: Partial<Record<`${Kind} ${Kind}`, (sql: string, nullable: boolean) => string>> =
   {
     'text integer': accurately('Int64', '0'),
@@ -69,9 +68,8 @@ const conversions: Partial<Record<`${Kind} ${Kind}`, (sql: string, nullable: boo
   };
 
 /**
- * The value as one of the kind, as CAST and the conversion functions make it. Of a property what
- * does not fit becomes NULL, of other text it fails the run. Throws a `Fault` where there is no
- * conversion.
+ * Converts the value to the kind, as CAST and the conversion functions do. A property that does not
+ * fit becomes NULL, other text fails the run. Throws a `Fault` without a conversion.
  */
 export function convert(context: Context, value: Value, kind: Kind, span: Span): Value {
   const as = (sql: string) =>

@@ -34,7 +34,7 @@ export function resolveCore(context: Context, core: SelectCore, use: SelectUse):
     items.some(({ value }) => value.traits.aggregates) &&
     items.some(({ value }) => value.traits.windows);
   if (keys.length > 0 || isOneRow) {
-    // What is a key, and what stands behind the aggregates, is known only now.
+    // The key, and the source of the aggregates, are known only now.
     scope.is_one_row = isOneRow;
     scope.keys = new Set(keys.map(({ sql }) => sql));
     scope.alias_values.clear();
@@ -165,7 +165,7 @@ function resolveKeys(scope: Scope, core: SelectCore, items: Item[]): Value[] {
           'An aggregate cannot be a key of GROUP BY: group in a subquery first.',
           node,
         );
-      // What has a fault already is NULL as well.
+      // A value with an earlier fault is NULL as well.
       const isNull = value.type.kind === 'null' && scope.context.faults.length === 0;
       if (isNull || value.literal !== undefined)
         throw new Fault('A key of GROUP BY is an expression over columns.', node);

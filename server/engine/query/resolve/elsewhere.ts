@@ -10,7 +10,7 @@ const elsewhere = new Map([
   ...Array.from({ length: 5 }, (_, index) => [`group_${index}`, groups] as const),
 ]);
 
-/** What to write instead of a name that is no table and no column here, where that is known. */
+/** Suggests a replacement for a name that is no table and no column here, if one is known. */
 export function elsewhereNamed(name: string): string | undefined {
   return name.startsWith('$')
     ? `A property has its column before it: write properties.${name}.`

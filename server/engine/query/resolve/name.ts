@@ -48,7 +48,7 @@ export function resolveAccess(
   ]);
 }
 
-/** What the first names of a dotted name mean; the rest is taken out of it. */
+/** Resolves the first names of a dotted name; the rest is taken out of it. */
 function resolveBase(scope: Scope, node: ExpressionOf<'column'>): { value: Value; rest: Name[] } {
   const [first, second, third] = node.parts;
   if (first === undefined) throw new Fault('Write a name here.', node);
@@ -97,7 +97,7 @@ export function columnValue(source: Source, name: Name): Value {
   };
 }
 
-// What an event has of its person: the properties are those when the event was taken.
+// Columns of an event's person: the properties at the time of ingestion.
 const person_columns = new Map([
   ['id', 'person_id'],
   ['properties', 'person_properties'],

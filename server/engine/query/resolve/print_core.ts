@@ -36,8 +36,8 @@ export function print(
     for (const [alias, column] of rowColumns(scope)) list.push(`${column} AS ${alias}`);
   const isCut =
     core.limit !== undefined || core.offset !== undefined || core.limit_by !== undefined;
-  // Which rows a LIMIT takes is fixed only where no two rows are equal in order: every column
-  // decides in the end.
+  // A LIMIT takes fixed rows only if no two rows are equal in order: every column decides in the
+  // end.
   const cut = isCut
     ? [
         ...clauses.order.map(({ item, value }) => `${value.sql}${printDirection(item)}`),
@@ -111,7 +111,7 @@ function isPerRow(
   );
 }
 
-/** What the rows of the model's own table are cut and ordered by. */
+/** Returns the columns that cut and order the rows of the model's own table. */
 function rowColumns(scope: Scope): [string, string][] {
   const [source] = scope.sources;
   const [insertedAt, key] = source?.identity() ?? [];

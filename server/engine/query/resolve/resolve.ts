@@ -18,19 +18,19 @@ const levels_max = 200;
  * small texts that repeat large ones end early.
  */
 const written_max = 4_000_000;
-/** What resolving one expression counts, however short its text is. */
+/** Cost of resolving one expression, however short its text is. */
 const written_by_each = 100;
 const int64_min = -(2n ** 63n);
 const int64_max = 2n ** 63n - 1n;
 const uint64_max = 2n ** 64n - 1n;
 
-/** How deep a compilation is in expressions and SELECTs, and how much it has written. */
+/** Depth of a compilation in expressions and SELECTs, and the length of its output. */
 export type Levels = { expressions: number; selects: number; written: number };
 
 /**
- * What an expression means in a scope: ClickHouse text and type. Guarantee: the text holds no word
- * of the query: names are the printer's own, contents of literals are parameters, functions are
- * those of the list. Throws a `Fault` for what has no meaning.
+ * Resolves an expression in a scope to ClickHouse text and type. Guarantee: the text holds no word
+ * of the query: names are the printer's own, contents of literals are parameters, functions are the
+ * listed ones. Throws a `Fault` for an expression without a meaning.
  */
 export function resolve(levels: Levels, scope: Scope, node: Expression): Value {
   levels.expressions += 1;

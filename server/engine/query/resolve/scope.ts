@@ -39,7 +39,7 @@ export type ResolvedSelect = {
   is_row_wise: boolean;
 };
 
-/** How a SELECT is used: `outermost` keeps what orders its rows as further columns. */
+/** The use of a SELECT: `outermost` keeps the order of its rows as further columns. */
 export type SelectUse = { withs: WithEntries; is_lookup: boolean; is_outermost: boolean };
 
 /** One compilation: what is being printed, for which rows, and the rules that need each other. */
@@ -47,7 +47,7 @@ export type Context = {
   writer: QueryWriter;
   model: Model['name'];
   rows: Rows;
-  /** What was found wrong in clauses that did not keep others from being read. */
+  /** Faults in clauses that did not keep others from being read. */
   faults: Fault[];
   /** The tables that were opened. */
   tables: Set<Model['name']>;
@@ -59,10 +59,10 @@ export type Context = {
   select(node: Select, use: SelectUse): ResolvedSelect;
 };
 
-/** Which of two meanings a name has that is both a column and an alias: SQL's clauses differ. */
+/** The preferred meaning of a name that is both a column and an alias: SQL's clauses differ. */
 export type Preference = 'column' | 'alias';
 
-/** What names mean inside one SELECT. */
+/** The meaning of names inside one SELECT. */
 export type Scope = {
   /** The compilation that it is of. */
   context: Context;
@@ -84,7 +84,8 @@ export type Scope = {
   /** Aliases that are being resolved: one that comes up again would never end. */
   open_aliases: Set<string>;
   /**
-   * Where aggregates, or window functions, cannot stand: the words for the error, as in "in WHERE".
+   * The words for an error if aggregates, or window functions, are not allowed here, as in "in
+   * WHERE".
    */
   aggregates_refused?: string;
   windows_refused?: string;

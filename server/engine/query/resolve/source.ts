@@ -12,7 +12,7 @@ import type { QueryWriter } from '../values/writer.ts';
 /** A column of a source: ClickHouse text, type, and the zone of its timestamps (`Value.zone`). */
 export type SourceColumn = { sql: string; type: ValueType; zone?: string | undefined };
 
-/** What FROM reads. Asking for a column is what makes it part of the text. */
+/** The source of FROM. A column becomes part of the text when it is asked for. */
 export type Source = {
   /** By which its columns can be qualified; undefined for a subquery without an alias. */
   name: string | undefined;

@@ -7,7 +7,8 @@ const decimals = 'There are no decimals: write round(toFloat64(x), 2), or keep t
 const concatenation = "Write arrayStringConcat(groupArray(x), ',').";
 const instants = 'Write parseDateTimeBestEffort, or parseDateTimeBestEffortOrNull.';
 
-// What people look for under another name, in small letters, or what is left out on purpose.
+// Functions that people look for under another name, in small letters, or that are left out on
+// purpose.
 const instead: Record<string, string> = {
   anylast: 'Which value `anyLast` takes is not fixed: write argMax(x, timestamp).',
   topk: 'What `topK` finds is not fixed: count in a subquery and take ORDER BY ... LIMIT.',
@@ -59,7 +60,7 @@ const instead: Record<string, string> = {
   regexp_replace: 'Write replaceRegexpAll.',
 };
 
-/** What else is known of a name by how it is made. */
+/** Explains a name by its form. */
 function patterned(name: string): string | undefined {
   const [, base] = /^(\w+)OrNullIf$/.exec(name) ?? [];
   return base === undefined ? undefined : `Write ${base}IfOrNull.`;

@@ -116,7 +116,7 @@ export function refuseNulls(node: ExpressionOf<'call'>): Fault {
   );
 }
 
-/** What parts rows that the ORDER BY leaves equal, where the result depends on it. */
+/** Returns expressions that order rows which ORDER BY leaves equal, if the result depends on it. */
 function tieBreakers(scope: Scope, node: ExpressionOf<'call'>, window: Window): string[] {
   const isAggregate = findAggregate(node.name.text) !== undefined;
   const depends = isAggregate ? window.frame?.unit === 'ROWS' : !ranks.has(node.name.text);

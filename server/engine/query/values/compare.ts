@@ -17,7 +17,7 @@ const functions = {
   '>=': 'greaterOrEquals',
 } as const;
 
-/** How a text of the query is written that is read as the kind beside it. */
+/** The form of a text of the query that is read as the kind beside it. */
 const forms: Partial<Record<Kind, string>> = {
   timestamp: "'2026-01-31 12:00:00' or '2026-01-31'",
   date: "'2026-01-31'",

@@ -6,7 +6,7 @@ import type { ValueType } from './value_type.ts';
 /** The content of a literal; a text, number or boolean of the query itself. */
 export type LiteralContent = string | number | bigint | boolean;
 
-/** What an expression does besides giving a value; an expression does what its parts do. */
+/** The effects of an expression beside its value; an expression has the effects of its parts. */
 export type Traits = {
   /** The first column outside of every aggregate and every key of GROUP BY. */
   loose: Span | undefined;
@@ -27,8 +27,8 @@ export type Value = {
   /** Text at a path of this JSON document, where a table has it at hand. */
   property?: (path: string[]) => { sql: string; type: ValueType } | undefined;
   /**
-   * ClickHouse text of the time zone that made this timestamp, as in `toStartOfDay(x, zone)`. What
-   * reads it and names no zone means this one.
+   * ClickHouse text of the time zone that made this timestamp, as in `toStartOfDay(x, zone)`. A
+   * reader that names no zone means this one.
    */
   zone?: string;
 };

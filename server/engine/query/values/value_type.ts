@@ -1,8 +1,8 @@
 import type { ColumnType } from '../../model/models/column.ts';
 
 /**
- * What a value is. `integer` has 64 bits with a sign, `unsigned` 64 bits without; `property` is a
- * value of a JSON object whose kind only its rows know; `bytes` are raw hashes; `null` is NULL
+ * The kind of a value. `integer` has 64 bits with a sign, `unsigned` 64 bits without; `property` is
+ * a value of a JSON object whose kind only its rows know; `bytes` are raw hashes; `null` is NULL
  * itself.
  */
 export type Kind =

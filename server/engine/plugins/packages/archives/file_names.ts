@@ -1,6 +1,6 @@
 const name_bytes_max = 255;
 const depth_max = 20;
-/** What developers' tools and macOS put beside the files of a package. */
+/** Files that developers' tools and macOS put beside the files of a package. */
 const left_out = new Set(['node_modules', '.git', '__MACOSX', '.DS_Store']);
 
 /**
@@ -12,9 +12,9 @@ export function isLeftOut(name: string): boolean {
 }
 
 /**
- * What is wrong with a file's name within a package, as the end of a sentence, or undefined.
- * Guarantee: a name that passes is relative, stays inside the package on every system, looks like
- * what it is, and is safe as the key of an object.
+ * Returns the fault of a file's name within a package, as the end of a sentence, or undefined.
+ * Guarantee: an accepted name is relative, stays inside the package on every system, hides nothing,
+ * and is safe as the key of an object.
  */
 export function nameFault(name: string): string | undefined {
   if (name === '') return 'is empty';

@@ -8,7 +8,7 @@ import type { Collector } from './collector.ts';
 import { isLeftOut, showName } from './file_names.ts';
 
 const block_bytes = 512;
-/** So much is read before others may have their turn. */
+/** Bytes that are read before others have their turn. */
 const chunk_bytes = 64 * 1024;
 const meta_bytes_max = 64 * 1024;
 const file_types = new Set(['File', 'OldFile', 'ContiguousFile']);
@@ -36,8 +36,8 @@ export async function readTar(
       state.is_ended = true;
     });
     for await (const chunk of unpack(archive, is_gzip, collector)) {
-      // What follows the end is unpacked, so that its size counts, and thrown away: the parser
-      // would pile it up.
+      // Bytes after the end are unpacked, so that their size counts, and thrown away: the parser
+      // would pile them up.
       if (!state.is_ended) parser.write(chunk);
       const pause = turn();
       if (pause !== undefined) await pause;

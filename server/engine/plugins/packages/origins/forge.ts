@@ -6,8 +6,8 @@ import { nameFault } from '../archives/file_names.ts';
 import type { Origin } from './origin.ts';
 
 /**
- * What of a repository an address means. `path` is a branch, tag or commit with the folder behind
- * it, which only the forge can part, since branches have slashes too.
+ * The part of a repository that an address names. `path` is a branch, tag or commit with the folder
+ * behind it, which only the forge can separate, since branches have slashes too.
  */
 export type Wanted =
   | { kind: 'newest' }
@@ -17,7 +17,8 @@ export type Wanted =
   | { kind: 'path'; parts: string[] };
 
 /**
- * What GitHub and GitLab both can tell about one repository. Guarantee of each: as `requestOrigin`.
+ * The questions about one repository that both GitHub and GitLab answer. Guarantee of each: as
+ * `requestOrigin`.
  */
 export type ForgeApi = {
   /** The name of the forge and of the repository, for sentences. */

@@ -7,7 +7,7 @@ import { requestJson, requestOrigin } from './origin_request.ts';
 
 const origin = 'GitLab';
 const refs_per_page = 100;
-/** So many names are looked at, of branches or tags that begin alike. */
+/** Number of pages of branches or tags with a common beginning. */
 const ref_pages_max = 50;
 
 /**

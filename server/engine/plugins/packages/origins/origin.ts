@@ -3,9 +3,9 @@ import type { Outbound } from '../../../../platform/outbound/outbound.ts';
 import type { PluginPackage } from '../../plugin.ts';
 
 /**
- * Where the versions of one package come from. Guarantee of both functions: bounded in time, size
- * and reach, nothing is written anywhere, and every fault that a user or the origin can mend is a
- * `PluginError` with a sentence; when the signal ends they throw its reason.
+ * The source of one package's versions. Guarantee of both functions: bounded in time, size and
+ * reach, nothing is written anywhere, and every fault that a user or the origin can mend is a
+ * `PluginError` with a sentence; if the signal ends they throw its reason.
  */
 export type Origin = {
   kind: 'npm' | 'github' | 'gitlab' | 'archive' | 'local';
@@ -24,9 +24,8 @@ export type Origin = {
 };
 
 /**
- * What origins need. Addresses have no slash at the end; a token of the operator is used where the
- * package's address has no `private_token`. `download_seconds` bounds each request, 60 when not
- * given.
+ * The parts that origins use. Addresses have no slash at the end; the operator's token applies if
+ * the package's address has no `private_token`. `download_seconds` bounds each request; default 60.
  */
 export type OriginDeps = {
   outbound: Outbound;

@@ -10,9 +10,7 @@ import type { Outbound } from '../../../../platform/outbound/outbound.ts';
 import { PluginError } from '../../plugin.ts';
 import { package_limits, showBytes } from '../limits.ts';
 
-/**
- * What requests to origins need. `download_seconds` bounds each of them; 60 when it is not given.
- */
+/** The parts that requests to origins use. `download_seconds` bounds each of them; default 60. */
 export type RequestDeps = { outbound: Outbound; log: Logger; download_seconds?: number };
 
 /**

@@ -9,8 +9,8 @@ import {
 import type { SandboxLimits } from '../limits.ts';
 
 /**
- * What a plugin may still use in the calls that are under way. The `take...` functions give the
- * reason where there is nothing left.
+ * The resources that a plugin may still use in its current calls. The `take...` functions return
+ * the reason if nothing is left.
  */
 export type Allowance = {
   /** A call begins; with `isFirst` nothing of what was before counts any more. */

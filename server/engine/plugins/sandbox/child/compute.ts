@@ -73,9 +73,9 @@ const computations: Record<string, Computation> = {
 };
 
 /**
- * What the process computes for the code in an isolate, which has no such functions of its own:
- * text in, text out, nothing else is touched. `=` and the result, or `!` and a sentence. Never
- * throws, whatever it is given.
+ * Computes in the process for the code in an isolate, which has no such functions of its own: text
+ * in, text out, no other effect. Returns `=` and the result, or `!` and a sentence. Never throws,
+ * whatever the input.
  */
 export function computeFor(name: unknown, ...inputs: unknown[]): string {
   const [first = '', second = '', third = ''] = inputs;

@@ -123,10 +123,7 @@ function openCalls(
   return {
     allowance,
     isAny: () => calls.size > 0,
-    /**
-     * How often the plugin has come to rest: what was begun before a rest is not continued after
-     * it.
-     */
+    /** Number of the plugin's rests: work that began before a rest is not continued after it. */
     rests: () => rests,
     begin: (call: number): void => {
       allowance.begin(calls.size === 0);

@@ -7,8 +7,8 @@ import { openSemaphore } from '../../../../platform/pacing/semaphore.ts';
 import { openIsolate } from './isolate.ts';
 import type { PluginIsolate } from './isolate.ts';
 
-// The sandbox process. It is given to node on standard input as one text (see program.ts); orders
-// and reports go over descriptor 3. Who signals a whole group means the server, which ends this
+// The sandbox process. Node gets it on standard input as one text (see program.ts); orders and
+// reports go over descriptor 3. A signal to the whole group means the server, which ends this
 // process itself when plugins are at a safe point.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 const server = new Socket({ fd: 3, readable: true, writable: true });

@@ -9,8 +9,8 @@ import type { Semaphore } from '../../../../platform/pacing/semaphore.ts';
 export type StretchEvents = {
   onFault(reason: 'timeout' | 'memory', is_stuck: boolean, stack: string): void;
   /**
-   * Of what a stretch throws, such as a promise that rejects while nobody waits for it; what waits
-   * for others has gone on before.
+   * Receives the errors of a stretch, such as a promise that rejects without a waiter; waiting work
+   * has continued before.
    */
   onError(error: unknown): void;
   isProcessorUsedUp(): boolean;
@@ -38,7 +38,7 @@ const late_milliseconds = 250;
 // one long step.
 const grace_milliseconds = 250;
 
-/** Opens the queue of an isolate. Nothing of it throws. */
+/** Opens the queue of an isolate. No part of it throws. */
 export function openStretches(
   isolate: ivm.Isolate,
   limits: SandboxLimits,

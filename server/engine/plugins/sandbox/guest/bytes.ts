@@ -12,7 +12,7 @@ type Encoding =
   | 'ascii'
   | 'utf16le';
 
-/** What a plugin may give where bytes are meant: text stands for its UTF-8. */
+/** Values for bytes that a plugin may give: text stands for its UTF-8. */
 export type BytesLike = string | ArrayBuffer | ArrayBufferView;
 
 const { fromCharCode } = String;

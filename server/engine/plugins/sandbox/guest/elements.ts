@@ -63,7 +63,10 @@ export function readElements(chain: string): Element[] {
   return elements;
 }
 
-/** Where the quote is that ends the text which begins at `from`, or the end of all. */
+/**
+ * Returns the place of the quote that ends the text which begins at `from`, or the end of the
+ * source.
+ */
 function endOfQuote(text: string, from: number): number {
   let place = from;
   while (place < text.length && text[place] !== '"') place += text[place] === '\\' ? 2 : 1;

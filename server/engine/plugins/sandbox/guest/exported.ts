@@ -2,7 +2,7 @@ import type { Operation } from './metrics.ts';
 
 type Values = Record<string, unknown>;
 
-/** What a plugin exports, and what can be said of it without a call. */
+/** The exports of a plugin, and their properties that need no call. */
 export type Exported = {
   /** The exported function of that name; `jobs.x` is the job x. Undefined where there is none. */
   find(name: string): ((...parameters: unknown[]) => unknown) | undefined;
@@ -25,7 +25,7 @@ const method_names = [
   'composeWebhook',
   'getSettings',
 ];
-/** What the platform may find at the top level of a package that exports nothing. */
+/** Names that the platform may find at the top level of a package that exports nothing. */
 export const top_level_names = [
   ...method_names,
   'processEventBatch',

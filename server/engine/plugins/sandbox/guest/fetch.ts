@@ -67,7 +67,7 @@ export class Headers {
   }
 }
 
-/** What `fetch` gives: the standard's Response, whole; its body may be read more than once. */
+/** The result of `fetch`: the standard's Response, whole; its body may be read more than once. */
 export class Response {
   readonly url: string;
   readonly status: number;

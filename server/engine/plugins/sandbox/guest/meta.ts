@@ -3,12 +3,12 @@ import { createMetrics } from './metrics.ts';
 import type { Operation } from './metrics.ts';
 import { request } from './requests.ts';
 
-/** What a plugin is set up with, as it comes over the border; `contents` is base64. */
+/** The setup of a plugin as it crosses the border; `contents` is base64. */
 export type Setup = {
   config: Record<string, unknown>;
   attachments: Record<string, { content_type: string; file_name: string; contents: string }>;
   is_inspection: boolean;
-  /** Where the platform's own API is reached. */
+  /** Address of the platform's own API. */
   public_url: string;
 };
 
@@ -35,8 +35,8 @@ const unit_milliseconds: Record<Unit, number> = {
 type Key = string | number | bigint;
 
 /**
- * Plugins take ids as they come: a number is the text of it, as in Redis. What else is given is
- * refused by the server.
+ * Plugins pass ids in any form: a number stands for its text, as in Redis. The server refuses other
+ * values.
  */
 function asText(value: unknown): unknown {
   return typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value))

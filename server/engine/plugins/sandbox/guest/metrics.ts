@@ -1,6 +1,6 @@
 import { platform, toText } from './bridge.ts';
 
-/** How the numbers of a metric come together. */
+/** Ways to combine the numbers of a metric. */
 export type Operation = 'sum' | 'max' | 'min';
 
 type Counter = Partial<Record<'increment' | 'max' | 'min', (value?: number) => Promise<void>>>;
@@ -14,8 +14,8 @@ const joined: Record<Operation, (one: number, other: number) => number> = {
 let counted: Record<string, number> = Object.create(null) as Record<string, number>;
 
 /**
- * What a plugin counts with, by the name of the metric that it exports: `increment(value)` of a
- * sum, `max(value)`, `min(value)`. Without a value 1 is meant; what is no number counts nothing.
+ * Creates a plugin's metrics, by the names that it exports: `increment(value)` of a sum,
+ * `max(value)`, `min(value)`. The default value is 1; a value that is no number counts nothing.
  */
 export function createMetrics(operations: Record<string, Operation>): Record<string, Counter> {
   const entries = Object.entries(operations).map(([name, operation]) => {

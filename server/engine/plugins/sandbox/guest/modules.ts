@@ -52,8 +52,8 @@ const modules: Record<string, Record<string, unknown>> = {
 };
 
 /**
- * What an import of something outside the package gives; `needed` are the names that are imported
- * from it. Throws an Error that names what there is.
+ * Returns the import of a module outside the package; `needed` are the imported names. Throws an
+ * Error that lists the existing names.
  */
 export function requireModule(name: unknown, needed: readonly string[] = []): unknown {
   const known = String(name).replace(/^node:/, '');

@@ -40,7 +40,7 @@ export function start(send: typeof platform.send, compute: typeof platform.compu
     first: unknown,
     second: string,
   ): string | void => {
-    // What a call waits for: asked before it is ended for taking too long.
+    // The cause of a call's wait, asked before the call is ended for taking too long.
     if (kind === 'where') return placeOfWait();
     if (kind === 'load') void conclude(number, load(first as Factory, fromText(second) as Setup));
     else if (kind === 'call') void conclude(number, call(first as string, second));
@@ -84,7 +84,7 @@ async function conclude(number: number, work: Promise<unknown>): Promise<void> {
     const refusal = platform.send('returned', number, '', text);
     if (refusal !== '') throw new Error(refusal);
   } catch (error) {
-    // What a plugin does to the built-in objects can reach our own texts too.
+    // A plugin's changes to built-in objects can reach our own texts too.
     try {
       sendMetrics();
       platform.send('thrown', number, '', toText(describe(error)));

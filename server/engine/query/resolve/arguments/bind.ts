@@ -136,10 +136,7 @@ function fitKnown(scope: Scope, name: string, form: Form, argument: Argument): F
   };
 }
 
-/**
- * What each letter of the forms stands for: the one type that can hold every argument at its
- * places.
- */
+/** Binds each letter of the forms: the one type that can hold every argument at its places. */
 function bindLetters(context: Context, name: string, fitted: Fitted[]): Map<string, ValueType> {
   const found = new Map<string, { type: ValueType; value?: Value }[]>();
   const collect = (form: Form, type: ValueType, value?: Value): void => {
@@ -211,7 +208,7 @@ function resultType(result: Form, letters: Map<string, ValueType>, fitted: Fitte
     letters.get(form.name) ?? typeOf(form.name as Kind, ...form.items.map(read));
   const type = read(result);
   if (isContainer(type.kind)) return type;
-  // What an item of an array is does not make the result of a function over the array NULL.
+  // NULL items of an array do not make the result of a function over the array NULL.
   const isLetter = letters.has(result.name);
   const nullable =
     isLetter && fitted.some(({ form }) => form.items.length > 0)

@@ -58,7 +58,7 @@ function instantiate(
     : undefined;
 }
 
-/** What a form takes, in words for a fault. */
+/** Describes the arguments of a form, for a fault. */
 export function describeForm(form: Form, letters: Map<string, ValueType>): string {
   const letter = letters.get(form.name);
   if (letter !== undefined) return describeType(letter);
