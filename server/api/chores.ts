@@ -29,7 +29,7 @@ import { sweepPeople } from './users/sweep.ts';
 import { sweepSingleSignOn } from './single_sign_on/sweep.ts';
 
 /**
- * What an API process does by itself, one line each; tests do the work by hand, with a clock of
+ * Lists the chores of an API process, one line each; tests do the work by hand, with a clock of
  * their own.
  */
 export function choresOf(deps: Deps): Chore[] {
@@ -116,7 +116,7 @@ function warningsOf(deps: Deps): Chore[] {
   ];
 }
 
-/** What goes because somebody asked for it, and is certified. */
+/** Lists chores that remove data on request, with a certificate. */
 function erasuresOf(deps: Deps): Chore[] {
   return [
     {
@@ -152,7 +152,7 @@ async function sweepWarned({ db, clock, config }: Deps): Promise<void> {
   await sweepRefusedEvents(db, config.refused_events_days, clock.now());
 }
 
-/** What goes when its time is over. */
+/** Lists chores that remove data at the end of its time. */
 function removalsOf(deps: Deps): Chore[] {
   return [
     {

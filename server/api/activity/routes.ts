@@ -21,8 +21,8 @@ const listing = {
 };
 
 /**
- * What was changed in an organization, and what a person changed of their own. Read only: entries
- * are written by the changes themselves.
+ * Registers the routes of the activity log: changes of an organization, and a person's changes of
+ * their own account. Read only: the changes themselves write the entries.
  */
 export function activityRoutes(app: FastifyInstance, deps: Deps): void {
   chainRoutes(app, deps);

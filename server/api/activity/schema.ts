@@ -75,7 +75,7 @@ export const ActivityEntry = Type.Object(
 /** An entry's row as SELECT gives it. */
 export type ActivityRow = Static<typeof ActivityEntry>;
 
-/** How a chain of the log stands. */
+/** The state of a chain of the log. */
 export const ActivityChain = Type.Object(
   {
     number: Type.Integer({ description: 'The number of its latest entry; 0: it has none.' }),
@@ -107,7 +107,7 @@ export const ActivityChain = Type.Object(
 const name = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 
-/** What narrows the log; filters that are sent together must all fit. */
+/** Filters of the log; filters that are sent together must all match. */
 export const ActivityFilter = Type.Object({
   user: Type.Optional(uuid('Only what this person did.')),
   key: Type.Optional(uuid('Only what was done with this personal API key.')),
@@ -124,7 +124,7 @@ export const ActivityFilter = Type.Object({
 /** The filters that a request brought. */
 export type ActivityWanted = Static<typeof ActivityFilter>;
 
-/** What the log is ordered by. */
+/** Orders of the log. */
 export const activity_orders = ['number'] as const;
 
 /** The query parameters of the log. */

@@ -10,7 +10,7 @@ import type { ActivityRow, ActivityWanted } from './schema.ts';
 /** From this level on a member sees the addresses that others came from. */
 export const level_of_addresses = 8;
 
-/** Whose log is read, and who reads it: the addresses of others are for administrators. */
+/** The chain to read, and its reader: only administrators see the addresses of others. */
 export type ActivityView = { chain_id: string; caller: Caller; sees_addresses: boolean };
 
 /** The wire fields of entry `a` of the log, for this reader. */

@@ -59,7 +59,7 @@ export const NewApiKey = Type.Object(
   { title: 'NewPersonalApiKey' },
 );
 
-/** What a key is told about itself. */
+/** A key's own record. */
 export const CurrentApiKey = Type.Object(
   { ...record, user: User },
   { title: 'CurrentPersonalApiKey' },

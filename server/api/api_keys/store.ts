@@ -11,7 +11,7 @@ import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { user_json } from '../users/store.ts';
 import type { ApiKeyChanges, ApiKeyRow, CurrentApiKey } from './schema.ts';
 
-/** What is set when a key is created; limits that are left out or empty do not limit. */
+/** The fields of a new key; absent or empty limits do not limit. */
 export type ApiKeyFields = {
   user_id: number;
   label: string;
@@ -89,7 +89,7 @@ export async function countLiveApiKeys(
   return row!.count;
 }
 
-/** Which of these organizations the person belongs to, and their session reaches. */
+/** Finds the organizations of these that the person belongs to and their session reaches. */
 export async function ownOrganizations(
   db: Queryable,
   { user_id, scoped_organizations: reach }: Owner,
@@ -103,7 +103,7 @@ export async function ownOrganizations(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Which of these projects lie in organizations that the person's session reaches. */
+/** Finds the projects of these that lie in organizations which the person's session reaches. */
 export async function ownProjects(
   db: Queryable,
   { user_id, scoped_organizations: reach }: Owner,

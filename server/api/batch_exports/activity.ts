@@ -57,7 +57,10 @@ export function exportActionEntry(
 
 type StoredDestination = StoredConfig & { id: string; destination_type: string };
 
-/** Which secret keys of the destination's config differ between two states of an export's row. */
+/**
+ * Lists the secret keys of the destination's config that differ between two states of an export's
+ * row.
+ */
 export function secretChanges(
   engine: Engine,
   before: StoredDestination | undefined,

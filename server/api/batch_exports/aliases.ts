@@ -12,8 +12,8 @@ import type { Violation } from '../../platform/http/errors.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 
-// Fields that clients of the living interface of the field send and read. What they stand for is
-// fixed here: each is answered, and taken with the value that it is answered with.
+// Fields that clients of the field's living interface send and read. Their meaning is fixed here:
+// each is answered, and accepted with the value of its answer.
 
 const about = {
   hogql_query: 'The same as `custom_query`, under the name that other clients use.',
@@ -62,7 +62,7 @@ export const alias_inputs = {
   version_key: Type.Optional(names(about.version_key + only, key)),
 };
 
-/** Of the fields those that say again what others say. */
+/** Names of the fields that repeat other fields. */
 export const alias_names = Object.keys(alias_inputs);
 
 const table_types = destinations
@@ -94,7 +94,7 @@ export function withOwnNames(raw: unknown): unknown {
   return { ...raw, custom_query: raw['hogql_query'] };
 }
 
-/** What the fields of an export stand for, as it would be. */
+/** The fields of an export that determine the aliases. */
 export type Meant = {
   interval: unknown;
   timezone: string | undefined;
@@ -162,7 +162,10 @@ function sendOr(value: number | null): string {
   return value === null ? 'send null with this interval' : `send ${value} or null`;
 }
 
-/** How rows arrive, as `alias_columns` has it; both modes where a query decides it. */
+/**
+ * Returns the ways in which rows arrive, as `alias_columns` has them; both modes if a query
+ * decides.
+ */
 function keysOf({ model, destination_type, custom_query }: Meant) {
   const nothing = { primary_key: null, version_key: null };
   const name = merged_models.find((one) => one === model);

@@ -71,8 +71,8 @@ function withDefaults({
 }
 
 /**
- * What the schedule does next, in a sentence. Instants in milliseconds; without a next run the
- * whole interval would have to end after `end_at`.
+ * Says the next step of the schedule. Instants in milliseconds; without a next run the whole
+ * interval would have to end after `end_at`.
  */
 function scheduleMessage({ planned_until, next_run_at }: Schedule): string {
   if (next_run_at !== null)

@@ -20,7 +20,7 @@ export async function getExport(
   return (await findBatchExport(db, request.access, uuidParameter(request, name))) ?? missing();
 }
 
-/** That the export which the path names is there, and since when; throws 404 without one. */
+/** Finds the creation time of the path's export; throws 404 without one. */
 export async function getPresence(
   request: FastifyRequest,
   db: Queryable,

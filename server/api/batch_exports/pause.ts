@@ -49,8 +49,8 @@ export function storedSchedule(
 }
 
 /**
- * What pausing changes: no further runs are planned; what is planned goes on. Undefined when the
- * export is paused already, by a person or by the server: then it stays so, with its reason.
+ * Returns the changes of a pause: no further runs are planned; planned runs continue. Undefined if
+ * the export is already paused, by a person or by the server: then it keeps its reason.
  */
 export function paused(row: ExportFields, now: number): PauseChange | undefined {
   if (row.paused) return undefined;
@@ -68,9 +68,9 @@ export function paused(row: ExportFields, now: number): PauseChange | undefined 
 }
 
 /**
- * What the end of a pause changes; undefined when the export is active. With `backfill` the
- * schedule stays where it was, so every missed interval is made up for once; else it goes on with
- * the present interval.
+ * Returns the changes at the end of a pause; undefined for an active export. With `backfill` the
+ * schedule stays where it was, so every missed interval is delivered once; otherwise it continues
+ * with the current interval.
  */
 export function unpaused(
   row: ExportFields,
@@ -107,9 +107,9 @@ export function unpaused(
 }
 
 /**
- * What a pause or its end leaves beside the export's row: a line in the log, and after the end of a
- * pause a count of failures that begins anew. The caller holds the lock on the export. Refuses
- * (409) to end the pause of an export that waits since a restore: its runs would wait on.
+ * Records a pause or its end beside the export's row: a line in the log and, at the end of a pause,
+ * a new count of failures. The caller holds the lock on the export. Refuses (409) to end the pause
+ * of an export that waits since a restore: its runs would wait on.
  */
 export async function recordPause(
   tx: Transaction,

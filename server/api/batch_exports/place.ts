@@ -18,12 +18,12 @@ const connection_keys = destinations.map(({ type, connection = [] }) =>
   raw(`WHEN '${type}' THEN '{${connection.join(',')}}'::text[]`),
 );
 
-/** What of the config of export `e` is its own, and not that of its connection. */
+/** The config of export `e` without the part of its connection. */
 export const own_config = sql`CASE WHEN e.connection_id IS NULL THEN e.destination_config
   ELSE e.destination_config
     - CASE e.destination_type ${join(connection_keys, ' ')} ELSE '{}' END END`;
 
-/** What a page of a place has of export `e`, in which order, and of which exports. */
+/** The columns, the order and the exports `e` of a place's page. */
 type Wanted = {
   fields: Sql;
   joined: Sql;

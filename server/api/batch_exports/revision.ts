@@ -42,7 +42,7 @@ export function placesData(
   );
 }
 
-/** What of an export decides which data lies where. */
+/** The fields of an export that decide where its data lies. */
 type Delivered = { model: string; custom_query: string | null; destination: Destination };
 
 /**

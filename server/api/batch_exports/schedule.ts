@@ -11,16 +11,16 @@ export type Rhythm = {
 };
 
 /**
- * What is planned: everything before `planned_until`; the next run covers [planned_until,
- * next_run_at), none when that is null.
+ * The state of planning: everything before `planned_until` is planned; the next run covers
+ * [planned_until, next_run_at), or does not exist if that is null.
  */
 export type Schedule = { planned_until: number; next_run_at: number | null };
 
 /**
- * The schedule after a change of rhythm. Guarantee: no gap and no overlap. What was planned stays
- * planned and the next run begins there, whatever the new interval; only a `start_at` that was
- * moved beyond it leaves a gap, which is what it asks for, and an export that still waits for its
- * `start_at` waits for the new one.
+ * Returns the schedule after a change of the interval. Guarantee: no gap and no overlap. Planned
+ * runs stay planned and the next run begins behind them, whatever the new interval; only a
+ * `start_at` that was moved beyond leaves a gap, as intended, and an export that still waits for
+ * its `start_at` waits for the new one.
  */
 export function rescheduled(
   schedule: Schedule,

@@ -189,7 +189,7 @@ const optional = {
 };
 const destination = Type.Object({ type: Type.String(), config: nullable(config) });
 
-/** What can be set of an export, each thing under one name. */
+/** The settings of an export, each under one name. */
 export const BatchExportSettings = Type.Object({
   name: fields.name,
   destination,

@@ -19,7 +19,7 @@ import { run_text } from './runs/fields.ts';
 import type { BatchExport } from './schema.ts';
 import type { ModelName } from '../../engine/model/models/model.ts';
 
-/** How many of an export's newest runs stand in `latest_runs`. */
+/** Number of an export's newest runs in `latest_runs`. */
 const latest_runs_max = 10;
 
 /**
@@ -74,7 +74,7 @@ export function findBatchExport(
   return db.row<BatchExport>(sql`${selectExports} WHERE e.id = ${id} AND ${isInPlace(place)}`);
 }
 
-/** That the export is there, and since when: what it is and its runs are not looked at. */
+/** Finds the creation time of the export, without its fields and runs. */
 export function findPresence(
   db: Queryable,
   place: Place,
@@ -85,7 +85,7 @@ export function findPresence(
   );
 }
 
-/** What users and the planner set of an export. Instants are ISO 8601 text. */
+/** Fields of an export that users and the planner set. Instants are ISO 8601 text. */
 export type ExportFields = StoredConfig &
   RejectedRowsPolicy & {
     name: string;
@@ -171,7 +171,7 @@ export function lockBatchExport(
     FROM batch_exports e WHERE e.id = ${id} AND ${isInPlace(place)} FOR UPDATE OF e`);
 }
 
-/** What people set of an export, and where it lies. */
+/** Fields of an export that people set, and its place. */
 export type ExportSettings = StoredConfig &
   RejectedRowsPolicy &
   Pick<
@@ -202,10 +202,10 @@ export function listExportSettings(
     FROM batch_exports e WHERE ${isInPlace({ organization_id })} ORDER BY e.created_at, e.id`);
 }
 
-/** What exports have delivered that counts; `revisions` is the sum of theirs. */
+/** Counts of the deliveries that count; `revisions` is the sum over the exports. */
 export type Delivered = Record<'exports' | 'revisions' | 'delivered_records' | 'open_runs', number>;
 
-/** What the exports with these ids have delivered in their present revision. */
+/** Counts the deliveries of these exports in their current revisions. */
 export async function countDelivered(db: Queryable, ids: readonly string[]): Promise<Delivered> {
   const counts = await db.row<Delivered>(sql`
     SELECT count(*) AS exports, coalesce(sum(e.revision), 0)::bigint AS revisions,
@@ -249,8 +249,8 @@ export async function insertBatchExport(
 }
 
 /**
- * Stores changed fields under the caller's lock, and gives the export as it is on the wire then.
- * When nothing differs it gives undefined, and the row stays as it is, `last_updated_at` too.
+ * Stores changed fields under the caller's lock, and returns the export as it then is on the wire.
+ * If nothing differs it returns undefined, and the row stays unchanged, `last_updated_at` too.
  */
 export function updateBatchExport(
   tx: Transaction,

@@ -25,7 +25,7 @@ const refused_name = {
   404: 'The name in the path has more than 100 characters, or is not encoded as a URL has it.',
 };
 
-/** What the OpenAPI document says of a door of an SDK; bodies are the SDK's own. */
+/** Describes a door of an SDK in the OpenAPI document; bodies are the SDK's own. */
 export function doorSchema(
   { summary, answers = ['application/json'], refusals }: Door,
   method: string,
@@ -52,7 +52,7 @@ export function doorSchema(
   };
 }
 
-/** What the OpenAPI document says of where an SDK asks for its settings. */
+/** Describes the settings route of an SDK in the OpenAPI document. */
 export function settingsSchema(
   { summary, answers = 'application/json' }: SettingsDoor,
   method: string,
@@ -75,7 +75,7 @@ export function settingsSchema(
   };
 }
 
-/** What the OpenAPI document says of a refusal that SDKs read. */
+/** Describes a refusal that SDKs read in the OpenAPI document. */
 export function problemAnswer(description: string) {
   return { description, content: { [problem]: { schema: SdkProblem } } };
 }

@@ -11,14 +11,14 @@ import { busyCapture } from './busy.ts';
 
 /** Bytes that are kept of bodies that have not come whole. */
 const arriving_bytes_max = 128 * 1024 * 1024;
-/** How many bytes of bodies, as they came and unpacked, are worked on at once. */
+/** Bytes of bodies, as received and unpacked, that are worked on at once. */
 const under_way_bytes_max = 128 * 1024 * 1024;
 const synchronise_interval_ms = 1_000;
 const late_interval_ms = 1_000;
-/** How long the body of a request may take to come. */
+/** Time limit for receiving the body of a request. */
 const arrival_ms_max = 60_000;
 
-/** What keeps one sender from taking the server from the others. */
+/** Bounds that keep one sender from taking the server from the others. */
 export type CaptureLimits = {
   /** Reads the bodies of requests. */
   arrivals: Arrivals;

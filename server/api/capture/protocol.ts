@@ -19,7 +19,7 @@ export type Sent = {
     /** Names the request; it is given back. */
     request_id?: string | undefined;
   };
-  /** Who sent it: a browser or a program, and from where. */
+  /** The sender: a browser or a program, and its address. */
   sender: { user_agent: string | undefined; address: string };
   received_ms: number;
   /**
@@ -30,8 +30,8 @@ export type Sent = {
 };
 
 /**
- * What a message holds: so many events, created one by one as they are wanted, the keys that it
- * names beside those of the head, and when its sender's clock says that it was sent.
+ * The content of a message: its events, created one by one on demand, the keys that it names beside
+ * those of the head, and the time of sending by its sender's clock.
  */
 export type Decoded = {
   length: number;
@@ -40,17 +40,17 @@ export type Decoded = {
   sent_at?: unknown;
 };
 
-/** What became of one event. */
+/** The verdict on one event. */
 export type Verdict = {
   uuid: string | undefined;
   is_refused: boolean;
   warnings: WarningReason[];
 };
 
-/** What became of a request: every event is stored, but those that are refused. */
+/** The outcome of a request: every event is stored except for the refused ones. */
 export type Outcome = { verdicts: Verdict[]; refused: number };
 
-/** What a client is answered. */
+/** The answer to a client. */
 export type Answer = {
   status?: number;
   type?: string;
@@ -58,7 +58,7 @@ export type Answer = {
   body: string | Buffer;
 };
 
-/** Where events come in. */
+/** A door for events. */
 export type Door = {
   paths: readonly string[];
   methods?: readonly ('GET' | 'POST')[];
@@ -77,13 +77,13 @@ export type Asked = {
   query: Record<string, string>;
   has_bearer: boolean;
   scheme: string;
-  /** Where the server is reached, with the path under which it is. */
+  /** Address of the server, with the path under which it is reached. */
   host: string;
 };
 
 /**
- * What an SDK asks for besides. `key` says that a write key must be shown, by the path's parameter
- * `:key`, by the query or the head.
+ * A door for other requests of an SDK. `key` says that a write key must be shown, by the path's
+ * parameter `:key`, by the query or the head.
  */
 export type SettingsDoor = {
   paths: readonly string[];
@@ -92,7 +92,7 @@ export type SettingsDoor = {
   /** The media type of the answer; default JSON. */
   answers?: string;
   key?: boolean;
-  /** What is sent there is taken and not kept. */
+  /** Requests to this door are accepted and not stored. */
   keeps_nothing?: boolean;
   answer(asked: Asked): Answer;
 };
@@ -116,7 +116,7 @@ export type Protocol = {
    */
   alone?(source: unknown, sent_at: unknown, sent: Sent): unknown;
   answer(sent: Sent, outcome: Outcome): Answer;
-  /** How an error is told, where the protocol has a form of its own. */
+  /** Writes an error in the protocol's own form, if it has one. */
   refuse?(error: ApiError, sent: Sent): Answer | undefined;
   /** Is it an error that every event was refused? Not where the answer tells each of them. */
   tells_each?(sent: Sent): boolean;

@@ -6,7 +6,10 @@ import { rudderstack } from './rudderstack/rudderstack.ts';
 import { segment } from './segment/segment.ts';
 import { snowplow } from './snowplow/snowplow.ts';
 
-/** Every protocol, one line each. Where two share a path, the first that recognises the body. */
+/**
+ * All protocols, one line each. If two share a path, the first one that recognises the body
+ * answers.
+ */
 export const protocols: readonly Protocol[] = [
   posthog,
   segment,

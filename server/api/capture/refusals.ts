@@ -20,9 +20,8 @@ export type Refusals = {
 };
 
 /**
- * Opens the noting of requests that are not taken as a whole: their events may be lost, and not
- * every client tells its page. Whose a body is that cannot be read is known only where its key
- * stands beside it.
+ * Opens the record of requests that are refused as a whole: their events may be lost, and not every
+ * client tells its page. The owner of an unreadable body is known only if its key stands beside it.
  */
 export function openRefusals(deps: Deps, findAccess: WriteAccessFinder): Refusals {
   const warnings = sharedWarnings(deps);

@@ -162,8 +162,8 @@ function settingsDoor(
 }
 
 /**
- * How the client reached this host: a proxy in front that speaks TLS may say nothing of it, and a
- * page that is told `http` then may not send at all.
+ * Returns the scheme by which the client reached this host: a proxy that speaks TLS may not report
+ * it, and a page that reads `http` then may not send at all.
  */
 function schemeOf({ host, protocol, server }: FastifyRequest): string {
   const reached = new URL(server.context.config.public_url);
@@ -209,8 +209,8 @@ function send(reply: FastifyReply, { status = 200, type, headers = {}, body }: A
 type Failed = { error: unknown; request: FastifyRequest; reply: FastifyReply; sent: Sent };
 
 /**
- * Tells an error in the protocol's own form, else in the API's. What is our fault or will pass is
- * 503, so that clients send again.
+ * Writes an error in the protocol's own form, or else in the API's. A fault of ours, or one that
+ * will pass, is 503, so that clients retry.
  */
 function refuse(
   { log }: Deps,

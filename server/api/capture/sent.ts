@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Sent } from './protocol.ts';
 
-/** What of a request its protocol looks at. */
+/** Returns the parts of a request that its protocol reads. */
 export function sentOf(request: FastifyRequest, received_ms: number): Sent {
   const text = (name: string) => {
     const value = request.headers[name];
@@ -25,7 +25,7 @@ export function sentOf(request: FastifyRequest, received_ms: number): Sent {
   };
 }
 
-/** Of a name that comes twice, the first value. */
+/** A repeated name has its first value. */
 function plainQuery(query: unknown): Record<string, string> {
   return Object.fromEntries(
     Object.entries((query ?? {}) as Record<string, string | string[]>).map(([name, value]) => [

@@ -34,9 +34,9 @@ export type TakeSent = (bytes: Buffer, encoding: string | undefined, sent: Sent)
 type Gate = { limits: CaptureLimits; findAccess: WriteAccessFinder; refusals: Refusals };
 
 /**
- * Opens the way of events from a request into the store. Guarantee: an answer comes when every
- * event is stored and survives a kill of everything, but those whose refusal it tells; whatever
- * else happens is an ApiError. What was not taken as it came is noted as a warning.
+ * Opens the way of events from a request into the store. Guarantee: the answer comes once every
+ * event is stored and survives a kill of everything, except for events whose refusal it reports;
+ * any other fault is an ApiError. Changes to events are recorded as warnings.
  */
 export function openTake(deps: Deps, gate: Gate): TakeSent {
   const ingestion = sharedIngestion(deps);
@@ -62,7 +62,7 @@ export function openTake(deps: Deps, gate: Gate): TakeSent {
     }
     for (const [reason, { events, examples }] of judged.warnings) {
       metrics.ingestion_warnings.inc({ protocol: from, reason }, events);
-      // What is not done of what an event says of persons is noted where it is not done.
+      // The code that skips a change to persons records it.
       if (reason === 'person_too_large') continue;
       for (const [index, example] of examples.entries())
         warnings.note({
@@ -108,7 +108,7 @@ function noted<Fault>(refusals: Refusals, sent: Sent, error: Fault, team_id?: nu
   return error;
 }
 
-/** What becomes of the events of a message: complete once all of `reads` were taken. */
+/** The verdicts on a message's events: complete once all of `reads` were ingested. */
 type JudgedMessage = {
   reads: AsyncIterable<ReadEvent[]>;
   verdicts: Verdict[];

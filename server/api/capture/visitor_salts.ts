@@ -21,7 +21,7 @@ export function openVisitorSalts(db: Queryable): VisitorSalts {
     const salt = findSalt(db, day);
     if (latest !== undefined && day < latest.day) return salt;
     latest = { day, salt };
-    // Who comes next asks again.
+    // The next caller asks again.
     salt.catch(() => {
       if (latest?.salt === salt) latest = undefined;
     });

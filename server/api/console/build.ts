@@ -6,7 +6,7 @@ import { takes } from '../../platform/http/accept.ts';
 /** A built file, as it is sent. */
 export type Asset = { bytes: Buffer; type: string; encoding: 'br' | 'gzip' | undefined };
 
-/** What `npm run prepare` wrote. It is read anew each time, so a new build needs no restart. */
+/** The output of `npm run prepare`. It is read again each time, so a new build needs no restart. */
 export type BuiltConsole = {
   folder: string;
   /** The console, or the reference of the API. */

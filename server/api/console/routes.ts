@@ -13,7 +13,7 @@ const asset_route = hiddenRoute({
 const reference_route = hiddenRoute({ 200: ['text/html'], 503: ['text/html'] });
 const page_route = hiddenRoute({ 200: ['text/html'], 404: [problem], 503: ['text/html'] });
 
-/** What answers as an API does, also when a browser is led there. */
+/** Paths that answer as an API, even if a browser is led there. */
 const no_page = /^\/(?:api|docs|assets|complete)(?:[/?]|$)/;
 
 /**

@@ -31,7 +31,7 @@ const spelled: Record<string, string> = {
   url: 'URL',
 };
 
-/** What a value looks like, by the name of the key: the same name means the same everywhere. */
+/** Examples of values by the name of the key: the same name means the same everywhere. */
 const examples: Record<string, unknown> = {
   account: 'myorganization-myaccount',
   account_name: 'acmeexports',

@@ -6,7 +6,7 @@ import { DestinationType, DestinationTypes } from './schema.ts';
 
 const reading = { scope: 'batch_export:read' } as const;
 
-/** Where an export can deliver to: every destination type with the schema of its config. */
+/** Registers the routes of destination types, each with the schema of its config. */
 export function destinationRoutes(app: FastifyInstance): void {
   const described = destinations.map(describeDestination);
   app.get(

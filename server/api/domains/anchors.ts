@@ -21,8 +21,8 @@ export function isAtOnce({ caller, access, server }: FastifyRequest): boolean {
 }
 
 /**
- * Splits changes: `now` takes effect, `pending` waits (null: nothing does; undefined: what
- * waits stays as it is). What is changed back to how it stands waits no more.
+ * Splits changes: `now` takes effect, `pending` waits (null: nothing waits; undefined: the waiting
+ * changes stay). A field that is changed back to its current value waits no more.
  */
 export function splitChanges(
   request: FastifyRequest,

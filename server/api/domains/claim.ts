@@ -9,10 +9,10 @@ import { deleteDomain, insertDomain, lockHolder } from './store.ts';
 import type { Holder } from './store.ts';
 
 /**
- * Claims the name for the organization and gives the id of the domain. Throws 400 `unique` when the
- * organization has it already, or another has it and holds it: verified, or still looked up by the
- * server. A claim of another organization that is no longer looked up is deleted, which its log and
- * its administrators are told. Of claims that race one succeeds.
+ * Claims the name for the organization and returns the id of the domain. Throws 400 `unique` if the
+ * organization has it already, or another organization holds it: verified, or still checked by the
+ * server. An expired claim of another organization is deleted, and its log and administrators are
+ * told. Of concurrent claims one succeeds.
  */
 export async function claimDomain(
   tx: Transaction,

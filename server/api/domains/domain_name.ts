@@ -53,8 +53,8 @@ function tooLong(): Refusal {
 }
 
 /**
- * What is plainly something else. `domainToASCII` must not see it: it cuts paths off and decodes
- * percent signs, as a browser does.
+ * Refuses texts that are plainly no domain. `domainToASCII` must not see them: it cuts paths off
+ * and decodes percent signs, as a browser does.
  */
 function refuseOtherThings(text: string): Refusal | undefined {
   if (isIP(text.replace(/^\[(.*)\]$/, '$1')) !== 0) return invalid(address_detail);

@@ -7,8 +7,8 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import { challengeName } from './proof/challenge.ts';
 
 /**
- * What administrators are told about a domain. `reason` is the sentence of the last look-up;
- * instants are ISO texts.
+ * A notice to administrators about a domain. `reason` is the sentence of the last look-up; instants
+ * are ISO texts.
  */
 export type Notice = { id: string; domain: string } & (
   | { kind: 'verified' }
@@ -24,7 +24,7 @@ export type Notice = { id: string; domain: string } & (
   | { kind: 'certificate'; expires_at: string; is_expired: boolean }
 );
 
-/** Who gets a notice: the active members of level 8 and more. */
+/** The recipients of a notice: the active members of level 8 and more. */
 type Audience = { organization_id: string; organization_name: string; addresses: string[] };
 
 /** Those who are told about the domains of an organization, as they are at this moment. */

@@ -3,14 +3,14 @@ import { readCertificates } from '../../platform/saml/certificates.ts';
 /** The fields that together are an identity provider. */
 export const saml_fields = ['saml_entity_id', 'saml_acs_url', 'saml_x509_cert'] as const;
 
-/** Whether a field of the provider says nothing. */
+/** Returns true if a field of the provider is empty. */
 export function isUnset(field: string | null): boolean {
   return field === null || field === '';
 }
 
 /**
- * What is wrong with the address at which an identity provider signs people in; undefined when it
- * can be used.
+ * Returns the fault of the address at which an identity provider signs people in; undefined for a
+ * valid one.
  */
 export function refuseSignOnUrl(text: string): string | undefined {
   // A browser would leave out what nobody sees, and open another address than the one that is
@@ -31,7 +31,7 @@ export function refuseSignOnUrl(text: string): string | undefined {
   return undefined;
 }
 
-/** What is wrong with the certificates; undefined when all can be used. */
+/** Returns the fault of the certificates; undefined if all are valid. */
 export function refuseCertificates(text: string): string | undefined {
   const read = readCertificates(text);
   return 'detail' in read ? read.detail : undefined;

@@ -2,7 +2,7 @@ import { configuredProviders } from '../../platform/openid_providers.ts';
 import type { OpenidSettings } from '../../platform/openid_providers.ts';
 
 /**
- * What `sso_enforcement` can be on this server: nothing, the domain's own SAML provider, or an
+ * Lists the values of `sso_enforcement` on this server: none, the domain's own SAML provider, or an
  * OpenID provider that the operator has configured.
  */
 export function ssoChoices(settings: OpenidSettings): string[] {

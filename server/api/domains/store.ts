@@ -58,7 +58,7 @@ export function findDomain(
 }
 
 /**
- * Who has the name. `is_held` is false once the server looks the claim up no more; then another
+ * The holder of a name. `is_held` is false once the server no longer checks the claim; then another
  * organization may take the name.
  */
 export type Holder = DomainRow & { organization_id: string; is_held: boolean };
@@ -164,7 +164,7 @@ export async function deleteDomain(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM domains WHERE id = ${id}::uuid`);
 }
 
-/** What a verified domain decides about signing in with its addresses. */
+/** A verified domain's rules for signing in with its addresses. */
 export type VerifiedDomain = Pick<
   DomainRow,
   | 'id'

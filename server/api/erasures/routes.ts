@@ -125,7 +125,7 @@ function previewRoute(app: FastifyInstance, { clickhouse }: Deps): void {
   );
 }
 
-/** What the body asks for. Throws 400 unless persons or events are meant, and not both. */
+/** Reads the criteria of the body. Throws 400 unless it names either persons or events. */
 function askedIn(request: FastifyRequest) {
   const { late_events, ...asked } = body(request, NewErasure);
   const criteria = criteriaOf(asked);

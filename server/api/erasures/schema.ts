@@ -86,10 +86,10 @@ export const NewErasure = Type.Object(
   { refuses_empty: true },
 );
 
-/** What is asked for. */
+/** The request of an erasure. */
 export type ErasureAsked = Static<typeof NewErasure>;
 
-/** What an erasure would take out of the store. */
+/** The rows that an erasure would take out of the store. */
 export const ErasurePreview = Type.Object(
   {
     distinct_ids: count('All that the persons have; 0 with a filter.'),

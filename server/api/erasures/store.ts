@@ -37,7 +37,7 @@ export function listErasures(team_id: number, page: Page): Sql {
   return sql`${selectFrom(chosen)} ${order}`;
 }
 
-/** How many there are. */
+/** Counts the erasures of a project. */
 export function countErasures(team_id: number): Sql {
   return sql`SELECT count(*) AS count FROM erasures WHERE team_id = ${team_id}`;
 }

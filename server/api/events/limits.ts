@@ -10,12 +10,12 @@ import type { Room } from '../../platform/http/limits/room.ts';
 
 /** Bytes of bodies, while they come and while they are worked on: of all, half of it of one. */
 const room_bytes_max = 256 * 1024 * 1024;
-/** How long a JSON body may take to come. */
+/** Time limit for receiving a JSON body. */
 const arrival_ms_max = 300_000;
 const late_interval_ms = 1_000;
 const wait_seconds = 1;
 
-/** What keeps the bodies of one project from taking the memory of all. */
+/** Bounds that keep the bodies of one project from taking the memory of all. */
 export type EventLimits = { arrivals: Arrivals; room: Room };
 
 /** Opens the limits for as long as the app runs. */

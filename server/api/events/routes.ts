@@ -53,7 +53,7 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   });
 }
 
-/** Whose bodies these are: those of one project keep no other's out. */
+/** Returns the owner of bodies: those of one project keep no other's out. */
 const ownerOf = ({ access }: FastifyRequest) => String(access.team_id);
 
 /** Lines are read as they are wanted; JSON is read whole, as far as there is room. */
@@ -142,8 +142,8 @@ function newestRoute(app: FastifyInstance, { clickhouse }: Deps): void {
 }
 
 /**
- * What became of the events; `named` is what stands in front of an event's place in the names of
- * its fields: undefined where there is one event and no list.
+ * The outcome for the events; `named` is the prefix of an event's place in the names of its fields:
+ * undefined for one event without a list.
  */
 type Answered = Taken & { named: 'lines' | 'events' | undefined };
 

@@ -87,7 +87,7 @@ export const EventCountsQuery = Type.Object({
   ),
 });
 
-/** How many events were stored over time. */
+/** Counts of stored events over time. */
 export const EventCounts = Type.Object(
   {
     after: instant('The range that was counted.'),
@@ -107,7 +107,7 @@ export const EventCounts = Type.Object(
 /** The JSON body: a list of events. A single event stands for a list of one. */
 export const EventsBody = Type.Object({ events: Type.Array(Event) });
 
-/** What became of the events that were sent. */
+/** The outcome for the sent events. */
 export const EventsTaken = Type.Object(
   {
     taken: Type.Integer({

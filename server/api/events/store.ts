@@ -25,8 +25,8 @@ export async function listNewestEvents(
 }
 
 /**
- * How many events of a project were stored in each minute, hour or day of a range, oldest first.
- * Reads one column of the range, in the table's own order.
+ * Counts a project's stored events in each minute, hour or day of a range, oldest first. Reads one
+ * column of the range, in the table's own order.
  */
 export async function countEvents(
   clickhouse: ClickHouse,

@@ -22,7 +22,7 @@ const Example = Type.Object(
   { title: 'IngestionWarningExample' },
 );
 
-/** What was not taken as it came, of one reason in one hour or day. */
+/** Events that were refused or changed for one reason in one hour or day. */
 export const IngestionWarning = Type.Object(
   {
     start_at: instant('The hour or day (UTC).'),

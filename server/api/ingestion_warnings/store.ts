@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { List } from '../../platform/http/lists/pagination.ts';
 
-/** Which warnings are wanted. */
+/** The wanted warnings. */
 export type WarningsWanted = {
   team_id: number;
   after: string;

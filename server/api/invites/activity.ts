@@ -3,7 +3,8 @@ import type { Entry } from '../../platform/http/write.ts';
 import type { InviteRow } from './schema.ts';
 
 /**
- * What the log leaves out: ids, the inviter, who is its actor, and what time and the relay change.
+ * Fields that the log omits: ids, the inviter, who is its actor, and fields that time and the relay
+ * change.
  */
 const not_its_own = [
   'id',
@@ -15,7 +16,7 @@ const not_its_own = [
   'managed_by',
 ];
 
-/** What the log keeps of a change of one invite; the link is no part of it. */
+/** Returns the log's entry for a change of one invite, without the link. */
 export function inviteEntry(
   activity: string,
   before: InviteRow | undefined,

@@ -12,7 +12,7 @@ import { NewInvite } from './schema.ts';
 import { listStandings } from './store.ts';
 import type { InviteFields, Standing } from './store.ts';
 
-/** Where invites are created, and with which level of the caller. */
+/** The organization of invites, and the caller's level there. */
 export type Place = { organization_id: string; level: Level };
 
 /**
@@ -78,7 +78,7 @@ function readItem({ value, prefix }: SentItem): ReadItem {
     const isTold = violations.some(
       ({ attr }) => attr === attrOf(prefix) || attr === attrOf(prefix, 'target_email'),
     );
-    // Of very many faults that of the address may not have been told.
+    // Among very many faults, that of the address may be missing.
     const { target_email } = (value ?? {}) as { target_email?: unknown };
     return {
       value,

@@ -34,7 +34,7 @@ const config = {
   locks_organization: true,
   no_store: true,
 } as const;
-/** So long an answer waits for the mails of a bulk; the rest goes out after it. */
+/** Time for which an answer waits for the mails of a bulk; the others follow later. */
 const bulk_wait_ms = 3_000;
 const Items = Type.Array(Type.Unknown(), { minItems: 1, maxItems: bulk_max });
 
@@ -138,7 +138,7 @@ async function createInvites(
   return { created, mails: await writeInviteMails(tx, deps, sender, created) };
 }
 
-/** What the log keeps of a new invite beside its fields. */
+/** Returns the log's extra fields of a new invite. */
 function withReplaced<Fields extends object>(
   fields: Fields,
   { replaced_invite }: CreatedInvite,

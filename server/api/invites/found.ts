@@ -7,7 +7,10 @@ import { isToken } from './link.ts';
 import { findInviteAnywhere } from './store.ts';
 import type { InviteAnywhere } from './store.ts';
 
-/** Who asks for an invite: with the token of its link, or with the account of its address. */
+/**
+ * The person who asks for an invite: with the token of its link, or with the account of its
+ * address.
+ */
 export type Visitor = { caller: Caller | undefined; token: string | undefined };
 
 /**

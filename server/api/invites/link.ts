@@ -17,12 +17,12 @@ export function linkOf(
   return `${config.public_url}/invite/${invite.record.id}?token=${tokenOf(secrets, invite)}`;
 }
 
-/** What tells whether a mail brings the link. */
+/** The parts that decide whether a mail brings the link. */
 type LinkDeps = Parameters<typeof linkOf>[0] & { mail: Pick<Mail, 'is_configured'> };
 
 /**
- * The invite as whoever sends it is answered. Where a mail brings the link, only administrators see
- * it: another member could else create a colleague's account with it, and wait there for them.
+ * Returns the invite for its sender. If a mail brings the link, only administrators see it: another
+ * member could otherwise create a colleague's account with it, and wait there for them.
  */
 export function withLink(
   { access }: FastifyRequest,

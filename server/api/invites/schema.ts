@@ -79,7 +79,7 @@ export const NewInvite = Type.Object({
     ),
   ),
 });
-/** What is sent to create an invite. */
+/** The request of a new invite. */
 export type NewInvite = Static<typeof NewInvite>;
 
 const NewInvites = Type.Array(NewInvite, { minItems: 1, maxItems: bulk_max });

@@ -13,7 +13,7 @@ import type { InviteRow } from './schema.ts';
 
 /** An invite with what its link is made of. */
 export type StoredInvite = { record: InviteRow; token_nonce: string; sent_at: string };
-/** What is stored of a new invite. */
+/** The stored fields of a new invite. */
 export type InviteFields = Required<
   Pick<InviteRow, 'target_email' | 'first_name' | 'level' | 'message'>
 >;
@@ -67,9 +67,9 @@ export function findInvite(
 }
 
 /**
- * What stands against an invite of an address: its first place in the list, a membership (of a
- * person who may be deactivated), a directory that has taken the person out, an open invite with a
- * higher level than the caller's.
+ * Obstacles to an invite of an address: its first place in the list, a membership (of a person who
+ * may be deactivated), a directory that has removed the person, an open invite with a higher level
+ * than the caller's.
  */
 export type Standing = {
   first_index: number;
@@ -79,8 +79,8 @@ export type Standing = {
 };
 
 /**
- * How each address stands in the organization, in the order of the addresses. Addresses are
- * compared as the unique indexes compare them, so what passes here can be stored. Leans on
+ * Lists the obstacles of each address in the organization, in the order of the addresses. Addresses
+ * are compared as the unique indexes compare them, so an accepted address can be stored. Uses
  * users_email_unique and invites_target_unique.
  */
 export async function listStandings(
@@ -174,7 +174,7 @@ export async function deleteInvite(tx: Transaction, id: string): Promise<void> {
   await tx.run(sql`DELETE FROM invites WHERE id = ${id}::uuid`);
 }
 
-/** Who sends invites, and of which organization. */
+/** The sender of invites, and their organization. */
 export type Sender = { organization_name: string; name: string; email: string };
 
 /** The member with this user id as a sender; `name` is empty when they have not said it. */

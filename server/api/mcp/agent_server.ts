@@ -52,7 +52,7 @@ async function offeredTools(api: ApiCall): Promise<readonly Tool[]> {
   return tools.filter((tool) => canUse(key, tool));
 }
 
-/** What is looked at of a key. */
+/** The fields of a key that matter here. */
 type Key = { scopes: string[]; scoped_teams: number[] };
 
 function canUse({ scopes, scoped_teams }: Key, tool: Tool): boolean {
@@ -95,15 +95,15 @@ async function callTool(tool: Tool, args: unknown, context: ToolContext): Promis
 }
 
 /**
- * What is wrong with an argument, in the server's own words: a model does what it says. The name of
- * an argument that does not exist is the agent's.
+ * Describes the fault of an argument in the server's own words, because a model follows them. A
+ * nonexistent argument's name is the agent's.
  */
 function correction({ attr, code, detail }: Violation): ApiRecord {
   const is_name = attr !== null && /^[a-z][a-z0-9_]{0,40}$/.test(attr);
   return { attr: is_name ? new OwnSentence(attr) : attr, code, detail: new OwnSentence(detail) };
 }
 
-/** What the API said when it refused: status, code and sentence, of each violation. */
+/** Returns the API's refusal: status, code and sentence of each violation. */
 function refusalOf({ status, body }: RefusedError): ApiRecord {
   return { status, ...pick(body, ['code', 'detail', 'errors']) };
 }

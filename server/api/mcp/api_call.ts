@@ -1,4 +1,4 @@
-/** What a tool asks of the API: a path without query, and what goes behind `?` or into the body. */
+/** A tool's request to the API: a path without query, and the parts behind `?` or of the body. */
 export type ApiAsked = {
   method: 'GET' | 'POST';
   path: string;
@@ -6,7 +6,7 @@ export type ApiAsked = {
   body?: unknown;
 };
 
-/** What the API answered; `body` is the parsed JSON, whatever the status. */
+/** The answer of the API; `body` is the parsed JSON, whatever the status. */
 export type ApiAnswer = { status: number; body: unknown };
 
 /**

@@ -10,7 +10,7 @@ export type Exchange = (
   context: ToolContext,
 ) => Promise<Response>;
 
-/** Where the library thinks that it is; nothing is sent there. */
+/** The library's idea of its own address; nothing is sent there. */
 const here = 'http://127.0.0.1/mcp';
 
 /**
@@ -49,7 +49,7 @@ export async function openExchange(log: Logger): Promise<Exchange> {
   };
 }
 
-/** What the protocol looks at. What the answer may be is ours to say. */
+/** Returns the headers that the protocol reads. The form of the answer is ours to decide. */
 function headersOf(headers: IncomingHttpHeaders): Record<string, string> {
   const of_protocol = Object.entries(headers).filter(
     (entry): entry is [string, string] =>

@@ -41,8 +41,8 @@ export function untrusted(value: unknown, characters_max?: number): UntrustedTex
 }
 
 /**
- * What nobody sees but a model reads: control and format characters, tags, private ones. They are
- * spelled out, so that no text holds more than a person sees in it.
+ * Characters that nobody sees but a model reads: control and format characters, tags, private ones.
+ * They are spelled out, so that a text holds no more than a person sees in it.
  */
 const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u{FE00}-\u{FE0F}\u{E0100}-\u{E01EF}]/gu;
 
@@ -78,7 +78,7 @@ const word = /^[A-Za-z][A-Za-z0-9_]{0,39}$/;
 const address_fields = new Set(['open', 'receipt']);
 const address = /^https?:\/\/[A-Za-z0-9._~:/?&=%@[\]-]{1,500}$/;
 const cursor = /^[A-Za-z0-9_=+/.-]{1,500}$/;
-/** What can be no sentence, wherever it stands: ids, instants, digests, intervals. */
+/** Values that can be no sentence: ids, instants, digests, intervals. */
 const harmless =
   /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z|[0-9a-f]{64}|\d{1,10}|[a-z_]{1,40}:(?:read|write)|\*|every \d{1,2} minutes|hour|day|week)$/;
 const field_name = /^[a-z][a-z0-9_]{0,40}$/;
@@ -125,7 +125,7 @@ export function fitted(answer: Record<string, unknown>): Record<string, unknown>
   return left_out === 0 ? plain : { ...plain, left_out };
 }
 
-/** What cannot be shortened by its lists, as one text. */
+/** Cuts a record that cannot be shortened by its lists, as one text. */
 function cutWhole(plain: Record<string, unknown>): Record<string, unknown> {
   return { result: untrusted(plain, answer_characters_max / 2)!.toJSON() };
 }

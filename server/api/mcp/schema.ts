@@ -40,7 +40,7 @@ const json = { 'application/json': { schema: Answer } };
 const problem = { 'application/problem+json': { schema: Problem } };
 const refused = (description: string) => ({ description, content: problem });
 
-/** What the document says of `/mcp`. */
+/** The description of `/mcp` in the document. */
 export const mcp_schema = {
   operationId: 'mcp_create',
   tags: ['mcp'],

@@ -5,7 +5,7 @@ import { uuid } from '../../platform/http/schemas.ts';
 import type { ApiCall } from './api_call.ts';
 import { readArguments } from './arguments.ts';
 
-/** What a tool works with beside its arguments. */
+/** The parts of a tool beside its arguments. */
 export type ToolContext = {
   api: ApiCall;
   /** The address under which people reach the console, without a slash at its end. */
@@ -22,9 +22,9 @@ export type Tool = {
   input: TObject;
   /** The scopes that a key needs for it, all of them; without them the tool is not shown. */
   scopes: readonly Scope[];
-  /** What it is about as a whole; of an organization for keys that see more than projects. */
+  /** The scope of its subject; an organization for keys that see more than projects. */
   within: 'organization' | 'project';
-  /** Whether it can change anything; such a tool asks for its scopes again at each call. */
+  /** True if it can change anything; such a tool asks for its scopes again at each call. */
   writes: boolean;
   /** Gives the answer's fields. Throws `ApiError` for wrong arguments, else what the API said. */
   run(args: unknown, context: ToolContext): Promise<Record<string, unknown>>;
@@ -66,7 +66,7 @@ export const limit = Type.Optional(
 export const next_page = Type.Optional(
   Type.String({ maxLength: 1_000, description: 'next_cursor of the page before.' }),
 );
-/** How many entries a list has unless it is asked otherwise. */
+/** Default number of a list's entries. */
 export const default_limit = 20;
 
 /** The path of the project, or of the caller's oldest one. */

@@ -116,7 +116,7 @@ function changeLevel(schema: typeof MemberPatch | typeof MemberPut) {
 function removeMember(request: FastifyRequest, reply: FastifyReply) {
   return write(request, reply, 204, async (tx, record) => {
     const { organization_id } = request.access;
-    // Who is deactivated stands in no list, but their membership must not outlast them for that.
+    // No list shows a deactivated person, but the membership must not survive the person for that.
     const member = await getMember(request, tx, findMemberOfAnyState);
     ifMatch(request, member);
     refuseRemoval(askerOf(request), member, await hasOtherOwner(tx, organization_id, member.id));

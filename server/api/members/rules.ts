@@ -3,7 +3,7 @@ import { conflict, forbidden } from '../../platform/http/errors.ts';
 import { requireLevel } from '../../platform/http/caller/guard.ts';
 import type { Level, MemberRow } from './schema.ts';
 
-/** Who asks, with the level that they have under the organization's lock. */
+/** The caller, with their level under the organization's lock. */
 export type Asker = { user_uuid: string; level: Level };
 
 /** Is the member the one who asks? */

@@ -5,7 +5,7 @@ import { instant, uuid } from '../../platform/http/schemas.ts';
 import { ManagedBy } from '../configuration/schema.ts';
 import { User } from '../users/schema.ts';
 
-/** What a member may do: 1 member, 8 administrator, 15 owner. */
+/** The rights of a member: 1 member, 8 administrator, 15 owner. */
 export const Level = Type.Enum([1, 8, 15], { description: '1 member, 8 administrator, 15 owner.' });
 /** One of the three levels. */
 export type Level = Static<typeof Level>;

@@ -42,7 +42,7 @@ export function listMembers(organization_id: string): List {
 }
 
 /**
- * How many active members an organization has: all of them, by members_by_organization alone, less
+ * Counts the active members of an organization: all of them, by members_by_organization alone, less
  * the few of users_inactive.
  */
 export function memberCount(organization_id: Sql): Sql {

@@ -14,7 +14,10 @@ import { refuseDeactivated } from '../scim/store.ts';
 import { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from './schema.ts';
 import { findDelivery, listDeliveries, lockDelivery, sendAgain } from './store.ts';
 
-/** What became of notices, under organizations and under projects: list, retrieve, send again. */
+/**
+ * Registers the routes of notices and their fate, under organizations and under projects: list,
+ * retrieve, send again.
+ */
 export function noticeDeliveryRoutes(app: FastifyInstance, deps: Deps): void {
   for (const mount of mountsOf('notice_deliveries')) {
     readingRoutes(app, deps, mount);

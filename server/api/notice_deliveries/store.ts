@@ -5,7 +5,7 @@ import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import type { NoticeDeliveryRecord } from './schema.ts';
 
-/** What narrows the list. */
+/** Filters of the list. */
 export type DeliveriesWanted = { target?: string; batch_export?: string; outcome?: string };
 
 const columns = sql`d.id, d.team_id, d.notice_id AS notice, n.event,

@@ -115,7 +115,7 @@ export async function changeTarget(
   return { has_new_url: typeof url === 'string', has_new_secret: secret !== undefined };
 }
 
-/** What of a webhook is secret, and which field says where what it signs goes. */
+/** The secret fields of a webhook, and the field that says where its signatures go. */
 const webhook_places = { secrets: ['secret'], where: ['url'] };
 
 /**

@@ -9,8 +9,8 @@ import type { NoticeTargetChanges, NoticeTargetRow } from './schema.ts';
 import { listKnownExports } from './store.ts';
 
 /**
- * Which target the fields are for: its project, its type, undefined where the body names none that
- * there is, and whether it is being created, when what the type needs must be there.
+ * The target of the fields: its project, its type, undefined if the body names no existing one, and
+ * whether it is being created, when the required fields of the type must be present.
  */
 export type Subject = {
   team_id: number;
@@ -91,7 +91,10 @@ function formViolations(outbound: Outbound, { url, secret }: NoticeTargetChanges
   return found;
 }
 
-/** What can be known of an address before anything is sent: a host name is asked for then. */
+/**
+ * Lists the faults of an address that are known before anything is sent; its host name is looked up
+ * then.
+ */
 function unreachable(outbound: Outbound, url: string): Violation[] {
   const { hostname } = new URL(url);
   try {

@@ -27,7 +27,7 @@ import { deleteNoticeTarget, findNoticeTarget, listNoticeTargets } from './store
 import { tryTarget } from './try_target.ts';
 
 /**
- * Who is told of what happens to batch exports: list, create, retrieve, change, delete, test, under
+ * Registers the routes of notice targets: list, create, retrieve, change, delete, test, under
  * organizations and under projects.
  */
 export function noticeTargetRoutes(app: FastifyInstance, deps: Deps): void {

@@ -98,7 +98,7 @@ export async function deleteNoticeTarget(tx: Transaction, id: string): Promise<v
   await tx.run(sql`DELETE FROM notice_targets WHERE id = ${id}::uuid`);
 }
 
-/** Which of the ids are exports of the project that were not deleted. */
+/** Lists the ids that are exports of the project which were not deleted. */
 export async function listKnownExports(
   db: Queryable,
   team_id: number,

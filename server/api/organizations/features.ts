@@ -1,6 +1,6 @@
 /**
- * What this server can do, as organizations show it in `available_product_features`. An entry is
- * added with the feature.
+ * The features of this server, as organizations show them in `available_product_features`. An entry
+ * is added with the feature.
  */
 export const available_product_features = [
   { key: 'organizations_projects', name: 'Several projects' },

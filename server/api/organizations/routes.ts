@@ -31,7 +31,7 @@ const changing = {
   level: 8,
   locks_organization: true,
 } as const;
-/** What the log leaves out: what belongs to the asker, the server or other records. */
+/** Fields that the log omits: they belong to the caller, the server or other records. */
 const not_its_own = [
   'updated_at',
   'membership_level',
@@ -159,7 +159,7 @@ function deleteRoute(app: FastifyInstance): void {
       inTurn(request, () =>
         write(request, reply, 204, async (tx, record) => {
           const { organization_id, level } = request.access;
-          // What only checks takes nothing away meanwhile, and waits for nobody.
+          // A check removes nothing, and waits for nobody.
           const isKept = isValidateOnly(request);
           if (!isKept) await lockOutWriters(tx, organization_id);
           const before = (await findOrganization(tx, organization_id, level, 'lock')) ?? missing();

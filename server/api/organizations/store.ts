@@ -32,8 +32,8 @@ const columns = (level: Sql) => sql`
   ${managedBy('organization', sql`o.id`)} AS managed_by`;
 
 /**
- * What the caller's key lets them see of their memberships `m`: a key that is limited to projects
- * sees no organization.
+ * SQL for the memberships `m` that the caller's key may see: a key that is limited to projects sees
+ * no organization.
  */
 const visible = (caller: Caller) => sql`
   ${isReached(caller)} AND ${caller.scoped_teams}::integer[] IS NULL`;

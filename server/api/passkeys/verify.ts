@@ -68,9 +68,8 @@ export async function verifyCreated(
 }
 
 /**
- * Verifies the answer of a browser in which somebody showed the passkey: by its key, for this
- * challenge, on our pages, and the authenticator knew them by more than their presence. What the
- * sign count means is for the caller to say.
+ * Verifies a browser's answer to a passkey challenge: by its key, for this challenge, on our pages,
+ * and with verification of the user by the authenticator. The caller judges the sign count.
  */
 export async function verifyShown(
   party: RelyingParty,

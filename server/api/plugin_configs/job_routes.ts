@@ -17,10 +17,7 @@ import { getPluginJob, listPluginMetrics } from './store.ts';
 
 const one = '/api/projects/:project_id/plugin_configs/:id/';
 
-/**
- * What people do with a plugin that runs: start one of its public jobs, and see what it has
- * counted.
- */
+/** Registers the routes of a running plugin: start one of its public jobs, and show its metrics. */
 export function runningRoutes(app: FastifyInstance, deps: Deps): void {
   app.get(
     `${one}metrics/`,
@@ -112,7 +109,7 @@ async function startJob(
   return getPluginJob(tx, id);
 }
 
-/** What a plugin cannot do at the moment is no fault of the request. */
+/** A plugin's temporary inability is no fault of the request. */
 function conflictOf(error: unknown): never {
   throw error instanceof PluginError ? conflict(error.message) : error;
 }

@@ -41,8 +41,8 @@ export function changedSettings(
 const settings_length_max = 1_000_000;
 
 /**
- * What is wrong with the values, named `config__<key>`, or `config` where they are too long
- * together. A disabled config may lack what is required.
+ * Lists the faults of the values, named `config__<key>`, or `config` if they are too long together.
+ * A disabled config may lack required values.
  */
 export function settingsFaults(
   config_schema: unknown,

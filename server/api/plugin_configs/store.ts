@@ -51,7 +51,7 @@ export function listPluginConfigs(team_id: number): List {
   };
 }
 
-/** What people set of a config, with what is sealed. */
+/** The settings of a config, with the sealed ones. */
 export type ConfigSettings = StoredPluginConfig &
   Pick<PluginConfigRow, 'id' | 'plugin' | 'team_id' | 'enabled' | 'order' | 'allowed_hosts'> & {
     name: string | null;
@@ -127,7 +127,7 @@ export async function insertPluginConfig(
   return created!.id;
 }
 
-/** What of a config can be stored. */
+/** The stored fields of a config. */
 export type PluginConfigFields = Partial<StoredPluginConfig> & {
   enabled?: boolean;
   order?: number;
@@ -189,7 +189,7 @@ export async function deletePluginConfig(tx: Transaction, id: number): Promise<v
   await tx.run(sql`DELETE FROM plugin_configs WHERE id = ${id}`);
 }
 
-/** What the config's plugin has counted, by name. */
+/** Lists the metrics of the config's plugin, by name. */
 export function listPluginMetrics(config_id: number): List {
   return {
     rows: (page) => sql`

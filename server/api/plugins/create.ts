@@ -25,9 +25,9 @@ import type { PluginSource } from './schema.ts';
 type Fetched = { source: PluginSource; shown_url: string; prepared: PreparedPlugin };
 
 /**
- * Creates a plugin of a body. What has to be fetched is fetched before the transaction begins, so
- * no lock waits for a stranger's server; then record and code are stored together or not at all.
- * Throws 400 on `url` or `name` for a package that cannot be had or used, and 403.
+ * Creates a plugin from a body. A package is fetched before the transaction begins, so no lock
+ * waits for a foreign server; then record and code are stored together or not at all. Throws 400 on
+ * `url` or `name` for a package that cannot be fetched or used, and 403.
  */
 export async function createPlugin(
   deps: Deps,
@@ -100,8 +100,8 @@ async function putFetched(
 type Wanted = { source: PluginSource; attr: 'url' | 'name' };
 
 /**
- * Where the package of a new plugin is, and which field said so; undefined for one whose code is
- * sent later. Throws 400 when nothing says it.
+ * Returns the address of a new plugin's package, and the field that named it; undefined for a
+ * plugin whose code is sent later. Throws 400 if no field names it.
  */
 function sourceWanted(
   type: string,
@@ -151,7 +151,7 @@ function fetchPackage(
   });
 }
 
-/** How much memory a package holds, roughly. */
+/** Returns the memory of a package, roughly. */
 export function bytesOf({ files }: Pick<PreparedPlugin, 'files'>): number {
   return Object.values(files).reduce((sum, text) => sum + text.length, 0);
 }

@@ -3,7 +3,7 @@ import { lineDifferences } from './line_differences.ts';
 import { fieldsOf } from '../../engine/plugins/config_schema.ts';
 import type { PluginDifferences } from './schema.ts';
 
-/** What of a plugin is compared. */
+/** The compared parts of a plugin. */
 export type Compared = {
   tag: string | null;
   files: Record<string, string>;
@@ -17,8 +17,8 @@ type Named = Record<string, unknown>;
 const most = { read: 2_000_000, steps: 4_000_000, said: 300_000 };
 
 /**
- * What comes, goes and differs from one state of a plugin to another, each list in the order of
- * names. Capabilities that a client wrote in another shape count as none.
+ * Returns the additions, removals and differences from one state of a plugin to another, each list
+ * in the order of names. Capabilities that a client wrote in another shape count as none.
  */
 export function differencesOf(
   before: Compared,

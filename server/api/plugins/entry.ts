@@ -23,7 +23,7 @@ export function pluginEntry(
   return { activity, scope: collection.scope, item_id: String(id), item_name: name, changes };
 }
 
-/** What the log keeps of a change of code: the hash of all files before and after. */
+/** Returns the log's entry for a change of code: the hash of all files before and after. */
 export function contentChange(before: string | undefined, after: string): Change[] {
   return changesOf(before === undefined ? {} : { content_sha256: before }, {
     content_sha256: after,

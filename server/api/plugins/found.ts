@@ -8,7 +8,7 @@ import type { PluginRow } from './schema.ts';
 import { findHiddenPlugin, findPlugin, requirePluginsLevel } from './store.ts';
 import type { HiddenPlugin, Place } from './store.ts';
 
-/** Where the request looks. */
+/** Returns the place in which the request looks. */
 export function placeOf(request: FastifyRequest, collection: Collection): Place {
   return { organization_id: request.access.organization_id, collection: collection.name };
 }

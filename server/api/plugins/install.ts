@@ -9,7 +9,7 @@ import type { Collection } from './collections.ts';
 import { isRunAnywhere, updatePlugin } from './store.ts';
 import type { PluginFields } from './store.ts';
 
-/** What is installed over what: `version_id` is the present version, null for the first. */
+/** The installation: `version_id` is the current version, null for the first. */
 type Installing = {
   id: number;
   version_id: string | null;

@@ -1,4 +1,4 @@
-/** What comparing may take in all: characters that are read, steps, characters that are said. */
+/** The budget of comparing: characters read, steps, characters written. */
 export type Budget = { read: number; steps: number; said: number };
 
 const context = 3;
@@ -79,7 +79,7 @@ function shortestEdits(one: string[], other: string[], budget: Budget): Edit[] |
   return undefined;
 }
 
-/** Whether the way to a diagonal came from above: by a line that comes. */
+/** Returns true if the way to a diagonal came from above: by an added line. */
 function isDown(furthest: Int32Array, middle: number, diagonal: number, count: number): boolean {
   if (diagonal === -count) return true;
   if (diagonal === count) return false;

@@ -27,7 +27,7 @@ const beside =
   'The answer is the first plugin that the list is about (null fields: there is none), with ' +
   'the list beside it. Needs the plugins access level 3.';
 
-/** What a list is read from. */
+/** The sources of a list. */
 type Asked = { db: Database; collection: Collection; catalogue: CatalogueEntry[] };
 /**
  * One list: its name in the path and in the document, what it holds, and how a request for it is

@@ -21,8 +21,8 @@ import { findHiddenPlugin, updateLatestTag } from './store.ts';
 import { rollbackPlugin, upgradePlugin } from './upgrade.ts';
 
 /**
- * What is done with a plugin's package: look for updates, upgrade, roll back, show and edit its
- * source.
+ * Registers the routes of a plugin's package: look for updates, upgrade, roll back, show and edit
+ * its source.
  */
 export function packageRoutes(app: FastifyInstance, deps: Deps, collection: Collection): void {
   checkRoute(app, deps, collection);
@@ -56,7 +56,7 @@ function checkRoute(app: FastifyInstance, deps: Deps, collection: Collection): v
         hidden === undefined
           ? undefined
           : await fetching('url', async () => storedOrigin(deps, id, hidden));
-      // Of an archive or a folder the newest version is known by its content only.
+      // The newest version of an archive or a folder is known by its content only.
       if (origin !== undefined)
         await updateLatestTag(
           deps.db,

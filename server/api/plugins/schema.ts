@@ -170,7 +170,7 @@ export const PluginWithSource = Type.Object(
 
 const names = (description: string) => Type.Array(Type.String(), { description });
 
-/** What an upgrade or rollback changes. */
+/** The changes of an upgrade or rollback. */
 export const PluginDifferences = Type.Object(
   {
     from_tag: nullable(Type.String({ description: 'The version before.' })),
@@ -225,12 +225,12 @@ export function besideRecord<Item extends TSchema>(item: Item, title: string) {
   return Type.Object({ ...first, ...pageOf(item).properties }, { title });
 }
 
-/** What stands beside a list without a record that it is about. */
+/** Neutral fields beside a list that concerns no record. */
 export const no_record = Object.fromEntries(Object.keys(record).map((name) => [name, null]));
 
 /**
- * What an origin is opened with: an address, which may hold a token, or the name of a folder of the
- * plugin directory.
+ * The input of an origin: an address, which may hold a token, or the name of a folder of the plugin
+ * directory.
  */
 export type PluginSource = { url: string } | { folder: string };
 

@@ -59,7 +59,8 @@ export async function updateSource(
     const sent = body(request, PluginPatch);
     await changePlugin(tx, deps, request, before, hidden, sent);
     const present = await findVersion(tx, deps.secrets, before.id);
-    // What is stored and is not what was installed counts as nothing, whatever it says of itself.
+    // A stored version that differs from the installed one counts as none, whatever it says of
+    // itself.
     const stored = present?.is_whole === true ? present.content_sha256 : undefined;
     const isNew = written !== undefined && stored !== written.prepared.content_sha256;
     if (isNew) {

@@ -12,7 +12,7 @@ import { managedBy } from '../configuration/store.ts';
 import { pluginsLevelFault } from './schema.ts';
 import type { PluginPatch, PluginRow } from './schema.ts';
 
-/** Where a request looks: one collection, as one organization sees it. */
+/** The place of a request: one collection, as one organization sees it. */
 export type Place = { organization_id: string; collection: PluginCollection };
 
 /**
@@ -104,7 +104,7 @@ export function findVisiblePlugin(
       AND ${isVisible(organization_id)} ${locking(share, 'FOR SHARE OF p')}`);
 }
 
-/** What of a plugin's row is not shown. */
+/** Hidden fields of a plugin's row. */
 export type HiddenPlugin = {
   origin: Buffer | null;
   version_id: string | null;
@@ -112,8 +112,8 @@ export type HiddenPlugin = {
 };
 
 /**
- * What of the row is not shown; with `lock` nobody else changes, deletes or enables the plugin
- * until the transaction ends.
+ * Finds the hidden fields of the row; with `lock` nobody else changes, deletes or enables the
+ * plugin until the transaction ends.
  */
 export function findHiddenPlugin(
   db: Queryable,
@@ -126,12 +126,12 @@ export function findHiddenPlugin(
   );
 }
 
-/** What the origin of a plugin is sealed for. */
+/** Returns the context that seals the origin of a plugin. */
 export function pluginOriginContext(plugin_id: number): string {
   return `plugins:${plugin_id}:origin`;
 }
 
-/** What people set of a plugin, its sealed origin, and its files where they are written here. */
+/** The settings of a plugin, its sealed origin, and its files if they are written here. */
 export type PluginSettings = Pick<
   PluginRow,
   'id' | 'name' | 'description' | 'icon' | 'tag' | 'config_schema'

@@ -58,7 +58,7 @@ export async function upgradePlugin(
         fetched: installing,
       });
     const installed = installing === undefined ? before : await getPlugin(tx, request, collection);
-    // Of a package the tag said what to install; of other code it is a field like the others.
+    // A package's tag says what to install; for other code it is a field like the others.
     const sent = hidden.origin === null && tag !== undefined ? { ...fields, tag } : fields;
     const incomplete_now = await changePlugin(tx, deps, request, installed, hidden, sent);
     const after = await getPlugin(tx, request, collection);

@@ -1,7 +1,9 @@
 import type { Violation } from '../../platform/http/errors.ts';
 import { isIpRange, range_examples } from '../../platform/http/ip_ranges.ts';
 
-/** What is wrong with a list of addresses and networks; of what is no list of texts nothing. */
+/**
+ * Lists the faults of a list of addresses and networks; none for a value that is no list of texts.
+ */
 export function addressFaults(list: unknown): Violation[] {
   if (!Array.isArray(list)) return [];
   const wrong = list.find((item) => typeof item === 'string' && !isIpRange(item));

@@ -157,7 +157,7 @@ function deleteRoute(app: FastifyInstance): void {
       inTurn(request, () =>
         write(request, reply, 204, async (tx, record) => {
           const id = request.access.team_id!;
-          // What only checks takes nothing away meanwhile, and waits for nobody.
+          // A check removes nothing, and waits for nobody.
           const isKept = isValidateOnly(request);
           if (!isKept) await lockOutWriters(tx, request.access.organization_id);
           const before = (await findProject(tx, id, 'lock')) ?? missing();

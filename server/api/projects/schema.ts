@@ -6,7 +6,7 @@ import { ManagedBy } from '../configuration/schema.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 
 const fates = ['keep', 'mark', 'drop'] as const;
-/** What becomes of events of a kind that a project may not want. */
+/** Treatment of events that a project may not want. */
 export type EventFate = (typeof fates)[number];
 
 const traffic = {
@@ -64,7 +64,7 @@ export const Project = Type.Object(
 
 /** A project row as SELECT gives it. */
 export type ProjectRow = Static<typeof Project>;
-/** What a project wants of robots and of its own people. */
+/** A project's wishes about robots and its own people. */
 export type ProjectTraffic = Pick<ProjectRow, keyof typeof traffic>;
 
 const name = lineOfText({

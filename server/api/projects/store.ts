@@ -65,9 +65,9 @@ export function findProject(
 }
 
 /**
- * Where a new project of the caller goes: the named organization, else the oldest in which their
- * level is 8 or more, else their oldest; undefined when there is none that they may see. With
- * `lock` it is not deleted, and the membership stays, until the transaction ends.
+ * Finds the organization of a caller's new project: the named one, else the oldest in which their
+ * level is 8 or more, else their oldest; undefined if they may see none. With `lock` the
+ * organization is not deleted, and the membership stays, until the transaction ends.
  */
 export function findHome(
   db: Queryable,

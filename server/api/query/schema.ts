@@ -14,7 +14,7 @@ export const QueryToValidate = Type.Object({
   model: Type.Optional(model),
 });
 
-/** What there is to say about a query. */
+/** The validation of a query. */
 export const QueryValidation = Type.Object(
   {
     is_valid: Type.Boolean({ description: 'Can an export have this query?' }),
@@ -52,7 +52,7 @@ export const QueryValidation = Type.Object(
 );
 export type QueryValidation = Static<typeof QueryValidation>;
 
-/** What queries are made of. */
+/** The elements of queries. */
 export const QueryLanguage = Type.Object(
   {
     tables: Type.Array(
@@ -72,5 +72,5 @@ export const QueryLanguage = Type.Object(
   },
   { title: 'QueryLanguage' },
 );
-/** What queries are made of. */
+/** The elements of queries. */
 export type QueryLanguage = Static<typeof QueryLanguage>;

@@ -1,4 +1,4 @@
-/** How the OpenAPI document begins, in Markdown. docs/api.md has the details. */
+/** The introduction of the OpenAPI document, in Markdown. docs/api.md has the details. */
 export const introduction = `
 With this API you manage organizations, their projects and people, and the batch exports that
 deliver events to your warehouse. Every path ends with a slash. Bodies and answers are JSON in
@@ -71,7 +71,7 @@ Add \`?validate_only=true\` to a POST, PUT, PATCH or DELETE. Sluice makes every 
 what it would answer, and changes nothing.
 `.trim();
 
-/** How the document of the doors for SDKs and agents begins. */
+/** The introduction of the document of the doors for SDKs and agents. */
 export const introduction_apart = `
 The paths to which SDKs and agents speak in their own protocols. You need this page only if you
 write a client yourself: to send events, use an SDK, or the operation that takes events in the

@@ -4,7 +4,7 @@ import type { ApiReference, Example } from '../../platform/http/openapi/referenc
 import { introduction, introduction_apart } from './introduction.ts';
 import { groups } from './tags.ts';
 
-/** Where the examples are: a file for each tag, written by `npm run docs:examples`. */
+/** Folder of the examples: a file for each tag, written by `npm run docs:examples`. */
 export const examples_folder = join(import.meta.dirname, 'examples');
 
 /** The stored examples of all operations, by operation. */

@@ -12,7 +12,7 @@ import { Retention, RetentionQuery } from './schema.ts';
 import type { RetentionAnswer } from './schema.ts';
 import { listRetentionRemovals } from './store.ts';
 
-/** So long the answer waits for rows to be counted. */
+/** Time for which the answer waits for rows to be counted. */
 const counting_ms_max = 30_000;
 const nothing = { rows: 0, oldest: null, newest: null };
 

@@ -38,7 +38,7 @@ const Removal = Type.Object(
   { title: 'RetentionRemoval' },
 );
 
-/** What retention removes of a project, and has removed. */
+/** The rows of a project that retention removes, and has removed. */
 export const Retention = Type.Object(
   {
     retention,

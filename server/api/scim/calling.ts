@@ -24,12 +24,12 @@ declare module 'fastify' {
   }
 }
 
-/** Where the directory of a domain finds this server. */
+/** Returns the address of this server for the directory of a domain. */
 export function baseUrl({ public_url }: Deps['config'], domain_id: string): string {
   return `${public_url}/scim/v2/${domain_id}`;
 }
 
-/** What is kept of a token. */
+/** Returns the stored form of a token. */
 export function hashOf(secrets: Deps['secrets'], token: string): Buffer {
   return secrets.hash(`scim token ${token}`);
 }

@@ -11,7 +11,9 @@ import { user_schema } from './user_resource.ts';
 const core = 'urn:ietf:params:scim:schemas:core:2.0';
 const base = '/scim/v2/:domain_id';
 
-/** What a directory may ask of what there is: the provider's configuration, types and schemas. */
+/**
+ * Registers the discovery routes for directories: the provider's configuration, types and schemas.
+ */
 export function discoveryRoutes(app: FastifyInstance, { config }: Deps): void {
   const locationOf = ({ directory }: FastifyRequest) => baseUrl(config, directory.domain_id);
   app.get(`${base}/ServiceProviderConfig`, scimDoor, async (request, reply) => {

@@ -5,7 +5,7 @@ import { ScimRefused, invalidValue } from './refusal.ts';
 import { externalIdOf, textOf } from './sent.ts';
 import type { Operation } from './sent.ts';
 
-/** What of a group a request sets. With `is_whole` its members are `added` and nobody else. */
+/** The fields of a group that a request sets. With `is_whole` its members are exactly `added`. */
 export type GroupChange = {
   display_name?: string;
   external_id?: string | null;
@@ -19,7 +19,7 @@ const name_length_max = 255;
 const groups_max = 1_000;
 const places_max = 200_000;
 
-/** What the operations set in all, in their order. */
+/** Returns the combined effect of the operations, in their order. */
 export function readGroupChange(operations: Operation[]): GroupChange {
   const change: GroupChange = { is_whole: false, added: new Set(), removed: new Set() };
   for (const operation of operations) {

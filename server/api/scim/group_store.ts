@@ -89,7 +89,7 @@ export async function findGroup(
   return db.row<DirectoryGroup>(withMembers(place, page, has_members));
 }
 
-/** How many groups the directory has, and how many places its people have in them in all. */
+/** Counts the groups of the directory, and the memberships of its people in them. */
 export async function countGroups(
   db: Queryable,
   { domain_id }: DomainPlace,

@@ -2,7 +2,7 @@ import { attributeOf, readFilter } from './filter.ts';
 import type { Comparison } from './filter.ts';
 import { invalidValue } from './refusal.ts';
 
-/** What a list is asked for: a page by the place of its first item (from 1), and its attributes. */
+/** The query of a list: a page by the place of its first item (from 1), and its attributes. */
 export type ListQuery = { filter: Comparison[]; start: number; count: number };
 
 const count_usual = 100;

@@ -20,7 +20,9 @@ import { tokenRoutes } from './tokens/routes.ts';
 
 const group_url = `${directory_url}groups/:group_id/`;
 
-/** How people manage the directory of a domain: `.../domains/:id/scim/`. */
+/**
+ * Registers the routes by which people manage the directory of a domain: `.../domains/:id/scim/`.
+ */
 export function managementRoutes(app: FastifyInstance, deps: Deps): void {
   directoryRoutes(app, deps);
   tokenRoutes(app, deps);

@@ -7,7 +7,7 @@ import { isDatabaseError } from '../../platform/postgres/database.ts';
 /** The media type of everything that a directory is answered (RFC 7644, 3.1). */
 export const scim_type = 'application/scim+json';
 
-/** What a directory can read of a refusal beside its status (RFC 7644, table 9). */
+/** Types of a refusal that a directory reads beside its status (RFC 7644, table 9). */
 export type RefusalType =
   | 'invalidFilter'
   | 'invalidPath'

@@ -25,7 +25,7 @@ export const Group = Type.Object(
 /** A group's row as SELECT gives it. */
 export type GroupRow = Static<typeof Group>;
 
-/** What the directory of a domain is and does, as every answer shows it. */
+/** The state and activity of a domain's directory, as every answer shows it. */
 export const Directory = Type.Object(
   {
     is_on: Type.Boolean({

@@ -77,8 +77,8 @@ export function peopleOf({ domain_id, domain, organization }: DomainPlace): Sql 
 }
 
 /**
- * Whether a directory of the organization has deactivated the user, and its domain is verified:
- * nobody else lets them in again.
+ * SQL that is true if a directory of the organization has deactivated the user, and its domain is
+ * verified: nobody else lets them in again.
  */
 export function isBarred(organization_id: Sql, user_id: Sql): Sql {
   return sql`EXISTS (SELECT 1 FROM scim_users barred JOIN domains home ON home.id = barred.domain_id
@@ -87,7 +87,7 @@ export function isBarred(organization_id: Sql, user_id: Sql): Sql {
 }
 
 /**
- * Whether the address is one that somebody in the hands of a directory of the organization had
+ * SQL that is true if a person in the hands of a directory of the organization had this address
  * before. No sign-in makes a member of it: it would be a second account of the same person.
  */
 export function isLeft(organization_id: Sql, email: string): Sql {
@@ -136,12 +136,14 @@ export function putOut(what: string): ApiError {
   );
 }
 
-/** What somebody reads who would let in again whom the directory has deactivated. */
+/** Refusal for a caller who would let in again a person whom the directory has deactivated. */
 export const deactivated_detail =
   'The directory of the organization has deactivated this person: they come back once they are ' +
   'active there (docs/scim.md).';
 
-/** How many tokens of the organization's directories end when the user is no owner any more. */
+/**
+ * Counts the tokens of the organization's directories that end when the user is no longer an owner.
+ */
 export function tokensMade(organization_id: Sql, user_id: Sql): Sql {
   return sql`(SELECT count(*)::integer FROM scim_tokens made JOIN domains home
     ON home.id = made.domain_id WHERE made.maker_id = ${user_id}
@@ -151,7 +153,7 @@ export function tokensMade(organization_id: Sql, user_id: Sql): Sql {
 const group_columns = sql`g.id, g.display_name, g.level,
   (SELECT count(*)::integer FROM scim_group_members gm WHERE gm.group_id = g.id) AS member_count`;
 
-/** What the directory of a domain is and does. */
+/** Reads the state and activity of a domain's directory. */
 export async function readDirectory(
   db: Queryable,
   place: DomainPlace,

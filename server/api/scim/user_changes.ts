@@ -75,7 +75,7 @@ function entryOf({ directory }: Place, before: PersonRow, after: PersonRow): Ent
   };
 }
 
-/** What every entry about a directory's doing has beside its changes. */
+/** Returns the extra changes of every entry about a directory's action. */
 export function bySayOf({ domain }: { domain: string }) {
   return changesOf(undefined, { method: 'scim', domain });
 }

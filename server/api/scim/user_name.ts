@@ -12,9 +12,10 @@ const user_name_length_max = 255;
 const address_length_max = 254;
 
 /**
- * How the directory calls a new person. A `userName` that is an address of the domain is the
- * account's address. Any other stands beside it, and `emails` has the address, as Okta sends "jdoe"
- * and Entra a userPrincipalName of another domain. Throws 400 without an address of the domain.
+ * Returns the directory's name for a new person. A `userName` that is an address of the domain is
+ * the account's address. Any other name stands beside it, and `emails` has the address, as Okta
+ * sends "jdoe" and Entra a userPrincipalName of another domain. Throws 400 without an address of
+ * the domain.
  */
 export function newName(directory: { domain: string }, { user_name, emails }: SentName): Known {
   const named = user_name ?? emails?.[0];
@@ -26,11 +27,11 @@ export function newName(directory: { domain: string }, { user_name, emails }: Se
   if (email === undefined) throw noAddress(directory, named);
   return { email, user_name: user_name === undefined ? null : userNameOf(user_name) };
 }
-
 /**
- * How the directory calls somebody from now on. Whom it calls by another name keeps the address
- * that no request replaces; whom it calls by the address is not moved by `emails` alone, because
- * directories send other addresses of theirs there.
+ * Returns the directory's name for a person from now on. A person with another name keeps the
+ * address, which no request replaces; `emails` alone never moves a person named by the address,
+ * because directories send other addresses of theirs there.
+ */
  */
 export function changedName(
   directory: { domain: string },

@@ -9,7 +9,7 @@ import type { CallingDirectory } from './tokens/store.ts';
 import type { SentName } from './user_name.ts';
 import type { PersonRow } from './user_store.ts';
 
-/** What of a person a request sets. */
+/** The fields of a person that a request sets. */
 export type UserChange = SentName & {
   first_name?: string;
   last_name?: string;

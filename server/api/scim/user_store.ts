@@ -28,7 +28,7 @@ export type PersonRow = {
   /** Their userName in the directory; null: their address. */
   user_name: string | null;
   deactivated_level: 1 | 8 | null;
-  /** Of whom it has deactivated: were they an owner? */
+  /** For a deactivated person: their ownership before. */
   was_owner: boolean;
   groups: { value: string; display: string; type: 'direct' }[];
   created_at: string;

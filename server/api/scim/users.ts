@@ -217,10 +217,10 @@ async function create(
 }
 
 /**
- * The account with the address, or a new one, for which the domain's proof vouches. Whoever gave an
- * account this address without proof, or had it before, may still know its password: so one that
- * belongs nowhere else is given to the person without what let in before. What it is good for
- * elsewhere stays with who proves the address, unless the domain leaves them no way to.
+ * Finds the account with the address, or creates one; the domain's proof vouches for it. Anyone who
+ * gave an account this address without proof, or had it before, may still know its password: so an
+ * account that belongs nowhere else goes to the person without its former ways in. Its ways in
+ * elsewhere stay with the owner of the address, unless the domain forbids them.
  */
 async function findAccount(place: Place, email: string, sent: UserChange) {
   const { tx, directory, deps, request } = place;
@@ -246,7 +246,7 @@ async function findAccount(place: Place, email: string, sent: UserChange) {
         'else’s: let the person choose a new password with “Forgot your password?”, which proves ' +
         'the address and signs everybody else out, and then provision them again.',
     );
-  // What somebody calls themselves elsewhere stays until the directory changes it.
+  // A person's own name elsewhere stays until the directory changes it.
   return { user_id: account.id, uuid: account.uuid, is_new: false };
 }
 

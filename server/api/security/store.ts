@@ -70,7 +70,7 @@ export async function setAcceptedProviders(
     FROM unnest(${domain_ids}::uuid[]) AS id ON CONFLICT DO NOTHING`);
 }
 
-/** Which of these users (uuid) are members. */
+/** Finds the members among these users (uuid). */
 export async function findMembers(
   tx: Transaction,
   organization_id: string,

@@ -98,8 +98,8 @@ async function getCurrent(
 }
 
 /**
- * Throws where not all is shown that the account has. What an operator's provider vouched for takes
- * the place of the password beside a second factor.
+ * Throws unless every factor of the account is shown. An operator's provider replaces the password
+ * beside a second factor.
  */
 function requireAll(user: Identity, given: Given, is_vouched: boolean): void {
   const has_password = user.password_hash !== null;

@@ -16,17 +16,17 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import type { SessionRow } from './schema.ts';
 
 const day_ms = 24 * 3_600_000;
-/** So many devices of a person are known at most; the one that was used longest ago goes first. */
+/** Number of known devices of a person; the one unused for longest goes first. */
 const devices_max = 50;
-/** So many mails of new devices a person gets in 24 hours at most. */
+/** Number of mails about new devices that a person gets in 24 hours. */
 const mails_a_day_max = 5;
 
 type Seen = { known: number; of_a_day: number; is_new: boolean };
 
 /**
- * Remembers the browser in which the person signs in, by a cookie of its own. Of a browser that was
- * not there before, the person gets a mail, and the security log an entry; not of the first one of
- * an account, since nobody has anything to compare it with.
+ * Remembers the browser in which the person signs in, by a cookie of its own. A new browser causes
+ * a mail to the person and an entry in the security log; not the first one of an account, since
+ * nobody has anything to compare it with.
  */
 export async function rememberDevice(
   tx: Transaction,

@@ -36,8 +36,9 @@ export const live = (caller: Pick<Caller, 'user_id'>, now_ms: number) => sql`
     AND s.last_used_at >= ${isoInstant(now_ms - session_idle_ms)}::timestamptz`;
 
 /**
- * How a session is opened. `shows_own_factor`: by what is the account's own, so it reaches all that
- * the account has; else by a provider, of the domain, with the settings that the hash stands for.
+ * The opening of a session. `shows_own_factor`: by a factor of the account, so it reaches
+ * everything that the account has; otherwise by a provider of the domain, with the settings of that
+ * hash.
  */
 export type Opening = {
   method: string;
@@ -48,7 +49,7 @@ export type Opening = {
   awaits_factor?: boolean;
 };
 
-/** How the browser of a request is signed in. `afterwards` is that of the write. */
+/** The browser of a request that is signed in. `afterwards` is that of the write. */
 export type Browser = { request: FastifyRequest; reply: FastifyReply; afterwards: Afterwards };
 
 /**

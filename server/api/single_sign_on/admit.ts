@@ -106,11 +106,11 @@ async function look(
 }
 
 /**
- * Does the account become that of whom the provider vouches for, without what let in before? Where
- * it belongs to nobody else's organization, whoever had the address before may still know its
- * password; and where the domain lets nobody in but by this provider, there is no other way to
- * prove the address. A second factor of a proved account is never taken away so, nor that of
- * an account that another organization has: its keys and sessions run things there.
+ * Returns true if the account goes to the person whom the provider vouches for, without its former
+ * ways in. If it belongs to no other organization, an earlier owner of the address may still know
+ * its password; and if the domain admits nobody but by this provider, there is no other proof of
+ * the address. This never removes a second factor of a proved account, nor of an account that
+ * another organization has: its keys and sessions run things there.
  */
 function isHandedOver(
   { is_email_verified, has_second_factor }: Identity,
@@ -207,9 +207,9 @@ async function admit(place: Place, admission: Admission): Promise<Entry> {
 }
 
 /**
- * How far the session reaches: that of an organization's own provider the organizations that accept
- * it. The operator's provider vouches as a password does, so it opens all of an account without a
- * second factor.
+ * Returns the reach of the session: an organization's own provider opens the organizations that
+ * accept it. The operator's provider vouches as a password does, so it opens all of an account
+ * without a second factor.
  */
 function openingOf({ vouched, home, account, ...found }: Admission): Opening {
   const { method, settings_hash } = vouched;

@@ -23,7 +23,7 @@ const Named = Type.Object({
 });
 
 /**
- * What belongs to single sign-on in the API: who can be signed in with, this server's SAML metadata
+ * Registers the API routes of single sign-on: the available providers, this server's SAML metadata
  * for an organization, and tests of a domain's provider.
  */
 export function singleSignOnApiRoutes(app: FastifyInstance, deps: Deps): void {

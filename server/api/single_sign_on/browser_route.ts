@@ -9,7 +9,10 @@ import type { OpenidProvider } from '../../platform/openid_providers.ts';
 import { limitAddress } from './limit.ts';
 import { SignInRefused } from './refusal.ts';
 
-/** What leads a browser in: a SAML provider, an OpenID provider, or the operator's link. */
+/**
+ * The ways in which a browser comes in: a SAML provider, an OpenID provider, or the operator's
+ * link.
+ */
 export type Way = 'saml' | 'link' | OpenidProvider;
 
 const page = ['text/html'];

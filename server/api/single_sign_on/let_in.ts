@@ -65,8 +65,8 @@ export function createSignInLink(
 }
 
 /**
- * Uses the link up and holds its user until the transaction ends; undefined for one that is
- * unknown, used, void or expired, and for a user who is not active. Of several at once one gets it.
+ * Uses the link up and locks its user until the transaction ends; undefined for an unknown, used,
+ * void or expired link, and for an inactive user. Of concurrent uses one succeeds.
  */
 export async function useSignInLink(
   tx: Transaction,

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { openid_providers } from '../../platform/openid_providers.ts';
 import { instant } from '../../platform/http/schemas.ts';
 
-/** Where an administrator begins a test. */
+/** The address at which an administrator begins a test. */
 export const TestSignIn = Type.Object(
   {
     url: Type.String({

@@ -107,8 +107,8 @@ export type AnsweredRequest = { domain_id: string; settings_hash: Buffer; next: 
 );
 
 /**
- * Uses a SAML sign-in up whose response has come; undefined when this browser has none of this id
- * that is not used or expired. Of several at once one gets it.
+ * Uses up the SAML sign-in that a response answers; undefined if this browser has none of this id
+ * that is neither used nor expired. Of concurrent uses one succeeds.
  */
 export function useAnsweredRequest(
   { db, clock }: Stored,
@@ -123,8 +123,8 @@ export function useAnsweredRequest(
 }
 
 /**
- * Uses an OpenID sign-in up and gives where it leads; undefined when this browser has none with
- * this state that is not used or expired. Of several at once one gets it.
+ * Uses an OpenID sign-in up and returns its target; undefined if this browser has none with this
+ * state that is neither used nor expired. Of concurrent uses one succeeds.
  */
 export function useOpenidRequest(
   { db, secrets, clock }: Stored,
@@ -168,10 +168,10 @@ export async function holdHome(
 }
 
 /**
- * How a person stands: the open invite to the organization, membership there, whether its directory
- * has deactivated them, whether the address is one that somebody in its hands has left, whether
- * they are a member of any organization, and whether one has them or has invited them. An invite
- * counts not while they are deactivated.
+ * The standing of a person: the open invite to the organization, membership there, a deactivation
+ * by its directory, whether a person in its hands left this address, membership of any
+ * organization, and whether one has or has invited the person. An invite does not count during a
+ * deactivation.
  */
 export type Standing = {
   invite_id: string | null;
@@ -184,8 +184,8 @@ export type Standing = {
 };
 
 /**
- * How the address, and the user who has it, stand in the organization and elsewhere; undefined:
- * there is none. Leans on invites_by_address and members_user_unique.
+ * Finds the standing of the address and its user in the organization and elsewhere; undefined
+ * without any. Uses invites_by_address and members_user_unique.
  */
 export async function getStanding(
   tx: Transaction,

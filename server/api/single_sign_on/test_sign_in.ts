@@ -53,8 +53,7 @@ export async function openTestToken(
 }
 
 /**
- * What a test brought: what was received, with which certificate, or why it would have been
- * refused.
+ * Renders the result of a test: the received data and its certificate, or the reason of a refusal.
  */
 export function testPage({ clock }: Pick<Deps, 'clock'>, outcome: Outcome): Page {
   if ('refused' in outcome) {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 
-/** Where web pages load the site apps of a project, and which apps these are. */
+/** The address from which web pages load a project's site apps, and the list of these apps. */
 export const SiteScript = Type.Object(
   {
     site_token: Type.String({

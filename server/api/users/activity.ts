@@ -21,7 +21,7 @@ export function accountEntry(activity: string, { uuid, email }: Person, changes:
   };
 }
 
-/** What differs between two states of an account, without what belongs to its organizations. */
+/** Returns the differences between two states of an account, without those of its organizations. */
 export function accountChanges(
   before: AccountRow | undefined,
   after: AccountRow | undefined,

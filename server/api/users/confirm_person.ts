@@ -23,8 +23,8 @@ import { findIdentityById, useCode } from './store.ts';
 import type { Identity } from './store.ts';
 
 /**
- * Who proved anew that it is them, the checked body by which they did, and what is to be done once
- * the change is committed.
+ * A person who has proved themselves again, the checked body of the proof, and effects for the time
+ * after the commit.
  */
 type Confirmed<Given> = { user: Identity; given: Given; succeeded: Effect };
 

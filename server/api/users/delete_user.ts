@@ -40,8 +40,8 @@ export async function listHomes(tx: Transaction, user_id: number): Promise<strin
 }
 
 /**
- * Deletes the user and by cascade their memberships, keys, sessions, links and codes. What they
- * created stays, without their name.
+ * Deletes the user and by cascade their memberships, keys, sessions, links and codes. Their
+ * creations stay, without their name.
  */
 export async function deleteUser(tx: Transaction, user_id: number): Promise<void> {
   await tx.run(sql`DELETE FROM users WHERE id = ${user_id}`);

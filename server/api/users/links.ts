@@ -9,7 +9,7 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import { findIdentityById } from './store.ts';
 import type { Identity } from './store.ts';
 
-/** What a link is for. */
+/** Purposes of a link. */
 export type Purpose = 'verify_email' | 'reset_password';
 
 const hour_ms = 3_600_000;
@@ -60,8 +60,8 @@ export async function createLink(
 }
 
 /**
- * Whose link it is. Throws 400 `expired` for one that is unknown, used, expired or void, and for
- * that of a user who is not active.
+ * Returns the user of a link. Throws 400 `expired` for an unknown, used, expired or void link, and
+ * for the link of an inactive user.
  */
 export async function readLink(
   db: Queryable,

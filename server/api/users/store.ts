@@ -13,7 +13,7 @@ import { stepOfCode } from '../../platform/passwords/totp.ts';
 import { useRecoveryCode } from './recovery_codes.ts';
 import type { AccountRow } from './schema.ts';
 
-/** What sign-in and the command line need to know of a user. */
+/** The fields of a user that sign-in and the command line need. */
 export type UserRow = {
   id: number;
   uuid: string;
@@ -157,7 +157,7 @@ export function findAccount(
       ${locking(lock, 'FOR NO KEY UPDATE OF u')}`);
 }
 
-/** What can be set of a user. */
+/** The fields of a user that can be set. */
 type UserChanges = Partial<
   Pick<AccountRow, 'first_name' | 'last_name' | 'mascot_config' | 'email' | 'is_email_verified'>
 > & {
@@ -196,7 +196,7 @@ export async function removeIdleCodes(tx: Transaction, user_id: number): Promise
       AND NOT ${raw(user_has_second_factor)}`);
 }
 
-/** What of a second factor was used. */
+/** The part of a second factor that was used. */
 export type UsedFactor = 'totp' | 'recovery_code';
 
 /**
@@ -221,7 +221,7 @@ export async function useCode(
   return step !== undefined && (await useTotpStep(tx, user.id, step)) ? 'totp' : undefined;
 }
 
-/** Where a user's seed is sealed for. */
+/** Returns the context that seals a user's seed. */
 export function totpSealContext(user_id: number): string {
   return `users:${user_id}:totp_secret`;
 }
@@ -237,7 +237,7 @@ async function useTotpStep(tx: Transaction, user_id: number, step: number): Prom
 }
 
 /**
- * Whom the log names on a route that needs no credentials: the person who proved themselves by a
+ * Returns the actor on a route that needs no credentials: the person who proved themselves by a
  * link.
  */
 export function actorOf({

@@ -8,7 +8,7 @@ import { ManagedBy } from '../configuration/schema.ts';
 const day_seconds = 86_400;
 /** The longest time for which a rolled key goes on to work: apps that nobody updates live long. */
 const overlap_seconds_max = 366 * day_seconds;
-/** How long a rolled key goes on to work when nobody says: pages and caches have time to follow. */
+/** Time for which a rotated key still works by default: pages and caches have time to follow. */
 export const overlap_seconds_usual = 7 * day_seconds;
 
 /** A write key as every answer shows it. It is public, so it is shown whole. */

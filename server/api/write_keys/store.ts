@@ -45,8 +45,8 @@ export function findWriteKey(
 }
 
 /**
- * How many keys of the project work. Locks the project until the transaction ends, so that of two
- * keys that are created at once the second one sees the first.
+ * Counts the working keys of the project. Locks the project until the transaction ends, so that of
+ * two keys that are created at once the second one sees the first.
  */
 export async function countLiveWriteKeys(
   tx: Transaction,
@@ -105,7 +105,7 @@ export async function deleteWriteKey(tx: Transaction, id: string): Promise<void>
   await tx.run(sql`DELETE FROM write_keys WHERE id = ${id}::uuid`);
 }
 
-/** What a write key opens; `id` is null for the project's own `api_token`. */
+/** The access of a write key; `id` is null for the project's own `api_token`. */
 export type WriteAccess = ProjectTraffic & {
   team_id: number;
   id: string | null;

@@ -68,7 +68,7 @@ export async function backfill(
     runs: planned.plan.runs_with_records,
     elsewhere: range.mode === 'all' ? 0 : planned.plan.records_delivered_count,
   };
-  // What a run left uncertain is settled first: the backfill leaves it to that run's retry.
+  // An uncertain run is resolved first: the backfill leaves its rows to that run's retry.
   if (mode === 'missing')
     await retryUncertain(tx, row, backfillArea(by, range.from, range.to, Infinity));
   const id = await startBackfill(tx, row.id, range, engine.settle_seconds, outlook);

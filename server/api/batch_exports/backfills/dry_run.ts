@@ -24,7 +24,7 @@ import type { StoreNow } from '../drafts/reading_now.ts';
 import type { Backfill } from './schema.ts';
 import type { LockedExport } from '../store.ts';
 
-/** So long the answer to who starts a backfill waits for what it will do. */
+/** Time for which the answer to a new backfill waits for its forecast. */
 const outlook_ms_max = 2_000;
 /** More runs than this are not counted one by one while a request waits. */
 const counted_runs_max = 500;
@@ -32,8 +32,8 @@ const counted_runs_max = 500;
 const counting_ms_max = 20_000;
 
 /**
- * What a backfill would read, and what of its range is taken already: by runs that delivered it or
- * are about to.
+ * The rows that a backfill would read, and the part of its range that runs have delivered or are
+ * about to deliver.
  */
 type Wanted = BackfillRange & { watermark: number; selection: Rectangle[]; taken: Rectangle[] };
 /** A backfill that was not started, with its plan. */
@@ -75,7 +75,7 @@ export async function outlookOf(
     );
   } catch (error) {
     if (isDatabaseError(error)) throw error;
-    // That it took too long is no fault, and its stack would look like one.
+    // A timeout is no fault, and its stack would look like one.
     const fault = signal.aborted ? {} : { err: error };
     engine.log.info(fault, 'a backfill is started without a look at what it will do');
     return undefined;

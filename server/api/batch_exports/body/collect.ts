@@ -6,7 +6,7 @@ export type Collected = {
   /** The check's result, or undefined when it threw a 400 (whose violations are kept). */
   from<Result>(check: () => Result): Result | undefined;
   add(violations: Violation[]): void;
-  /** What was batched so far. */
+  /** The violations collected so far. */
   violations(): Violation[];
   /** Throws one 400 with everything that was batched; does nothing when that is nothing. */
   throwIfAny(): void;

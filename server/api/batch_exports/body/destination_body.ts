@@ -12,10 +12,10 @@ import { collectViolations } from './collect.ts';
 /** A destination's full config, secrets included: in memory only. */
 export type FullConfig = Record<string, unknown>;
 
-/** Where an export goes. */
+/** The destination of an export. */
 export type Destination = { type: string; config: FullConfig };
 
-/** What a body says about the destination; a null config is an empty one. */
+/** The destination in a body; a null config is an empty one. */
 export type DestinationSent = { type?: string; config?: FullConfig | null };
 
 /** The violation of a type that this server does not have, or undefined. */
@@ -78,15 +78,14 @@ export function completedConfig(
     faulty,
   );
   collected.add(byRules.filter((one) => one.attr === null || !faulty.has(one.attr)));
-  // Of a choice, the rules know which there are beside the other keys; the schema has those of all
-  // formats.
+  // The rules know the options of a choice for the other keys; the schema has those of all formats.
   const violations = collected
     .violations()
     .map((one) => byRules.find(({ attr, code }) => attr === one.attr && code === one.code) ?? one);
   return { config, violations };
 }
 
-/** Which keys of the config are at fault, each by its own name: of a header `headers`. */
+/** Returns the faulty keys of the config, each by its own name: `headers` for a header. */
 function faultyKeys(violations: Violation[], keys: string[]): Set<string> {
   const named = keys.map(attrOf);
   const isIn = (attr: string | null, key: string) => attr === key || attr?.startsWith(`${key}__`);
@@ -100,11 +99,11 @@ function attrOf(key: string): string {
 type KeySchema = { default?: unknown; type?: string | string[]; enum?: unknown };
 
 /**
- * What the destination's own rules say, named like the schema's violations. The rules are written
- * for a config that the schema takes, so keys that are at fault already are given a value that it
- * takes, and what the rules say of those means nothing. A faulty choice (such as a format) decides
- * what the other keys may be; then the rules are not asked. One that may be null decides nothing,
- * and is given as it was sent: the rules say which choices it has.
+ * Returns the violations of the destination's own rules, named like those of the schema. The rules
+ * are written for a config that the schema accepts, so faulty keys get an acceptable value, and
+ * their violations are ignored. A faulty choice (such as a format) decides the valid values of
+ * other keys; then the rules are not asked. A choice that may be null decides nothing, and is
+ * passed as sent: the rules know its options.
  */
 function ruleViolations(
   definition: Pick<DestinationDefinition, 'config' | 'validate'>,

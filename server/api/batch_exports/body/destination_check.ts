@@ -19,7 +19,7 @@ import { changedDestination, completedConfig, typeViolation } from './destinatio
 import type { Destination, DestinationSent, FullConfig } from './destination_body.ts';
 import type { ConnectionCheck, UsedConnection } from './used_connection.ts';
 
-/** What the rules look at beside the body: the export as it is, undefined for a new one. */
+/** The state that the rules compare with: the current export, undefined for a new one. */
 export type Current = {
   destination: Destination;
   start_at: string | null;
@@ -33,7 +33,7 @@ export type Current = {
 /** A destination that every rule accepted, with its definition. */
 export type Sink = { definition: DestinationDefinition; destination: Destination };
 
-/** How a destination is checked: `how` says what happens to config keys that are not sent. */
+/** The way to check a destination: `how` says how to treat config keys that are absent. */
 type HowToCheck = {
   how: 'merge' | 'replace';
   rules: OperatorRules;
@@ -74,7 +74,7 @@ export function checkDestination(
   return { definition, destination: { type, config } };
 }
 
-/** What of the stored destination is the export's own, where a connection has or had the rest. */
+/** Returns the export's own part of the stored destination, if a connection has or had the rest. */
 function ownDestination(
   definition: DestinationDefinition,
   current: Current | undefined,

@@ -30,11 +30,11 @@ export type ToCheck<Schema extends TObject> = {
   schema: Schema;
   raw: unknown;
   current?: Current;
-  /** What happens to config keys that are not sent. */
+  /** Treatment of absent config keys. */
   how: 'merge' | 'replace';
   query: QueryCheck;
   connection: ConnectionCheck;
-  /** What the caller found. */
+  /** Violations that the caller found. */
   known?: Violation[];
 };
 

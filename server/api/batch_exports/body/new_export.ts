@@ -38,7 +38,7 @@ export async function checkNewExport(
   const connection = await checkConnection(engine, engine.db, place, { raw, current: null });
   const wanted =
     isFields(raw) && Number.isInteger(raw['team_id']) ? (raw['team_id'] as number) : undefined;
-  // Who found the project of the path has looked just now.
+  // The look-up of the path's project is recent enough.
   const zoned = isFields(raw) && raw['timezone'] !== undefined;
   const project =
     place.team_id === undefined || zoned

@@ -2,7 +2,7 @@ import type { OperatorRules } from '../../../engine/model/destination/destinatio
 import type { Engine } from '../../../engine/exports/engine.ts';
 import { externalIdOf } from '../../../engine/destinations/object_store/aws_role.ts';
 
-/** What the operator allows an organization. */
+/** Returns the operator's rules for an organization. */
 export function rulesFor(
   { has_environment_credentials, aws_roles }: Engine,
   organization_id: string,

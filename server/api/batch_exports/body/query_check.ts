@@ -11,7 +11,7 @@ import { query_characters_max } from '../schema.ts';
 import { model_names } from '../../../engine/model/models/model.ts';
 import type { ModelName } from '../../../engine/model/models/model.ts';
 
-/** What decides which rows and columns an export has. */
+/** The fields that decide an export's rows and columns. */
 export type Content = {
   model: ModelName;
   custom_query: string | null;
@@ -32,9 +32,9 @@ export type QueryCheck = {
 };
 
 /**
- * Checks the query that an export has after a change, given the body as it was sent and the export
- * as it is (undefined for a new one). What changes is asked of the store, so this comes before the
- * transaction. Answers 503 when the store does not answer in time.
+ * Checks the query of an export after a change, given the body as sent and the current export
+ * (undefined for a new one). Asks the store about a change, so this precedes the transaction.
+ * Answers 503 if the store does not answer in time.
  */
 export async function checkContent(
   engine: Engine,
@@ -80,8 +80,8 @@ function isSameContent(one: Wanted, other: Wanted): boolean {
 type Wanted = Pick<Content, 'model' | 'custom_query'>;
 
 /**
- * Model and query after the change. What the schema of the body refuses is left as it was, so that
- * one fault is not told as two.
+ * Returns model and query after the change. A field that the schema refuses stays as it was, so
+ * that one fault is not reported twice.
  */
 function wantedContent(raw: unknown, current: Content | undefined): Wanted {
   const { model, custom_query } = (typeof raw === 'object' && raw !== null ? raw : {}) as {

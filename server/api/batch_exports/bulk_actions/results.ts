@@ -2,7 +2,7 @@ import { ApiError } from '../../../platform/http/errors.ts';
 
 /** An item of an action that waits. */
 export type Item = { number: number; batch_export_id: string; run_id: string | null };
-/** What came of it. */
+/** The result of the item. */
 export type Result = {
   number: number;
   outcome: 'succeeded' | 'unchanged' | 'refused';
@@ -10,7 +10,7 @@ export type Result = {
   new_run_id: string | null;
 };
 
-/** What the API refuses is the result of the item; it refuses before it changes anything. */
+/** A refusal of the API is the result of the item; the API refuses before it changes anything. */
 export async function resultOf(
   item: Item,
   work: () => Promise<Pick<Result, 'outcome'> & { new_run_id?: string }>,

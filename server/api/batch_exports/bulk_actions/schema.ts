@@ -6,7 +6,7 @@ import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { run_statuses } from '../runs/schema.ts';
 
-/** What can be done to many at once. */
+/** Actions on many items at once. */
 export const bulk_kinds = [
   'retry_runs',
   'cancel_runs',
@@ -17,12 +17,12 @@ export const bulk_kinds = [
 /** One of `bulk_kinds`. */
 export type BulkKind = (typeof bulk_kinds)[number];
 
-/** Whether the items of an action are runs; of others they are exports. */
+/** Returns true if the items of an action are runs; otherwise they are exports. */
 export function isOfRuns(action: BulkKind): action is 'retry_runs' | 'cancel_runs' {
   return action === 'retry_runs' || action === 'cancel_runs';
 }
 
-/** What came of an item. */
+/** Results of an item. */
 const outcomes = ['pending', 'succeeded', 'unchanged', 'refused', 'aborted'] as const;
 
 /** Most items of one action. */
@@ -89,7 +89,7 @@ export const NewBulkAction = Type.Object({
   action: Type.Enum([...bulk_kinds], { description: 'What is done to each.' }),
   ...asked,
 });
-/** What is asked for. */
+/** The request of a bulk action. */
 export type NewBulkAction = Static<typeof NewBulkAction>;
 
 /** The body of `runs/bulk/` of an export. */
@@ -128,7 +128,7 @@ export const BulkAction = Type.Object(
 /** An action's row as SELECT gives it, but for its sentence. */
 export type BulkAction = Static<typeof BulkAction>;
 
-/** What came of one run or export. */
+/** The result for one run or export. */
 export const BulkActionItem = Type.Object(
   {
     number: Type.Integer({ description: 'Its place, from 1 on.' }),

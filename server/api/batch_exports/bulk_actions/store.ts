@@ -14,7 +14,7 @@ const columns = sql`b.id, b.team_id, b.action, b.status, b.detail, json_build_ob
     'succeeded', b.succeeded, 'unchanged', b.unchanged, 'refused', b.refused) AS progress,
   b.actor ->> 'user_email' AS created_by, b.created_at, b.finished_at, b.last_updated_at`;
 
-/** Of a project those that were asked for there; of an organization all of them. */
+/** In a project, the actions requested there; in an organization, all of them. */
 const isHere = ({ organization_id, team_id }: Place) => sql`
   b.organization_id = ${organization_id}::uuid
   ${team_id === undefined ? empty : sql`AND b.team_id = ${team_id}`}`;

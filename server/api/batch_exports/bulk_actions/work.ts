@@ -25,7 +25,7 @@ import { isOfRuns } from './schema.ts';
 import type { BulkKind } from './schema.ts';
 import { abortBulkAction } from './store.ts';
 
-/** What the work needs of the process. */
+/** The parts of the process that the work uses. */
 export type BulkWorker = { db: Database; secrets: Secrets; log: Logger };
 
 /** Few enough that the locks on an export are short, many enough for thousands a minute. */
@@ -180,8 +180,8 @@ async function actOnRuns(
 }
 
 /**
- * What is left for new runs of the export, read once for all of a lot: the export is locked, so
- * that only what the lot itself plans comes to it.
+ * Returns the areas left for new runs of the export, read once for a whole lot: the export is
+ * locked, so that only the lot itself adds plans.
  */
 function restOfExport(tx: Transaction, row: LockedExport): { of: RestOf; forget(): void } {
   let taken: Rectangle[] | undefined;

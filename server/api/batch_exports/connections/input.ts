@@ -19,8 +19,8 @@ export function definitionOf(type: string): DestinationDefinition {
 }
 
 /**
- * The config of a connection, defaults included, and every violation of it, named `config__<key>`.
- * What an export has beside it is not asked for.
+ * Returns the config of a connection, defaults included, and every violation of it, named
+ * `config__<key>`. Ignores the keys that an export has beside it.
  */
 export function checkedKeys(
   type: string,

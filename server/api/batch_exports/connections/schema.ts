@@ -31,7 +31,7 @@ const Using = Type.Object({
   name: Type.String(),
 });
 
-/** How many of the exports that use a connection it names. */
+/** Number of a connection's exports in its list of names. */
 export const named_exports_max = 100;
 
 /** The connection as it is on the wire. */

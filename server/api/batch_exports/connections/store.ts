@@ -89,7 +89,7 @@ export function listStoredConnections(
     WHERE c.organization_id = ${organization_id}::uuid ORDER BY c.created_at, c.id`);
 }
 
-/** What is set of a connection. */
+/** The fields of a connection. */
 export type ConnectionFields = StoredConfig & Pick<Connection, 'name' | 'secret_keys'>;
 
 /** Adds a connection. */

@@ -13,8 +13,8 @@ import type { ChangeEffect } from './schema.ts';
 type Counts = { delivered_records: number; open_runs: number };
 
 /**
- * What a change of the export that the path names would mean; nothing is changed. Throws 404, 412
- * and 400 as PATCH does.
+ * Returns the effect of a change of the path's export; changes nothing. Throws 404, 412 and 400 as
+ * PATCH does.
  */
 export async function effectOfChange(
   engine: Engine,

@@ -11,7 +11,7 @@ import type { Draft } from './draft.ts';
 import { readingNow } from './reading_now.ts';
 
 const mebibyte = 1024 * 1024;
-/** How many rows a preview shows, and the first alone where they are long. */
+/** Number of rows in a preview, and the size from which the first row stands alone. */
 const shown = [
   { count: 10, bytes_max: 4 * mebibyte },
   { count: 1, bytes_max: 16 * mebibyte },

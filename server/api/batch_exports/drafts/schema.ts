@@ -62,9 +62,9 @@ export const ChangeEffect = Type.Object(
   },
   { title: 'ChangeEffect' },
 );
-/** What a change would mean. */
+/** The effect of a change. */
 export type ChangeEffect = Static<typeof ChangeEffect>;
-/** What was tried at a destination. */
+/** The result of trying a destination. */
 export type DestinationTest = Static<typeof DestinationTest>;
 /** The oldest rows in their bytes. */
 export type ExportPreview = Static<typeof ExportPreview>;

@@ -17,10 +17,10 @@ import type { SearchedExport, SelectingRun, StoredRecord } from './store.ts';
 
 const query_ms_max = 15_000;
 
-/** What is said of a record in an export, without the names of the export. */
+/** The verdict on a record in an export, without the names of the export. */
 type Judged = Pick<FoundExport, 'state' | 'detail'> & Partial<FoundExport>;
 
-/** Where an export has a record, or why it has not. */
+/** Finds the place of a record in an export, or the reason for its absence. */
 export async function judge(
   engine: Engine,
   organization_id: string,
@@ -184,7 +184,7 @@ async function told(
   return { state: 'failed', detail: `Its run failed: ${latest_error ?? 'see its log.'}` };
 }
 
-/** What became of the slot in which the record was stored, for want of a run that selects it. */
+/** Judges the record by the slot in which it was stored, if no run selects it. */
 async function inSlot(
   engine: Engine,
   organization_id: string,

@@ -16,7 +16,7 @@ import type { FoundRecord } from './schema.ts';
 import { findEvent, listEvents, listSearched, listVersions } from './store.ts';
 import type { StoredRecord } from './store.ts';
 
-/** How many exports are looked through at a time. */
+/** Number of exports that are searched at a time. */
 const looks_at_once_max = 4;
 
 /** `find/` of a project: where a record was delivered, or why not. */

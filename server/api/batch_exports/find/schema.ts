@@ -5,7 +5,7 @@ import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { model_names } from '../../../engine/model/models/model.ts';
 import { slot_reasons, slot_states } from '../slots/schema.ts';
 
-/** What became of a record in an export: what became of its slot, or why it has none. */
+/** States of a record in an export: the state of its slot, or the reason why it has none. */
 const found_states = [
   ...slot_states,
   'excluded',
@@ -15,9 +15,9 @@ const found_states = [
   'rejected',
   'not_told',
 ] as const;
-/** How many records an answer has at most. */
+/** Number of records in an answer. */
 export const records_max = 100;
-/** How many exports of each record an answer has at most. */
+/** Number of exports per record in an answer. */
 export const exports_max = 100;
 
 /** The query of `find/`. */
@@ -74,7 +74,7 @@ const FoundExport = Type.Object({
     Type.String({ format: 'uri', description: 'The signed receipt of the run; null without one.' }),
   ),
 });
-/** What became of a record in one export. */
+/** The state of a record in one export. */
 export type FoundExport = Static<typeof FoundExport>;
 
 const FoundRecord = Type.Object({

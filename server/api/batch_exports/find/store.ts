@@ -142,9 +142,9 @@ export type SelectingRun = Pick<
 > & { has_begun_to_commit: boolean; has_receipt: boolean; inserted_to: number | null };
 
 /**
- * Of the runs of the present revision that select the record the one that has it: a completed one,
- * else an open one, else the latest. Leans on batch_export_runs_by_interval: a run selects what was
- * inserted, or has happened, in its data interval.
+ * Of the current revision's runs that select the record, finds the one that has it: a completed
+ * one, else an open one, else the latest. Uses batch_export_runs_by_interval: a run selects rows
+ * that were inserted, or events that happened, in its data interval.
  */
 export function findSelectingRun(
   db: Queryable,

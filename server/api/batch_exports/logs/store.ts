@@ -24,7 +24,7 @@ export async function answerLogs(
   const page = { limit: asked.limit ?? default_limit, offset: asked.offset ?? 0 };
   const { after, before, search } = asked;
   const levels = choicesAsked(request, 'level', log_levels);
-  // What is not asked for is not in the statement: all lines are counted by an index alone.
+  // Conditions that nobody asks for are left out of the statement: an index alone counts all lines.
   const conditions = [
     ofSource(exportId, runId),
     ...(after === undefined ? [] : [sql`l."timestamp" > ${after}::timestamptz`]),

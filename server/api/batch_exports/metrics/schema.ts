@@ -7,7 +7,7 @@ import { run_kinds } from '../runs/schema.ts';
 
 const seconds = (description: string) => nullable(Type.Number({ description }));
 
-/** What a point of a chart stands for. */
+/** Units of a chart's points. */
 export const metric_intervals = ['run', 'hour', 'day'] as const;
 
 /** The query parameters of `metrics/`. */

@@ -5,7 +5,7 @@ import type { MetricPoint, metric_intervals } from './schema.ts';
 import { run_kind } from '../runs/fields.ts';
 
 /**
- * Which points are wanted: the half-open range by planning, what a point is, and how many at most.
+ * The wanted points: the half-open range by planning, the unit of a point, and the largest number.
  */
 export type MetricsWanted = {
   after: string;
@@ -31,9 +31,9 @@ const has_lag = sql`${is_completed} AND ${run_kind} = 'scheduled'`;
 const count = (condition: Sql) => sql`count(*) FILTER (WHERE ${condition})`;
 
 /**
- * The points of an export's chart, oldest first, those of one time in the order of `run_kinds`.
- * Where they are too many for `limit` by their times alone, these come without the rest, and no run
- * is read for them. Leans on batch_export_runs_by_export.
+ * Lists the points of an export's chart, oldest first, those of one time in the order of
+ * `run_kinds`. If the times alone exceed `limit`, returns them without the rest and reads no run.
+ * Uses batch_export_runs_by_export.
  */
 export function listMetricPoints(
   db: Queryable,

@@ -9,7 +9,7 @@ import { ManagedBy } from '../../configuration/schema.ts';
 import { NextRun } from '../schema.ts';
 import { run_statuses } from '../runs/schema.ts';
 
-/** How an export is, the worst first. */
+/** States of an export, the worst first. */
 export const health_codes = [
   'failing',
   'paused_automatically',
@@ -57,7 +57,7 @@ export const OverviewQuery = Type.Object({
     }),
   ),
 });
-/** How many values of rows an answer has unless it is asked otherwise. */
+/** Default number of row values in an answer. */
 export const default_slots = slots_default;
 
 const FailedInterval = Type.Object(

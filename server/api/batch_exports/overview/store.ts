@@ -9,7 +9,7 @@ import type { Place } from '../../../platform/http/caller/mount.ts';
 import { health_codes } from './schema.ts';
 import type { ExportOverview, HealthCode } from './schema.ts';
 
-/** What narrows and orders the overview. */
+/** Filters and order of the overview. */
 export type OverviewWanted = {
   health: string[] | undefined;
   search: string | undefined;
@@ -31,7 +31,7 @@ export type OverviewRow = Omit<ExportOverview, 'health' | 'next_run' | 'failed_i
   latest_error: string | null;
 };
 
-/** How export `e` with health `h` is; one of `health_codes`. */
+/** SQL for the state of export `e` with health `h`; one of `health_codes`. */
 const code = sql`CASE
   WHEN e.paused AND e.pause_reason IS NOT NULL THEN 'paused_automatically'
   WHEN e.paused THEN 'paused'
@@ -56,8 +56,8 @@ const orders: Record<OverviewWanted['ordering'], (code: Sql) => Sql> = {
 };
 
 /**
- * How many exports fit, where the counts of all exports say it; undefined where something else than
- * their health narrows them.
+ * Returns the number of matching exports if the counts by health tell it; undefined if another
+ * filter narrows them.
  */
 export function countByHealth(
   { health: codes = [...health_codes], ...wanted }: OverviewWanted,
@@ -163,7 +163,7 @@ export function countOverview(place: Place, wanted: OverviewWanted): Sql {
     WHERE ${isInPlace(place)} AND ${conditions(wanted)}`;
 }
 
-/** How many exports of the place are how. */
+/** Counts the place's exports by state. */
 export async function countHealth(
   db: Queryable,
   place: Place,

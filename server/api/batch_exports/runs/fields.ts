@@ -7,11 +7,11 @@ import type { BatchExportRun } from './schema.ts';
 const capped = (column: Sql) =>
   sql`CASE WHEN ${column} > ${counter_max} THEN ${counter_max} ELSE ${column} END`;
 
-/** What run `r` is for; one of `run_kinds`. */
+/** SQL for the purpose of run `r`; one of `run_kinds`. */
 export const run_kind = sql`CASE WHEN r.backfill_id IS NOT NULL THEN 'backfill'
   WHEN r.is_make_up THEN 'make_up' ELSE 'scheduled' END`;
 
-/** What a field holds, and so how it stands in JSON: `word` needs no more than quotes. */
+/** The content of a field, and so its form in JSON: `word` needs only quotes. */
 type Kind = 'word' | 'text' | 'instant' | 'number' | 'steps';
 type Field = { value: Sql; kind: Kind; isNullable?: true };
 
@@ -70,7 +70,7 @@ function textOf({ value, kind, isNullable }: Field): { quote: string; text: Sql 
   return { quote: '', text: sql`coalesce(${text}, 'null')` };
 }
 
-/** What `concat` makes the JSON of; what lies between two values is one part. */
+/** Returns the parts of the JSON for `concat`; text between two values is one part. */
 function partsOfText(): Sql[] {
   let between = '{';
   const parts = entries.flatMap(([name, field]) => {

@@ -21,10 +21,13 @@ const retried_statuses: readonly string[] = [
 ];
 const once_more = 'To deliver its interval once more, start a backfill of it with "mode": "all".';
 
-/** What is left of an area for a new run, as `undelivered` says; who retries many knows it. */
+/**
+ * Returns the rest of an area for a new run, as `undelivered` does; a caller that retries many runs
+ * knows it.
+ */
 export type RestOf = (wanted: Rectangle[]) => Promise<Rectangle[]>;
 
-/** What became of a delivery over all runs that tried it. */
+/** The state of a delivery over all runs that tried it. */
 type DeliveryState = {
   open: boolean;
   completed: boolean;
@@ -106,9 +109,9 @@ async function insertMissing(
 }
 
 /**
- * What the run was planned to cover, also where it had left something of that to another run: that
- * one may have ended without it, cancelled. An export that was changed since knows no more what
- * others delivered of it then.
+ * Returns the planned area of the run, even if the run left a part of it to another run: that one
+ * may have ended without it, cancelled. An export that was changed since no longer knows which
+ * deliveries of others it left out then.
  */
 function wantedOf(row: LockedExport, run: LockedRun, selected: Rectangle[]): Rectangle[] {
   return run.is_make_up || run.revision !== row.revision ? selected : [baseOf(run)];
@@ -166,7 +169,7 @@ async function insert(
   return id;
 }
 
-/** Whether both are the same area, however it is parted. */
+/** Returns true if both are the same area, however it is divided. */
 function isSame(one: Rectangle[], other: Rectangle[]): boolean {
   return subtract(one, other).length === 0 && subtract(other, one).length === 0;
 }

@@ -18,7 +18,7 @@ export const run_statuses = [
   'ContinuedAsNew',
 ] as const;
 
-/** What a run can be for, in the order in which a chart shows them. */
+/** Purposes of a run, in the order of a chart. */
 export const run_kinds = ['scheduled', 'make_up', 'backfill'] as const;
 
 /**
@@ -44,7 +44,7 @@ const step = (description: string) =>
     }),
   );
 
-/** How long the steps of one attempt at a run took. */
+/** Duration of the steps of one attempt at a run. */
 export const AttemptSteps = Type.Object(
   {
     attempt: Type.Integer({ minimum: 1 }),

@@ -22,7 +22,7 @@ export function findRun(
       WHERE r.id = ${id} AND e.id = ${exportId} AND ${isInPlace(place)}`);
 }
 
-/** What narrows a list of runs: statuses, and the open range of the field that it is ordered by. */
+/** Filters of a list of runs: statuses, and the open range of the field that orders it. */
 export type RunsWanted = {
   statuses: string[] | undefined;
   after: string | undefined;

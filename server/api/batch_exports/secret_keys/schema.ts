@@ -10,5 +10,5 @@ export const StoredSecrets = Type.Object(
   },
   { title: 'StoredSecrets' },
 );
-/** Which secrets of an export's destination are stored, by their keys. */
+/** The stored secrets of an export's destination, by their keys. */
 export type StoredSecrets = Static<typeof StoredSecrets>;

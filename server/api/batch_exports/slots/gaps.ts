@@ -7,7 +7,7 @@ import {
 import type { SlotReason, SlotState } from './schema.ts';
 import type { Scheduled } from './store.ts';
 
-/** What a slot is, and why. */
+/** The state of a slot, and its reason. */
 export type SlotKind = { state: SlotState; reason: SlotReason | null };
 /** Slots without a run of the schedule that are alike, milliseconds. */
 export type Gap = SlotKind & { from: number; to: number; slots: number };

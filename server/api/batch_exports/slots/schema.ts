@@ -5,7 +5,7 @@ import { nullable } from '../../../platform/nullable.ts';
 import { queryInstant } from '../../../platform/http/lists/query_instant.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 
-/** What became of a slot, the best first. */
+/** States of a slot, the best first. */
 export const slot_states = [
   'delivered',
   'under_way',

@@ -8,7 +8,7 @@ import type { SlotRange, SlotReason, SlotState } from './schema.ts';
 import { listRunRanges } from './store.ts';
 import type { RunRange, Scheduled } from './store.ts';
 
-/** What is asked for: boundaries of slots in milliseconds, and how many ranges at most. */
+/** The wanted slots: boundaries in milliseconds, and the largest number of ranges. */
 export type SlotsWanted = { after: number; before: number; limit: number };
 
 type Range = SlotKind &
@@ -18,8 +18,8 @@ type Range = SlotKind &
   };
 
 /**
- * The slots from `after` to `before` as ranges without a gap between them, oldest first. Where
- * there are more than the limit the last one ends before `before`.
+ * Lists the slots from `after` to `before` as ranges without a gap between them, oldest first.
+ * Beyond the limit the last range ends before `before`.
  */
 export async function listSlotRanges(
   { settle_seconds }: Pick<Engine, 'settle_seconds'>,
@@ -32,7 +32,7 @@ export async function listSlotRanges(
     before: isoInstant(before),
     limit,
   });
-  // Where what is known of ends.
+  // End of the known range.
   const end = next_start === null ? before : Date.parse(next_start);
   const ranges: Range[] = [];
   const gaps = openGapReader(scheduled, settle_seconds * 1000);

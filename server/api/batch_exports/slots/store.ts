@@ -31,7 +31,7 @@ export type Scheduled = Schedule & {
   taken: Span[];
   /** While it was paused. */
   pauses: Span[];
-  /** What runs of earlier revisions were for. */
+  /** Spans of runs of earlier revisions. */
   earlier: Span[];
 };
 
@@ -164,7 +164,7 @@ type RunEdge = Omit<RunRange, 'slots' | 'first_run' | 'last_run'> &
 /** The last run of a range: which one it is of all, and their sums up to and with it. */
 type RangeEnd = { id: string; end_at: string; number: number; completed: number; total: number };
 
-/** Of the spans those that are not in the others as they are. */
+/** Returns the spans that are not exactly among the others. */
 function beyond(others: Span[], spans: Span[]): Span[] {
   const known = new Map(others.map(({ from, to }) => [from, to]));
   return spans.filter(({ from, to }) => known.get(from) !== to);

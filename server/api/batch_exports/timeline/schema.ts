@@ -8,10 +8,10 @@ import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { ActivityEntry } from '../../activity/schema.ts';
 import { run_kinds, run_statuses } from '../runs/schema.ts';
 
-/** What a timeline has. */
+/** Entries of a timeline. */
 export const entry_types = ['runs', 'change', 'pause', 'backfill', 'notice'] as const;
 
-/** What a timeline is ordered by. */
+/** Orders of a timeline. */
 export const timeline_orders = ['at'] as const;
 
 /** Parameters of `timeline/` that stand once. */

@@ -9,7 +9,7 @@ import type { TimelineEntry, entry_types } from './schema.ts';
 /** Days of runs that one statement groups: the first one, and any later one at most. */
 const window_days = { first: 8, most: 366 };
 
-/** Whose timeline is read, from when to when, and what of it. */
+/** The export, the range and the entries of a timeline. */
 export type TimelineWanted = {
   organization_id: string;
   export_id: string;
@@ -140,7 +140,7 @@ async function listRunGroups(
   return groups;
 }
 
-/** How many days the next statement groups, when those before had so many groups. */
+/** Returns the number of days that the next statement groups, from the number of groups before. */
 function daysAfter(days: number, groups: number, limit: number): number {
   if (days === 0) return window_days.first;
   const wanted = groups === 0 ? days * 4 : Math.ceil(((limit + 1 - groups) * days) / groups);

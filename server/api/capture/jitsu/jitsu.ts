@@ -6,7 +6,8 @@ const types = ['track', 'page', 'screen', 'identify', 'group', 'alias', 'event']
 const paths = (base: string) => types.map((type) => `${base}${type}/`);
 
 /**
- * What Jitsu's library sends: calls of Segment's form, one in a request, under paths of its own.
+ * The protocol of Jitsu's library: calls of Segment's form, one in a request, under paths of its
+ * own.
  */
 export const jitsu: Protocol = {
   name: 'jitsu',

@@ -90,7 +90,7 @@ const lists: Record<string, readonly string[]> = {
   $ai_tools: ['llm.request.functions', 'llm.tools'],
 };
 
-/** What programs of Vercel's SDK say beside the call: what is called like a property is one. */
+/** Texts that programs of Vercel's SDK pass beside the call: a name like a property's is one. */
 const handed_on = /^ai\.(?:telemetry\.metadata|settings\.context)\.(?=\$)/;
 
 const message_roles: Record<string, string> = {
@@ -114,7 +114,10 @@ const kind_names = ['gen_ai.operation.name', 'llm.request.type', 'openinference.
 
 type AtEvent = { name: unknown; attributes: JsonObject; at?: string | undefined };
 
-/** What PostHog calls the event of a span: of one without a parent and without a call, a trace. */
+/**
+ * Returns PostHog's name for the event of a span: a trace for one without a parent and without a
+ * call.
+ */
 export function aiEventName(attributes: JsonObject, has_parent: boolean): string {
   const operation = attributes['ai.operationId'];
   if (typeof operation === 'string') {
@@ -152,7 +155,7 @@ export function aiProperties(
   return { properties: withoutUndefined(all), events };
 }
 
-/** What says the very same again goes with it. */
+/** Attributes that repeat the value go with it. */
 function moveFirst(all: JsonObject, names: readonly string[], property: string): void {
   const name = names.find((one) => Object.hasOwn(all, one) && all[one] !== '');
   if (name === undefined || all[property] !== undefined) return;
@@ -162,7 +165,7 @@ function moveFirst(all: JsonObject, names: readonly string[], property: string):
   all[property] = parsed(value);
 }
 
-/** What texts hold where they are JSON; JSON that is nested too deeply stays text. */
+/** Parses texts that hold JSON; JSON that is nested too deeply stays text. */
 function parsed(value: unknown): unknown {
   if (Array.isArray(value))
     return value.map((item) => (typeof item === 'string' ? parsed(item) : item));
@@ -201,7 +204,7 @@ function takeMessages(all: JsonObject, span_events: AtEvent[]): JsonObject[] {
   return others;
 }
 
-/** What a choice says, without what it is wrapped in. */
+/** Returns the text of a choice without its wrapping. */
 function choice(entry: JsonObject): JsonObject {
   const message = parsed(entry['message']);
   return isJsonObject(message) ? { ...message } : entry;

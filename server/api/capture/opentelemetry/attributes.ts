@@ -14,8 +14,8 @@ export function plainAttributes(list: unknown, depth = 0): JsonObject {
 }
 
 /**
- * The value that a typed one stands for. A number of 64 bits that JavaScript cannot hold stays
- * text. What lies deeper than an event may be nested is null, and its event is refused for it.
+ * Returns the value of a typed one. A number of 64 bits that JavaScript cannot hold stays text. A
+ * value deeper than an event may be nested becomes null, and its event is refused for it.
  */
 export function plainValue(value: unknown, depth = 0): unknown {
   if (!isJsonObject(value) || depth > nesting_max) return null;

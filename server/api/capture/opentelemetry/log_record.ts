@@ -5,7 +5,7 @@ import { plainAttributes, plainValue } from './attributes.ts';
 import { firstOf, id_names, idText, instantOf } from './record.ts';
 import type { Shared } from './record.ts';
 
-/** Who did it, in the attributes of the record, else of the resource; the first that is there. */
+/** Attributes that name the person, of the record or else of the resource; the first one counts. */
 const who_of_record = ['distinct_id', 'posthogDistinctId', 'user.id', 'enduser.id', 'session.id'];
 const who_of_resource = ['user.id', 'service.instance.id', 'host.id', 'host.name', 'service.name'];
 

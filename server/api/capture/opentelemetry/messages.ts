@@ -123,7 +123,7 @@ const root = protobuf.Root.fromJSON({
   },
 });
 
-/** What a request is about: its message's name. */
+/** The subject of a request: the name of its message. */
 export type Signal = 'Logs' | 'Spans';
 
 /**

@@ -20,7 +20,7 @@ const grpc_codes: Record<number, number> = { 400: 3, 401: 16, 413: 8, 503: 14 };
 /** Each event has the attributes of its resource: so much may they be in those of a request. */
 const shared_bytes_max = 256 * 1024 * 1024;
 
-/** How each signal calls what it holds, and what becomes of one of these. */
+/** Each signal's name for its items, and their treatment. */
 const signals: Record<Signal, Form> = {
   Logs: {
     says: 'logs',

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 
-/** What the records or spans of one resource and scope share. */
+/** The parts that records or spans of one resource and scope share. */
 export type Shared = { resource: JsonObject; scope: JsonObject };
 
-/** What names a record or span itself, where its program does that. */
+/** Attributes that name a record or span, if its program sets them. */
 export const id_names = ['event.id', 'log.record.uid'];
 
 /** The first of the named attributes that is there and is not empty. */

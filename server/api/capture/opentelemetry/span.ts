@@ -8,7 +8,7 @@ import { plainAttributes } from './attributes.ts';
 import { firstOf, id_names, idText, instantOf, nanosecondsOf } from './record.ts';
 import type { Shared } from './record.ts';
 
-/** Who did it, in the attributes of the span, else of the resource; the first that is there. */
+/** Attributes that name the person, of the span or else of the resource; the first one counts. */
 const who_of_span = [
   'ai.telemetry.metadata.posthog_distinct_id',
   'ai.settings.context.posthog_distinct_id',
@@ -124,7 +124,7 @@ function secondsOf(value: JsonObject): number | undefined {
     : Number(end - start) / 1e9;
 }
 
-/** What is said of a span that failed; its last exception says it best. */
+/** Describes the failure of a span; its last exception describes it best. */
 function errorOf(status: unknown, events: SpanEvent[]): JsonObject | undefined {
   if (!isJsonObject(status)) return undefined;
   const { code, message } = status;

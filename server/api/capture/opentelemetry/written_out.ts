@@ -5,9 +5,8 @@ const steps_max = 12;
 type Tree = Map<string, Tree | { value: unknown }>;
 
 /**
- * Takes a list out of attributes in which each of its fields is one, `<name>.<position>.<field>`,
- * also with lists within: undefined where there is none. What contradicts what came before it is
- * left among the attributes.
+ * Takes a list out of attributes that write each of its fields as one, `<name>.<position>.<field>`,
+ * also with lists within; undefined without any. Attributes that contradict earlier ones stay.
  */
 export function takeList(attributes: JsonObject, name: string): unknown[] | undefined {
   const tree: Tree = new Map();
@@ -35,7 +34,7 @@ function put(tree: Tree, steps: string[], value: unknown): boolean {
   return true;
 }
 
-/** What has numbers for names is a list, in their order. */
+/** An object with numbers for names becomes a list, in their order. */
 function plain(tree: Tree): unknown {
   const entries = [...tree].map(
     ([step, next]) => [step, next instanceof Map ? plain(next) : next.value] as const,

@@ -11,7 +11,7 @@ import { decodeResults, resultsAnswer, resultsRefusal, sizeMaxOf } from './resul
 
 const events_paths = ['e', 'i/v0/e', 'batch', 'capture', 'track', 'engage', 'i/v0/ai/batch'];
 
-/** What the clients of PostHog send: single events, lists and batches, in every wire version. */
+/** The protocol of PostHog's clients: single events, lists and batches, in every wire version. */
 export const posthog: Protocol = {
   name: 'posthog',
   match: [
@@ -93,7 +93,7 @@ function draftOf(value: unknown, sent: Sent): Draft {
       properties['$distinct_id'],
     uuid: event['uuid'],
     size_bytes_max: sizeMaxOf(sent),
-    // Of posthog-ruby, which has no other.
+    // The only id of posthog-ruby.
     message_id: event['messageId'],
     at: event['timestamp'] ?? ownTime(event, properties, sent),
     offset_ms: event['offset'],

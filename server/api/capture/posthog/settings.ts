@@ -2,7 +2,7 @@ import { unauthenticated } from '../../../platform/http/errors.ts';
 import { jsonAnswer } from '../answers.ts';
 import type { Answer, Asked, SettingsDoor } from '../protocol.ts';
 
-/** What PostHog's clients do beside sending events is switched off, so that they do not ask on. */
+/** Switches off the other features of PostHog's clients, so that they stop asking for them. */
 const config = {
   supportedCompression: ['gzip', 'gzip-js'],
   hasFeatureFlags: false,

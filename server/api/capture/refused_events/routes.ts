@@ -25,7 +25,7 @@ const reading = { scope: 'batch_export:read', within: 'project' } as const;
 const sending = { scope: 'event:write', within: 'project' } as const;
 /** A corrected content is JSON within JSON, where its quotes are escaped. */
 const body_size_bytes_max = 10 * 1024 * 1024;
-/** So many are sent again by one request, and so many of them at once. */
+/** Number of events that one request sends again, and of those sent at once. */
 const rows_max = 500;
 const at_once = 50;
 

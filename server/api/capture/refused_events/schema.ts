@@ -60,7 +60,7 @@ const outcome = {
   detail: nullable(Type.String({ description: 'Why it is refused again.' })),
 };
 
-/** What became of one that was sent again. */
+/** The result of sending one event again. */
 export const ResentEvent = Type.Object(outcome, { title: 'ResentEvent' });
 
 /** The body by which one is sent again. */
@@ -76,7 +76,7 @@ export const ResendSeveral = Type.Object({
   after: Type.Optional(uuid('Only those behind this one: `next_after` of the answer before.')),
 });
 
-/** What became of several. */
+/** The results of sending several events again. */
 export const ResentEvents = Type.Object(
   {
     stored: Type.Integer({ description: 'So many are stored now.' }),

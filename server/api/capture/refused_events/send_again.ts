@@ -10,7 +10,7 @@ import type { OpenedMessage } from '../read/aside.ts';
 import { deleteRefusedEvent } from './store.ts';
 import type { KeptEvent } from './store.ts';
 
-/** What became of one that was sent again; `detail` says why it is refused. */
+/** The result of sending one event again; `detail` says why it was refused. */
 export type SentAgain = { id: string; outcome: 'stored' | 'refused'; detail: string | null };
 
 /**

@@ -2,7 +2,7 @@ import { jsonAnswer } from '../answers.ts';
 import type { Asked, Protocol } from '../protocol.ts';
 import { decodeMessages, messageAlone } from '../segment/segment.ts';
 
-/** What RudderStack's libraries have beside Segment's paths: a beacon, and their settings. */
+/** The protocol of RudderStack's libraries beside Segment's paths: a beacon, and their settings. */
 export const rudderstack: Protocol = {
   name: 'rudderstack',
   match: [

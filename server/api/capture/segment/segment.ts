@@ -11,7 +11,9 @@ const batches = ['batch', 'b', 'import'];
 /** The context of a batch is stored with each of its calls. */
 const shared_bytes_max = 256 * 1024 * 1024;
 
-/** What the libraries of Segment send, and those of RudderStack and Jitsu that keep to its form. */
+/**
+ * The protocol of Segment's libraries, and of those of RudderStack and Jitsu that keep to its form.
+ */
 export const segment: Protocol = {
   name: 'segment',
   match: [

@@ -9,7 +9,7 @@ import type { Draft } from '../draft.ts';
 import { shownKeys } from '../keys.ts';
 import type { Decoded, Protocol, Sent } from '../protocol.ts';
 
-/** What Snowplow's trackers send; the write key stands in the app id. */
+/** The protocol of Snowplow's trackers; the write key stands in the app id. */
 export const snowplow: Protocol = {
   name: 'snowplow',
   match: [
@@ -41,7 +41,7 @@ function decoded(list: unknown[], sent: Sent): Decoded {
   const isShown = shownKeys(sent).length > 0;
   return {
     length: payloads.length,
-    // What stands in a field as JSON is read when its event is wanted, and gone after it.
+    // JSON in a field is read when its event is needed, and released after it.
     events: payloads.values().map(draftOf),
     keys: isShown ? [] : payloads.map(({ aid }) => aid),
     sent_at: payloads[0]?.['stm'],
@@ -51,7 +51,7 @@ function decoded(list: unknown[], sent: Sent): Decoded {
 /** Fields that are told by the event itself, or are names of the message. */
 const told = ['eid', 'ue_pr', 'ue_px', 'co', 'cx', 'e', 'stm'];
 
-/** Who did it; trackers of some languages send those that they do not know as empty texts. */
+/** Fields that name the person; trackers of some languages send unknown ones as empty texts. */
 const who = ['uid', 'duid', 'nuid', 'tnuid'];
 
 function draftOf(payload: JsonObject): Draft {
@@ -131,8 +131,8 @@ function describedOf(payload: JsonObject, mended: Mended[]): Content {
 }
 
 /**
- * JSON that stands in a field as text, or as text in base64; undefined when it is none. What of it
- * had to be mended is added to the list.
+ * Reads JSON in a field, as text or as text in base64; undefined if it is none. Mended parts are
+ * added to the list.
  */
 function jsonOf(text: unknown, packed: unknown, mended: Mended[]): unknown {
   const bytes =

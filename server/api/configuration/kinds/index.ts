@@ -12,8 +12,8 @@ import { project } from './project.ts';
 import { write_key } from './write_key.ts';
 
 /**
- * What a configuration can describe, one line each, in the order in which it is created: what
- * others lie in or refer to comes before them.
+ * The kinds that a configuration can describe, one line each, in the order of their creation: a
+ * kind that contains others or that others refer to comes before them.
  */
 export const kinds: readonly Kind[] = [
   organization,

@@ -7,11 +7,11 @@ import type { KindName } from '../schema.ts';
 
 /** A field whose values are keys of other objects where the API has their ids. */
 export type Reference = {
-  /** What the field is called in files, and what in the API. */
+  /** Name of the field in files, and in the API. */
   field: string;
   api_field: string;
   kind: KindName;
-  /** Whether the object lies beside this one, or in the organization. */
+  /** The place of the object: beside this one, or in the organization. */
   within: 'project' | 'organization';
   is_list: boolean;
 };
@@ -29,7 +29,7 @@ export type Standing = {
   secrets: Fields;
 };
 
-/** Where the server looks for what stands. */
+/** The server's access to the current state. */
 export type Reading = { deps: Deps; db: Queryable; organization_id: string };
 
 /**
@@ -38,7 +38,7 @@ export type Reading = { deps: Deps; db: Queryable; organization_id: string };
  */
 export type Request = { method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; url: string; body: Fields };
 
-/** Where an object lies. */
+/** The place of an object. */
 export type Home = { organization_id: string; parent_id: string };
 
 /** One kind of object: all that a configuration has to know of it. */
@@ -49,9 +49,9 @@ export type Kind = {
   parent: 'project' | undefined;
   /** The noun of the scopes that read and write it. */
   right: string;
-  /** Whether there is one of it alone, which has no key. */
+  /** True if only one exists, without a key. */
   is_single: boolean;
-  /** Whether it is taken only when asked for. */
+  /** True if it is read only on request. */
   is_people: boolean;
   /** The fields in files, references included. */
   schema: TObject;
@@ -62,13 +62,13 @@ export type Kind = {
   identity: string | undefined;
   /** Fields that stay as they were created. */
   fixed: readonly string[];
-  /** What a field is when nobody says it; a pull leaves such fields out. */
+  /** Default of a field; a pull leaves such fields out. */
   defaults: Fields;
   /** The paths of the fields that are secret. */
   secretPaths(fields: Fields): string[];
-  /** Whether the text of a file may stand at a path that is no secret. */
+  /** Returns true if the text of a file may stand at a path that is no secret. */
   takesTextAt(path: string): boolean;
-  /** Whether a secret may stand at a path whose field the server does not know yet. */
+  /** Returns true if a secret may stand at a path whose field the server does not know yet. */
   maySealAt(path: string): boolean;
   /** The fields in the spelling in which they are stored, as far as that is known. */
   spelled(fields: Fields): Fields;
@@ -76,25 +76,25 @@ export type Kind = {
   shortened(fields: Fields): Fields;
   /** All that stand, the oldest first. */
   read(reading: Reading): Promise<Standing[]>;
-  /** Where all of its kind are listed and created; a record has its id behind that. */
+  /** Returns the URL that lists and creates all of its kind; a record has its id behind it. */
   listUrl(home: Home, fields: Fields): string;
   /**
-   * What creates it (nothing: no configuration can), changes it (all wanted fields are given) and
-   * deletes it.
+   * The requests that create it (none: no configuration can), change it (all wanted fields are
+   * given) and delete it.
    */
   create(home: Home, fields: Fields): Request[];
   change(home: Home, standing: Standing, fields: Fields): Request[];
   remove(home: Home, standing: Standing): Request;
-  /** What is wrong with what was created or changed, beyond what the routes say. */
+  /** Returns the faults of the created or changed object beyond those of the routes. */
   faultAfter(db: Queryable, id: string, fields: Fields): Promise<Violation | undefined>;
-  /** What a key is made of while nobody has given one. */
+  /** Returns the source of a key that nobody has given. */
   nameOf(standing: Standing): string;
-  /** What the activity log calls it, and a field of it. */
+  /** Returns the activity log's name for the kind, and for a field of it. */
   activityScope(fields: Fields): string;
   recordedAs(field: string): string;
 };
 
-/** What most kinds have in common. */
+/** The common defaults of kinds. */
 export const plain_kind = {
   activityScope(this: Kind) {
     return this.name;

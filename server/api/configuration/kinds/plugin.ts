@@ -9,7 +9,7 @@ import { pick, plain_kind, recordUrl } from './kind.ts';
 import type { Kind, Reading, Request, Standing } from './kind.ts';
 
 const { name, description, icon, config_schema, tag, is_global, url } = PluginCreate.properties;
-/** What is said of a plugin whose code is written here; of a package its plugin.json says it. */
+/** Fields of a plugin whose code is written here; a package's plugin.json says them. */
 const written_fields = ['name', 'description', 'icon', 'config_schema'];
 const written_types = ['source', 'inline'];
 
@@ -114,12 +114,12 @@ export const plugin: Kind = {
       detail: `The content has the SHA-256 ${content_sha256 ?? 'of nothing'}: see what changed.`,
     };
   },
-  // Of code the log has the hash alone.
+  // The log has the hash of code alone.
   recordedAs: (field) => (/^source(?:\.|$)/.test(field) ? 'content_sha256' : field),
   activityScope: ({ collection }) => String(collection).replace(/s$/, ''),
 };
 
-/** What the plugin.json of a source says of the plugin; nothing where there is none. */
+/** Returns the fields that the plugin.json of a source sets; none without one. */
 function toldBySource({ source }: Fields): Fields {
   try {
     const { 'plugin.json': text = '' } = source as Record<string, string>;
@@ -130,7 +130,7 @@ function toldBySource({ source }: Fields): Fields {
   }
 }
 
-/** What the files say of the plugin holds, also where the plugin.json of new code says another. */
+/** The fields in the files win, even if the plugin.json of new code says otherwise. */
 function afterSource(own: string, source: unknown, fields: Fields): Request[] {
   const told = toldBySource({ source });
   const other = Object.keys(told).filter((field) => !isDeepStrictEqual(fields[field], told[field]));
@@ -157,7 +157,7 @@ function standingOf({ deps }: Reading, row: PluginSettings): Standing {
     name: row.name,
     fields: {
       ...pick(shown, ['collection', 'tag', 'is_global', ...(isWritten ? written_fields : [])]),
-      // What came from the catalogue is the package that its entry names.
+      // A plugin from the catalogue is the package that its entry names.
       plugin_type: plugin_type === 'repository' ? 'custom' : plugin_type,
       ...(from?.folder === undefined ? {} : { name: from.folder }),
       ...(from?.url === undefined || hasToken(from.url) ? {} : { url: from.url }),

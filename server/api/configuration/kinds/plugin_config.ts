@@ -6,7 +6,7 @@ import { listConfigSettings } from '../../plugin_configs/store.ts';
 import { pick, plain_kind, recordUrl } from './kind.ts';
 import type { Kind } from './kind.ts';
 
-/** What projects make of plugins. Which values are secret, the plugin says. */
+/** Plugin configs of projects. The plugin says which values are secret. */
 export const plugin_config: Kind = {
   ...plain_kind,
   name: 'plugin_config',

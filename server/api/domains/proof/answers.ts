@@ -3,7 +3,7 @@ import type { ResolverAnswer } from '../../../platform/dns/dns.ts';
 import { judgeAnswer } from './challenge.ts';
 import type { CheckOutcome } from './challenge.ts';
 
-/** What one resolver answered, as it is stored and shown. */
+/** The answer of one resolver, as stored and shown. */
 export type ShownAnswer = {
   resolver: string;
   outcome: CheckOutcome;
@@ -12,8 +12,8 @@ export type ShownAnswer = {
 };
 
 /**
- * What each resolver answered, in the order in which they are configured. One in the server's own
- * network is told by its number: its address is nobody else's business.
+ * Returns the answer of each resolver, in the order of the configuration. A resolver in the
+ * server's own network appears as its number: its address concerns nobody else.
  */
 export function shownAnswers(
   domain: string,

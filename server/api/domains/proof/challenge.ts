@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { TxtAnswer, UnansweredReason } from '../../../platform/dns/txt_answer.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** What one look-up says about the proof: the challenge is there, it is not, or nobody knows. */
+/** The result of one look-up: the challenge exists, it does not, or nobody knows. */
 export type CheckOutcome = 'met' | 'missing' | 'unanswered';
 
 /** Most characters of a stranger's record that are shown. */
@@ -31,9 +31,9 @@ export function isChallengeMet(records: string[], challenge: string): boolean {
 }
 
 /**
- * What an answer means for the proof, with one or two sentences for the owner of the domain: what
- * was seen and what to do. Guarantee: never throws, and shows at most 60 characters of a foreign
- * record, without control and formatting characters.
+ * Judges an answer for the proof, with one or two sentences for the owner of the domain: the result
+ * and the next step. Guarantee: never throws, and shows at most 60 characters of a foreign record,
+ * without control and formatting characters.
  */
 export function judgeAnswer(
   domain: string,

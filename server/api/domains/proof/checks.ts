@@ -1,10 +1,10 @@
 import type { CheckOutcome } from './challenge.ts';
 
 /**
- * Where the proof of a domain stands. `since_at`: when the state began, for `pending` the creation.
- * `missing_since_at`: for a verified domain, the first look-up in a row that was answered without
- * the challenge; null in every other case. Instants in ms. A domain is verified in the state
- * `verified` only.
+ * The state of a domain's proof. `since_at`: the beginning of the state, for `pending` the
+ * creation. `missing_since_at`: for a verified domain, the first consecutive look-up that was
+ * answered without the challenge; null in every other case. Instants in ms. A domain is verified
+ * only in the state `verified`.
  */
 export type DomainProof = {
   state: 'pending' | 'verified' | 'failed' | 'lapsed';
@@ -16,9 +16,9 @@ const minute_ms = 60_000;
 const hour_ms = 60 * minute_ms;
 const day_ms = 24 * hour_ms;
 
-/** How long a domain that is not verified is looked up by the server. */
+/** Time for which the server checks a domain that is not verified. */
 const watched_ms = 30 * day_ms;
-/** How long a verified domain may be without its record. */
+/** Time for which a verified domain may lack its record. */
 const lapse_ms = 72 * hour_ms;
 /**
  * After this long without its record a verified domain's people are told: one look-up that saw none
@@ -44,11 +44,11 @@ export function newProof(created_at: number): DomainProof {
 }
 
 /**
- * Where the proof stands after a look-up at `now`, by the server or by hand. Guarantees: the
- * challenge verifies from every state; only an answer without the challenge can make a verified
- * domain lapse, and only 72 h after the first such answer in a row; a look-up without an answer
- * changes nothing, except that a domain that was never verified fails 30 days after its creation
- * either way.
+ * Returns the state of the proof after a look-up at `now`, by the server or by hand. Guarantees:
+ * the challenge verifies from every state; only an answer without the challenge can make a verified
+ * domain lapse, and only 72 h after the first of consecutive such answers; a look-up without an
+ * answer changes nothing, except that a domain that was never verified fails 30 days after its
+ * creation either way.
  */
 export function afterCheck(proof: DomainProof, outcome: CheckOutcome, now: number): DomainProof {
   if (outcome === 'met')

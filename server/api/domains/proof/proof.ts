@@ -14,8 +14,8 @@ import type { DomainRow } from '../schema.ts';
 import { findDomain } from '../store.ts';
 
 /**
- * What a look-up did to a domain: the record before and after it, and what administrators are told,
- * if anything.
+ * The effect of a look-up on a domain: the record before and after it, and the notice to
+ * administrators, if any.
  */
 export type Settled = { before: DomainRow; after: DomainRow; notice: Notice | undefined };
 
@@ -66,8 +66,8 @@ export function checkEntry({ before, after }: Settled): Activity {
 }
 
 /**
- * The entry of the activity log for a domain that is created, changed or deleted. Of the proof only
- * the state is a change; the rest is when somebody looked.
+ * Returns the entry of the activity log for a domain that is created, changed or deleted. Only the
+ * state of the proof is a change; the other fields say when somebody looked.
  */
 export function domainEntry(
   activity: string,
@@ -90,7 +90,7 @@ function logged(row: DomainRow | undefined) {
     : { ...row, verification: { state: row.verification.state } };
 }
 
-/** What comes next, where the state alone does not say it. */
+/** Says the next step, if the state alone does not. */
 function outlook(proof: DomainProof, next_check_at: number | null): string {
   if (proof.missing_since_at !== null)
     return ` Without it the domain lapses at ${isoInstant(lapseInstant(proof.missing_since_at))}.`;

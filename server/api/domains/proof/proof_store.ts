@@ -39,8 +39,8 @@ export async function lockProof(tx: Transaction, id: string): Promise<StoredProo
 }
 
 /**
- * What a look-up at `last_checked_at` left; instants in ms. Ends the claim of the process that did
- * it. The caller holds the lock.
+ * Stores the result of a look-up at `last_checked_at`; instants in ms. Ends the claim of the
+ * process that did it. The caller holds the lock.
  */
 export async function saveProof(
   tx: Transaction,

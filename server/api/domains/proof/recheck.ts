@@ -6,9 +6,9 @@ import { checkEntry, settleAnswer } from './proof.ts';
 import { claimDueDomain } from './proof_store.ts';
 import type { DueDomain } from './proof_store.ts';
 
-/** How many domains one process looks up at a time. */
+/** Number of domains that one process looks up at a time. */
 const default_concurrency = 8;
-/** So long a look-up and what follows it may take before another process does it again. */
+/** Lease of a look-up and its result; afterwards another process repeats it. */
 const lease_ms = 60_000;
 
 /**

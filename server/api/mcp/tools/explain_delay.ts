@@ -7,7 +7,7 @@ import { glance_fields } from './list_exports.ts';
 import { run_fields } from './list_runs.ts';
 import { isGap, shownRange } from './list_slots.ts';
 
-/** How many of each are shown: the newest tell why. */
+/** Number of entries of each kind: the newest tell why. */
 const shown_max = 5;
 const search_characters_max = 200;
 

@@ -29,7 +29,7 @@ const export_fields = [
   'receipt',
 ] as const;
 
-/** Where an event or a person was delivered, or why not. */
+/** Finds the place of an event or a person, or the reason for its absence. */
 export const find_record = defineTool({
   name: 'find_record',
   title: 'Find a record',

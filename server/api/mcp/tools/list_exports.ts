@@ -10,7 +10,7 @@ import {
   projectPath,
 } from '../tool.ts';
 
-/** What is told of an export at a glance. */
+/** Fields of an export in a list. */
 export const glance_fields = [
   'id',
   'team_id',

@@ -5,7 +5,7 @@ import { defineTool } from '../tool.ts';
 
 const projects_max = 100;
 
-/** What a key sees and may do; of what it may not see it says nothing. */
+/** Lists the projects and rights of a key; omits projects that it may not see. */
 export const list_projects = defineTool({
   name: 'list_projects',
   title: 'List projects',

@@ -11,7 +11,7 @@ import {
   project,
 } from '../tool.ts';
 
-/** What is told of a run. */
+/** Fields of a run. */
 export const run_fields = [
   'id',
   'status',

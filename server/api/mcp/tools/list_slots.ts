@@ -3,7 +3,7 @@ import type { ApiRecord } from '../api_call.ts';
 import { entriesOf, pick, read } from '../api_call.ts';
 import { batch_export, defineTool, exportPath, instant, project } from '../tool.ts';
 
-/** What is told of slots that lie side by side and are alike. */
+/** Fields of adjacent equal slots. */
 const range_fields = [
   'start_at',
   'end_at',
@@ -28,7 +28,7 @@ export function shownRange(range: ApiRecord): ApiRecord {
   return pick(range, range_fields);
 }
 
-/** What became of each interval of an export, as ranges; or the gaps alone. */
+/** Lists the state of each interval of an export, as ranges; or the gaps alone. */
 export const list_slots = defineTool({
   name: 'list_slots',
   title: 'List slots and gaps',

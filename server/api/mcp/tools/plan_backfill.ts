@@ -5,7 +5,7 @@ import { ask, pick } from '../api_call.ts';
 import { batch_export, defineTool, exportPath, project } from '../tool.ts';
 import { exportPage } from './get_export.ts';
 
-/** What a backfill would deliver; it never begins one. */
+/** Forecasts a backfill; never starts one. */
 export const plan_backfill = defineTool({
   name: 'plan_backfill',
   title: 'Plan a backfill',

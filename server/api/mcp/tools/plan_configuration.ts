@@ -14,7 +14,7 @@ const value_characters_max = 500;
 const plan_fields = ['hash', 'expires_at', 'is_empty', 'source', 'summary'] as const;
 const object_fields = ['kind', 'path', 'id', 'name', 'action', 'moved_from', 'cost'] as const;
 
-/** What stands as configuration, or what a changed one would do; neither changes anything. */
+/** Shows the current configuration, or the effect of a changed one; changes nothing. */
 export const plan_configuration = defineTool({
   name: 'plan_configuration',
   title: 'Plan a configuration',
@@ -77,7 +77,7 @@ export const plan_configuration = defineTool({
   },
 });
 
-/** What stands, or a part of it; what is too long is told by the paths of its parts. */
+/** Reads the current state, or a part of it; a long one is listed by the paths of its parts. */
 async function standing(api: ApiCall, url: string, path = ''): Promise<ApiRecord> {
   const { configuration } = await read(api, url);
   const whole = kept(configuration) as ApiRecord;

@@ -23,7 +23,7 @@ const entry_fields = [
   'request_id',
 ] as const;
 
-/** What people and keys changed in an organization, newest first. */
+/** Lists the changes of people and keys in an organization, newest first. */
 export const read_activity = defineTool({
   name: 'read_activity',
   title: 'Read activity',

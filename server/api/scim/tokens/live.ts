@@ -3,8 +3,8 @@ import type { Sql } from 'sql-template-tag';
 import { isoInstant } from '../../../platform/clock.ts';
 
 /**
- * True if the maker of the token `t` is an active owner of the organization. Who made a token
- * before tokens had a maker is not known, so nobody takes it along.
+ * True if the maker of the token `t` is an active owner of the organization. The makers of old
+ * tokens are unknown, so nobody takes those tokens along.
  */
 export function hasRight(organization_id: Sql): Sql {
   return sql`(NOT t.has_maker OR EXISTS (SELECT 1 FROM members m JOIN users u ON u.id = m.user_id

@@ -20,8 +20,8 @@ import type { OpenidPerson } from './person.ts';
 import { SignInRefused } from '../refusal.ts';
 
 /**
- * What ties the way back to the way there. `nonce` and `verifier` never leave the server but for
- * the nonce in the request and the verifier to the provider.
+ * The secrets that tie the way back to the way there. Only the nonce leaves the server, in the
+ * request, and the verifier, to the provider.
  */
 export type OpenidSecrets = { state: string; nonce: string; verifier: string };
 
@@ -139,7 +139,7 @@ async function openConfiguration(
   });
 }
 
-/** What `open` gave, for an hour; a fault is not kept. */
+/** Keeps the result of `open` for an hour; a fault is not kept. */
 function kept<Opened>(
   { clock }: Pick<Needed, 'clock'>,
   open: () => Promise<Opened>,

@@ -12,8 +12,8 @@ import type { Shape } from '../../../platform/shape.ts';
 import { SignInRefused } from '../refusal.ts';
 
 /**
- * Whom a provider vouches for: the id there, and the addresses that it says are theirs, one at
- * least, lower-case ASCII, the main one first.
+ * The person whom a provider vouches for: the id there, and their addresses by its word, at least
+ * one, lower-case ASCII, the main one first.
  */
 export type OpenidPerson = {
   subject: string;

@@ -121,8 +121,8 @@ function secretsOf({ secrets }: Deps, state: string): OpenidSecrets {
 }
 
 /**
- * Of the addresses that are the person's, the first that has an account, else the first in a
- * verified domain, else the main one.
+ * Chooses among the person's addresses: the first with an account, else the first in a verified
+ * domain, else the main one.
  */
 async function chooseAddress({ db, config }: Deps, { addresses }: OpenidPerson): Promise<string> {
   for (const address of addresses)

@@ -10,7 +10,7 @@ import type { SamlParties } from './provider.ts';
 import { keepOutcome, useAssertion } from '../store.ts';
 import type { SamlRequest } from '../store.ts';
 
-/** How far the clock of an identity provider may be off: 3 minutes. */
+/** Tolerance for the clock of an identity provider: 3 minutes. */
 const skew_ms = 180_000;
 
 /**
@@ -19,7 +19,7 @@ const skew_ms = 180_000;
  */
 const latest_ms = Date.parse('9999-12-31T00:00:00Z');
 
-/** What a response is worth; `assertion` is what has to be used up with it, its end in ms. */
+/** The judgement on a response; `assertion` has to be used up with it, its end in ms. */
 export type Judged = { outcome: Outcome; assertion?: { id: string; until_ms: number } };
 
 /**
@@ -102,7 +102,7 @@ export async function keepJudged(
   });
 }
 
-/** What the log says when the settings of a domain's provider are others than at the beginning. */
+/** Returns the log's sentence for provider settings that changed during a sign-in. */
 export function changed(domain: string): string {
   return (
     `The settings of the identity provider of ${domain} were changed while the sign-in was ` +
@@ -115,7 +115,7 @@ function refused(reason: Extract<Outcome, { refused: string }>['refused'], detai
 }
 
 /**
- * Which of the certificates verifies the response; of several for one key the one that is valid
+ * Finds the certificate that verifies the response; of several for one key the one that is valid
  * longest.
  */
 async function findSigner(

@@ -90,7 +90,9 @@ async function beginSignIn(
   return reply.redirect(url, 303);
 }
 
-/** Whether a page of another site, or of another host of this one, leads the browser here. */
+/**
+ * Returns true if a page of another site, or of another host of this one, leads the browser here.
+ */
 function isLedHere({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];
   return site === 'cross-site' || site === 'same-site';
