@@ -27,11 +27,11 @@ export function newName(directory: { domain: string }, { user_name, emails }: Se
   if (email === undefined) throw noAddress(directory, named);
   return { email, user_name: user_name === undefined ? null : userNameOf(user_name) };
 }
+
 /**
  * Returns the directory's name for a person from now on. A person with another name keeps the
  * address, which no request replaces; `emails` alone never moves a person named by the address,
  * because directories send other addresses of theirs there.
- */
  */
 export function changedName(
   directory: { domain: string },
