@@ -36,7 +36,7 @@ function Size({ project_id, body }: { project_id: string; body: object }) {
   const ids = data.distinct_ids === 0 ? '' : `${counted(data.distinct_ids, 'distinct id')} and `;
   return (
     <strong aria-live="polite">
-      As things are, it is about {ids}
+      It concerns {ids}
       {counted(data.events, 'event')}.
     </strong>
   );

@@ -37,7 +37,7 @@ test('a person is erased once that was typed, and the page shows the proof', { s
   await page.getByLabel('Distinct ids').fill('ada@x.org\n\n');
   await page.getByRole('button', { name: 'Erase these persons' }).click();
   const asked = page.getByRole('dialog', { name: 'Erase the persons of 1 distinct id?' });
-  await asked.getByText('As things are, it is about 1 distinct id and 1 event.').waitFor();
+  await asked.getByText('It concerns 1 distinct id and 1 event.').waitFor();
   await checkEverywhere(page, 'erasure_asked', []);
   await asked.getByRole('button', { name: 'Erase them' }).click();
   await asked.getByText('exactly as it is written').waitFor();
@@ -111,7 +111,7 @@ test(
     await page.getByLabel('Properties').fill('plan = trial\nseats = 5');
     await button.click();
     await asked.getByText('from 2026-01-02 on and before 2026-01-03 (UTC) whose plan is').waitFor();
-    await asked.getByText('As things are, it is about 0 events.').waitFor();
+    await asked.getByText('It concerns 0 events.').waitFor();
     await checkEverywhere(page, 'erasure_of_events_asked', []);
     await page.keyboard.press('Escape');
     await answer();

@@ -16,7 +16,7 @@ for (const [zone, instant, wall] of [
     assert.equal(instantOf(at(wall), zone), at(instant));
   });
 
-test('an hour that is there twice is the first, one that is left out is as much later', () => {
+test('an hour that occurs twice is the first, one that is left out is as much later', () => {
   const zone = 'Europe/Berlin';
   assert.equal(instantOf(at('2026-10-25T02:30:00Z'), zone), at('2026-10-25T00:30:00Z'));
   assert.equal(instantOf(at('2026-03-29T02:30:00Z'), zone), at('2026-03-29T01:30:00Z'));

@@ -1,6 +1,6 @@
 // Backs a server up while events come in and exports run, kills it with -9 while clients ask, loses
 // a store or all, restores both or the lost one alone, lets the exports go on, and compares each
-// row of each destination. Prints a line for each round. Exit code 1: a row is there twice, is
+// row of each destination. Prints a line for each round. Exit code 1: a row occurs twice, is
 // missing, or is lost and was not named.
 // npm run drills [-- --rounds 6 --first 0 --seed 7]
 import { mkdtempSync, rmSync } from 'node:fs';

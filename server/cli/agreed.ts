@@ -7,7 +7,7 @@ import { UserError } from './user_error.ts';
  */
 export async function isAgreed(question: string, otherwise: string): Promise<boolean> {
   if (!process.stdin.isTTY)
-    throw new UserError(`There is nobody to ask: --yes ${otherwise} without a question.`);
+    throw new UserError(`No terminal to ask on: --yes ${otherwise} without a question.`);
   // Standard output may be another program's.
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));

@@ -9,7 +9,7 @@ const passphrase = ['--passphrase-file <path>', 'default SLUICE_BACKUP_PASSPHRAS
 export function addBackupCommands(program: Command, wrap: Wrap): void {
   program
     .command('backup')
-    .description('copy both stores and the secret key while the server goes on')
+    .description('copy both stores and the secret key while the server runs')
     .argument('<place>', place)
     .option(...passphrase)
     .option('--keep <n>', 'remove all but the newest n backups afterwards')

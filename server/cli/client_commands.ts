@@ -26,9 +26,7 @@ export function addClientCommands(
   targetOptions(
     program
       .command('api')
-      .description(
-        'ask any route of the API, and print what it answers; without a path start the API',
-      )
+      .description('call any route of the API and print its answer; without a path start the API')
       .argument('[path]', 'such as projects/@current/batch_exports; {project} is --project')
       .option('-X, --method <method>', 'default GET, with fields POST')
       .option('-f, --field <name=value...>', 'a text of the body, or of the query of a GET')
@@ -71,15 +69,15 @@ function addProfiles(program: Command, wrap: Wrap<Output>): void {
 /** The options with which a command says which server it asks, and as whom. */
 export function serverOptions(command: Command): Command {
   return command
-    .option('--url <url>', 'address of the server; default SLUICE_URL, else that of the profile')
-    .option('--key <key>', 'personal API key; default SLUICE_API_KEY, else that of the profile')
-    .option('--profile <name>', 'profile; default SLUICE_PROFILE, else the one in use');
+    .option('--url <url>', 'address of the server; default SLUICE_URL, then the profile')
+    .option('--key <key>', 'personal API key; default SLUICE_API_KEY, then the profile')
+    .option('--profile <name>', 'profile; default SLUICE_PROFILE, then the current one');
 }
 
 function targetOptions(command: Command): Command {
   return serverOptions(command).option(
     '--project <id>',
-    'project id; default that of the profile, else the first one of the key',
+    'project id; default from the profile, then the first one of the key',
   );
 }
 
@@ -176,7 +174,7 @@ function addDeliveries(group: Command, wrap: Wrap<Output>): void {
         ]),
       )
       .option('--all', 'deliver every row once more, also those that were delivered')
-      .option('--dry-run', 'say what it would deliver, and start nothing')
+      .option('--dry-run', 'show what it would deliver, and start nothing')
       .option('--wait', 'wait for the end; exit code 1 unless it completed')
       .action(wrap(async () => (await backfills()).backfillExport)),
   );
@@ -218,7 +216,7 @@ function addRuns(program: Command, wrap: Wrap<Output>): void {
   asking(
     group
       .command('cancel')
-      .description('take a run back; nothing of it stays at the destination')
+      .description('cancel a run; the destination keeps no rows of it')
       .argument('<export>', export_text)
       .argument('<run>', 'id of the run')
       .action(wrap(async () => (await runs()).cancelRun)),

@@ -91,7 +91,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
         .choices(['postgres', 'clickhouse'])
         .conflicts('status'),
     )
-    .option('--status', 'change nothing; say what is pending and what goes on in the background')
+    .option('--status', 'change nothing; show pending and background migrations')
     .option('--json', 'with --status print JSON')
     .action(wrap(async () => (await import('./migrate.ts')).migrate));
   addBackupCommands(program, wrap);
@@ -114,7 +114,7 @@ function build(wrap: Wrap, ask: Wrap<Output>): Command {
     .action(wrap(async () => (await import('./secrets.ts')).rotateSecrets));
   program
     .command('doctor')
-    .description('say what is wrong with this machine, its settings or its stores')
+    .description('report faults of this machine, its settings or its stores')
     .option('--json', 'print JSON')
     .action(wrap(async () => (await import('./doctor/doctor.ts')).doctor));
   addSupportBundleCommand(program, wrap);
@@ -160,9 +160,9 @@ function addServerCommands(program: Command, wrap: Wrap): void {
 function addSupportBundleCommand(program: Command, wrap: Wrap): void {
   program
     .command('support-bundle')
-    .description('write a file for whoever helps: versions, settings, runs, logs; no secrets')
+    .description('write a file for support: versions, settings, runs, logs; no secrets')
     .option('--output <file>', 'file to write; default sluice-support-<time>.tar.gz')
-    .option('--log <file...>', "files with the server's log, of which the end is taken along")
+    .option('--log <file...>', "files with the server's log; the end of each is included")
     .action(wrap(async () => (await import('./support_bundle/command.ts')).supportBundle));
 }
 
@@ -184,7 +184,7 @@ function addImportCommand(program: Command, wrap: Wrap<Output>): void {
   serverOptions(program.command('import'))
     .description('send a file of events (NDJSON, also gzip) to a project of a running server')
     .argument('<file>', 'path of the file')
-    .option('--project <id>', 'project id; default that of the profile, else @current')
+    .option('--project <id>', 'project id; default from the profile, then @current')
     .addOption(
       new Option('--format <product>', 'product that exported the file').choices([
         'mixpanel',

@@ -12,7 +12,7 @@ export function addConfigCommand(program: Command, wrap: Wrap<Output>): void {
     .description('configuration as code: pull, plan, apply (docs/configuration_as_code.md)')
     .exitOverride();
   organizationOptions(config.command('pull'))
-    .description('write what stands into a file, secrets as references')
+    .description('write the current configuration into a file, secrets as references')
     .argument('[file]', 'a new file, .yaml or .json; - is standard output', '-')
     .option('--json', 'JSON instead of YAML on standard output')
     .action(wrap(async () => (await load()).pull));

@@ -65,7 +65,7 @@ export async function runDemo(
   });
   const backfill = answer['backfill'] as { id: string };
   say(
-    '  backfill   the last 24 hours; it begins when what was just inserted has settled ' +
+    '  backfill   the last 24 hours; it starts once the new rows are final ' +
       `(${config.settle_seconds} s)`,
   );
   const runs = await followBackfill(call, exportPath, backfill.id, say);

@@ -137,10 +137,9 @@ const deliveringExports = (team_id: number) => sql`
 function tellSize(project: string, size: ErasureSize): string {
   const { distinct_ids, events, person_versions } = size;
   return (
-    `As things are, it is about ${counted(distinct_ids, 'distinct id')}, ` +
-    `${counted(events, 'event')} and ${counted(person_versions, 'version')} of persons of ` +
-    `${project}. They leave the store and what was delivered, where that can be rewritten. It ` +
-    'cannot be taken back.'
+    `It concerns ${counted(distinct_ids, 'distinct id')}, ${counted(events, 'event')} and ` +
+    `${counted(person_versions, 'version')} of persons of ${project}. They are removed from ` +
+    'the store, and from deliveries that can be rewritten. This cannot be undone.'
   );
 }
 
@@ -150,5 +149,5 @@ function tellExports(exports: DeliveringExport[]): string {
     .slice(0, exports_shown_max)
     .map(({ name, destination_type }) => `"${oneLine(name)}" (${destination_type})`);
   const more = exports.length > exports_shown_max ? ' and others' : '';
-  return `Exports that have delivered, perhaps some of it: ${names.join(', ')}${more}.`;
+  return `Exports that may have delivered some of these rows: ${names.join(', ')}${more}.`;
 }

@@ -17,7 +17,7 @@ function saying(load: () => Promise<(deps: Deps, ...given: never[]) => Promise<s
 export function addRemovalsCommand(program: Command, wrap: Wrap): void {
   program
     .command('removals')
-    .description('the rows of deleted projects: what is being removed, certificates of what was')
+    .description('rows of deleted projects: removals in progress, certificates of finished ones')
     .option('--json', 'print JSON')
     .action(wrap(saying(async () => (await import('./removals.ts')).listRemovals)));
 }
@@ -26,7 +26,7 @@ export function addRemovalsCommand(program: Command, wrap: Wrap): void {
 export function addErasureCommands(program: Command, wrap: Wrap): void {
   program
     .command('erasures')
-    .description('erasures of persons and events: how far they are, certificates of what was done')
+    .description('erasures of persons and events: progress, certificates of finished ones')
     .option('--json', 'print JSON')
     .action(wrap(saying(async () => (await import('./erasures.ts')).listErasures)));
   program
@@ -56,7 +56,7 @@ export function addKeyCommand(program: Command, wrap: Wrap): void {
   key
     .command('list')
     .description('list keys with their ids, newest first; the keys themselves are never shown')
-    .option('--email <address>', 'whose keys; default those of everybody')
+    .option('--email <address>', 'whose keys; default all people')
     .option('--json', 'print JSON')
     .action(wrap(saying(async () => (await import('./key.ts')).listKeys)));
   key
@@ -70,11 +70,11 @@ export function addKeyCommand(program: Command, wrap: Wrap): void {
 export function addOrganizationCommand(program: Command, wrap: Wrap): void {
   const organization = program
     .command('organization')
-    .description('organizations and what they may do on this server')
+    .description('organizations and their rights on this server')
     .exitOverride();
   organization
     .command('list')
-    .description('list all organizations: their plugins level, and what they publish to others')
+    .description('list all organizations: their plugins level, and the plugins they publish')
     .option('--json', 'print JSON')
     .action(wrap(saying(async () => (await import('./organization.ts')).listOrganizations)));
   organization

@@ -88,7 +88,7 @@ function tellErased({ team_id, project_name, requested_at, ...row }: Erased): st
     row.removed_at !== null
       ? `gone: ${found}; the store keeps its former files for some minutes`
       : row.events === null
-        ? 'waits until what was on its way in has arrived'
+        ? 'waits until events in transit have arrived'
         : `under way: ${found}${parts}`;
   const project = `project ${team_id} "${oneLine(project_name)}"`;
   return `removing  ${project}, deleted ${requested_at}, ${state}${runs}`;
@@ -108,7 +108,7 @@ function tellRetained(row: Retained): string {
       : `${counted(events, 'event')}, ${counted(persons ?? 0, 'replaced person version')}`;
   return (
     `${ended_at === null ? 'removing' : 'removed '}  by retention (${row.retention}) of project ` +
-    `${team_id} "${oneLine(project_name)}": ${what}, taken in before ${row.removed_before}; ` +
+    `${team_id} "${oneLine(project_name)}": ${what}, ingested before ${row.removed_before}; ` +
     (ended_at === null ? `decided ${row.started_at}` : `ended ${ended_at}`)
   );
 }

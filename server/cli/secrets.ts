@@ -32,7 +32,7 @@ export async function rotateSecrets(context: CommandContext): Promise<number> {
     if (!isKept) return;
     say(
       isExchangingKept(config.data_dir)
-        ? 'Goes on with an exchange that is not over.'
+        ? 'Continues an unfinished rotation.'
         : 'Creates a new secret key in the data folder.',
     );
     exchangeKeptSecretKey(config.data_dir);
@@ -47,14 +47,13 @@ export async function rotateSecrets(context: CommandContext): Promise<number> {
     for (const row of unreadable)
       say(
         `None of the accepted secret keys opens ${row}: name the right one in ` +
-          'SLUICE_PREVIOUS_SECRET_KEYS, or enter what it holds anew.',
+          'SLUICE_PREVIOUS_SECRET_KEYS, or enter its secrets again.',
       );
     if (unreadable.length > 0) return 1;
     say(
       isKept
         ? endKept(config.data_dir)
-        : 'Nothing is stored under a former secret key any more: SLUICE_PREVIOUS_SECRET_KEYS ' +
-            'can be taken away.',
+        : 'No former secret key is in use any longer: you can remove SLUICE_PREVIOUS_SECRET_KEYS.',
     );
     return 0;
   };
@@ -97,5 +96,5 @@ function endKept(folder: string): string {
       'deleted.'
     );
   forgetFormerSecretKey(folder);
-  return 'Nothing is stored under the former secret key any more; it is forgotten.';
+  return 'The former secret key is no longer in use and was deleted.';
 }

@@ -57,8 +57,8 @@ export async function start(
     : undefined;
   const lost = server.lost.then(() => {
     say(
-      'The server whose stores this worker used has ended or was started anew. Start the ' +
-        'worker again.',
+      'The server whose stores this worker used has ended or was restarted. Start the worker ' +
+        'again.',
     );
     return 1;
   });

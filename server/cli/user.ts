@@ -115,8 +115,8 @@ export async function letIn(deps: Deps, email: string): Promise<string> {
   throw new UserError(
     link.refused === 'unknown'
       ? `There is no active user with the address ${email}.`
-      : `${email} is no administrator or owner of an organization; others get in again through ` +
-          'one who is.',
+      : `${email} is not an administrator or owner of an organization; ask an administrator for ` +
+          'a new link.',
   );
 }
 

@@ -21,7 +21,7 @@ export class FolderInUseError extends Error {
   constructor(folder: string, pid: number) {
     super(
       `The data folder ${folder} is in use by another Sluice server (process ${pid}). Stop ` +
-        'that one first, or give this one a folder of its own with SLUICE_DATA_DIR.',
+        'that server first, or set SLUICE_DATA_DIR to another folder.',
     );
     this.name = 'FolderInUseError';
     this.pid = pid;

@@ -142,7 +142,7 @@ function diskGauges(registers: Registry[]) {
   return {
     disk_free_bytes: new Gauge({
       name: 'sluice_disk_free_bytes',
-      help: 'Bytes that are free where the stores lie.',
+      help: 'Free bytes on the disk of the stores.',
       labelNames: ['place'],
       registers,
     }),

@@ -28,7 +28,7 @@ export type Comparison = {
 };
 
 /**
- * All events of projects in the store, each row of it: one that is there twice is in the list
+ * All events of projects in the store, each row of it: one that occurs twice is in the list
  * twice.
  */
 export async function readSource({

@@ -81,7 +81,7 @@ export async function slowPeer(exporting: QueryHarness): Promise<void> {
     const over = lines.filter(({ level }) => level === 'INFO');
     assert.equal(over.length, 3, 'once after each wait');
     for (const { message } of over)
-      assert.match(message, /^The destination goes on after \d+ s without progress\.$/);
+      assert.match(message, /^The destination continues after \d+ s without progress\.$/);
   } finally {
     await receiver.close();
   }

@@ -16,7 +16,7 @@ test('start and end are typed as the clocks of the zone show them', () => {
   const base = { destination: { type: 'NoOp', config: {} }, custom_query: null } as Base;
   const stored = { ...base, start_at: '2026-10-25T01:30:00.000000Z', end_at: null };
   const draft = draftOf(stored, zone);
-  // The hour is there twice, and what was not typed is not sent.
+  // The hour occurs twice, and what was not typed is not sent.
   assert.deepEqual([draft.start_at, draft.end_at], ['2026-10-25T02:30', '']);
   assert.deepEqual(bodyOf(draft, stored, undefined, zone), {});
   const sent = (end_at: string) => bodyOf({ ...draft, end_at }, stored, undefined, zone);

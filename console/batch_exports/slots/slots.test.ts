@@ -200,7 +200,7 @@ test('where the clocks are moved, each hour that they show has a tick, and no ot
     '01:00 02:00',
     '02:00 03:00',
   ]);
-  // A view that begins and ends in the hour that is there twice.
+  // A view that begins and ends in the hour that occurs twice.
   assert.deepEqual(ticks('2026-10-25T00:40:00Z', '2026-10-25T01:20:00Z', 3), [
     '00:45 02:45',
     '01:00 02:00',

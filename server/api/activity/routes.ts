@@ -30,7 +30,7 @@ export function activityRoutes(app: FastifyInstance, deps: Deps): void {
     '/api/organizations/:organization_id/activity/',
     {
       config: { scope: 'activity_log:read', within: 'organization', media_types: [lines_type] },
-      schema: { ...listing, summary: 'List what was changed in the organization, newest first' },
+      schema: { ...listing, summary: 'List changes in the organization, newest first' },
     },
     (request, reply) => {
       const { organization_id, level } = request.access;
@@ -49,7 +49,7 @@ export function activityRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         ...listing,
         operationId: 'users_me_activity_list',
-        summary: 'List what was changed of your own: account, keys, sessions, newest first',
+        summary: 'List changes of your own account, keys and sessions, newest first',
       },
     },
     (request, reply) =>

@@ -12,11 +12,11 @@ const Change = Type.Object(
     action: Type.Enum(['created', 'changed', 'deleted']),
     before: Type.Unknown({
       description:
-        'What it was; null when it was not there. A secret is `********`, a text of more than ' +
+        'Previous value; null if there was none. A secret is `********`; a text of more than ' +
         '4,000 characters is cut.',
     }),
     after: Type.Unknown({
-      description: 'What it is now; null when it is not there any more. A secret is `********`.',
+      description: 'New value; null if there is none. A secret is `********`.',
     }),
   },
   { title: 'ActivityChange' },
@@ -30,7 +30,7 @@ export const ActivityEntry = Type.Object(
       description: 'Its place in the log of the organization or person: 1, 2, 3, ... without gaps.',
     }),
     activity: Type.String({
-      description: 'What was done, such as `created`, `updated`, `deleted`.',
+      description: 'The action, such as `created`, `updated`, `deleted`.',
     }),
     scope: Type.String({ description: 'To what kind of thing, such as `project`.' }),
     item_id: Type.String({ description: 'Id of the thing.' }),
@@ -57,8 +57,7 @@ export const ActivityEntry = Type.Object(
     session_id: nullable(uuid('The session that it was done in; null: none.')),
     ip: nullable(
       Type.String({
-        description:
-          'The address that it came from. Members below level 8 see that of their own doing only.',
+        description: "The client's address. Members below level 8 see only their own.",
       }),
     ),
     request_id: nullable(
@@ -78,7 +77,7 @@ export type ActivityRow = Static<typeof ActivityEntry>;
 /** The state of a chain of the log. */
 export const ActivityChain = Type.Object(
   {
-    number: Type.Integer({ description: 'The number of its latest entry; 0: it has none.' }),
+    number: Type.Integer({ description: 'Number of its latest entry; 0 without entries.' }),
     hash: Type.String({ description: 'The hash of that entry, which is over all before it.' }),
     check: nullable(
       Type.Object(
@@ -87,7 +86,7 @@ export const ActivityChain = Type.Object(
           number: Type.Integer({ description: 'The latest entry then.' }),
           hash: Type.String({ description: 'Its hash then.' }),
           faults_found: Type.Integer({
-            description: 'Entries that are missing, or not as they were written; 0: none.',
+            description: 'Number of missing or changed entries.',
           }),
           detail: nullable(
             Type.String({ description: 'The first of them in a sentence; null without any.' }),
@@ -95,8 +94,8 @@ export const ActivityChain = Type.Object(
         },
         {
           description:
-            'What the server found when it last read every entry again, which it does once a ' +
-            'day. Null: it has not yet, or what the database says of it is not from this server.',
+            'Result of the last check of every entry; the server checks once a day. Null ' +
+            'before the first check of this server.',
         },
       ),
     ),
@@ -110,10 +109,10 @@ const name = (description: string) =>
 /** Filters of the log; filters that are sent together must all match. */
 export const ActivityFilter = Type.Object({
   user: Type.Optional(uuid('Only what this person did.')),
-  key: Type.Optional(uuid('Only what was done with this personal API key.')),
-  scope: name('Only what was done to this kind of thing.'),
-  activity: name('Only what was done in this way.'),
-  item_id: name('Only what was done to this thing.'),
+  key: Type.Optional(uuid('Only changes made with this personal API key.')),
+  scope: name('Only changes of this kind of object.'),
+  activity: name('Only this action.'),
+  item_id: name('Only changes of this object.'),
   after: Type.Optional(queryInstant('Only from this instant on.')),
   before: Type.Optional(queryInstant('Only before this instant.')),
   after_number: Type.Optional(

@@ -66,8 +66,9 @@ function expiryMail(
       heading,
       paragraphs: [
         `Your API key "${oneLine(label)}" (${mask_value}) expires at ${expires_at}. ${used}`,
-        'Requests with it are refused from then on. If a program needs it, roll the key: you get ' +
-          'a new one, and the old one works on for as long as you say, up to its end.',
+        'Requests with it are refused from then on. If a program needs it, rotate the key: you ' +
+          'get a new one, and the old one keeps working for the time that you choose, up to its ' +
+          'end.',
       ],
       action: { label: 'See your API keys', url: `${public_url}/account` },
       footer: 'You get this mail because the key belongs to your account.',

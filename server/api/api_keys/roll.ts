@@ -24,7 +24,9 @@ export async function rollApiKey(
   if (isExpired(key, now_ms))
     throw conflict('This key has expired, so there is nothing to replace: create a new key.');
   if (await isRolled(tx, key.id))
-    throw conflict('This key was rolled and has a successor: roll that one, or create a new key.');
+    throw conflict(
+      'This key was rotated and has a successor: rotate the successor, or create a new key.',
+    );
   await markRolled(tx, key.id, now_ms, overlap_seconds);
   const after = await findApiKey(tx, owner, key.id);
   refuseTooMany(await countLiveApiKeys(tx, user_id, now_ms));

@@ -138,8 +138,8 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
   const rolling = {
     summary: 'Replace a key by a new one with the same label, scopes, limits and expiry',
     description:
-      'The answer is the new key. The old one goes on to work for `overlap_seconds`, but ' +
-      'never longer than it would have.',
+      'The answer is the new key. The old one keeps working for `overlap_seconds`, but never ' +
+      'beyond its own end.',
     body: ApiKeyRoll,
     response: { 201: NewApiKey },
   };
@@ -184,14 +184,15 @@ function changeRoutes(app: FastifyInstance, { clock }: Deps): void {
     200: ApiKey,
     409: {
       ...Problem,
-      description: 'The key has expired and cannot come back, or was rolled and cannot end later.',
+      description:
+        'The key has expired and cannot be restored, or was rotated and cannot be extended.',
     },
   };
   app.patch(
     one,
     {
       config: writing,
-      schema: { summary: 'Change what is sent of a key', body: ApiKeyPatch, response },
+      schema: { summary: 'Change the sent fields of a key', body: ApiKeyPatch, response },
     },
     change(ApiKeyPatch),
   );

@@ -52,7 +52,7 @@ export function refuseRevival(
   if (isExpired(key, now_ms)) throw conflict('This key has expired: create a new one.');
   if (is_rolled && (expires_at === null || Date.parse(expires_at) > Date.parse(key.expires_at!)))
     throw conflict(
-      `This key was rolled and ends at ${key.expires_at}, or sooner if you say so: use its ` +
+      `This key was rotated and ends at ${key.expires_at}; you can only shorten that. Use its ` +
         'successor, or create a new key.',
     );
 }
@@ -102,7 +102,7 @@ function repeated(name: string, entries: unknown[]): Violation[] {
   return plain.flatMap((entry, index) =>
     plain.indexOf(entry) === index
       ? []
-      : [{ attr: `${name}__${index}`, code: 'unique', detail: 'This stands in the list already.' }],
+      : [{ attr: `${name}__${index}`, code: 'unique', detail: 'This is already in the list.' }],
   );
 }
 
@@ -112,7 +112,7 @@ function pastExpiry(value: unknown, now_ms: number): Violation[] {
     {
       attr: 'expires_at',
       code: 'invalid_input',
-      detail: 'Must lie in the future; to end a key now, delete it.',
+      detail: 'Must be in the future; to end a key now, delete it.',
     },
   ];
 }

@@ -13,7 +13,7 @@ export const limits_max = 100;
 
 const record = {
   id: uuid(),
-  label: Type.String({ description: 'What it is for.' }),
+  label: Type.String({ description: 'Purpose.' }),
   mask_value: Type.String({ description: 'The first and the last four characters of the key.' }),
   scopes: Type.Array(Type.String(), {
     description: 'What may be done with it; `*` is all that its owner may.',
@@ -23,8 +23,8 @@ const record = {
   }),
   scoped_teams: Type.Array(Type.Integer(), {
     description:
-      'It opens only these projects, and nothing of their organizations beside them; empty: ' +
-      'no such limit.',
+      'The key works only in these projects, and not in their organizations; empty means no ' +
+      'limit.',
   }),
   allowed_ip_ranges: Type.Array(Type.String(), {
     description:
@@ -71,7 +71,7 @@ export type ApiKeyRow = Static<typeof ApiKey>;
 const label = lineOfText({
   minLength: 1,
   maxLength: 100,
-  description: 'What it is for; white space around it is removed.',
+  description: 'Purpose; surrounding white space is removed.',
 });
 const scopes = Type.Array(Type.Enum([...all_scopes, '*']), {
   minItems: 1,
@@ -97,8 +97,8 @@ const limits = {
     Type.Array(Type.String({ trim: true, minLength: 1, maxLength: 50 }), {
       maxItems: limits_max,
       description:
-        'IP addresses and networks (`203.0.113.0/24`, `2001:db8::/32`) from which alone the key ' +
-        'is taken; default and empty: from anywhere.',
+        'IP addresses and networks (`203.0.113.0/24`, `2001:db8::/32`) from which the key ' +
+        'works; default and empty: from anywhere.',
     }),
   ),
   expires_at: Type.Optional(nullable(instant('In the future; default null: it does not expire.'))),
@@ -120,8 +120,7 @@ export const ApiKeyRoll = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: overlap_seconds_max,
-      description:
-        'How long the old key goes on to work, but never longer than it would have; default 0.',
+      description: 'Time for which the old key keeps working, never beyond its own end; default 0.',
     }),
   ),
 });

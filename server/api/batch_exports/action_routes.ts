@@ -24,8 +24,8 @@ function pauseRoute(app: FastifyInstance, { base, within }: Mount): void {
   const pausing = {
     summary: 'Pause a batch export',
     description:
-      'No further runs are planned; runs under way and backfills go on. A paused export stays ' +
-      'exactly as it is.',
+      'Plans no further runs; runs in progress and backfills continue. Pausing a paused export ' +
+      'changes nothing.',
     response: { 200: BatchExport },
   };
   app.post(`${base}:id/pause/`, { config: writing, schema: pausing }, (request, reply) =>
@@ -45,9 +45,9 @@ function unpauseRoute(app: FastifyInstance, { base, within }: Mount): void {
   const writing = { scope: 'batch_export:write', within, if_match: true } as const;
 
   const description =
-    'Goes on with the interval in which now lies, or with `"backfill": true` with the first ' +
-    'that was missed. An active export stays exactly as it is; one that waits since a restore ' +
-    'is 409 until it is reconciled.';
+    'Continues with the current interval, or with `"backfill": true` with the first missed ' +
+    'one. Unpausing an active export changes nothing; an export that waits since a restore ' +
+    'answers 409 until it is reconciled.';
   app.post(
     `${base}:id/unpause/`,
     {

@@ -17,13 +17,13 @@ import { nullable } from '../../platform/nullable.ts';
 
 const about = {
   hogql_query: 'The same as `custom_query`, under the name that other clients use.',
-  timezone: 'The time zone in which days and weeks turn: that of the project.',
+  timezone: "The time zone of days and weeks: the project's.",
   offset_day: 'The day on which weeks begin: 1, Monday; null with other intervals.',
   offset_hour: 'The hour at which days and weeks turn: 0; null with other intervals.',
   incremental_mode:
-    '`MERGE` where rows of a table give way to newer ones (persons and their distinct ids in ' +
-    'databases), else `APPEND`; null with a query over persons, whose columns decide it.',
-  primary_key: 'The columns by which rows are merged; null where they are not.',
+    '`MERGE` if newer rows replace older ones in the table (persons and their distinct ids in ' +
+    'databases), otherwise `APPEND`; null with a query over persons, whose columns decide.',
+  primary_key: 'The columns by which rows are merged; null if rows are appended.',
   version_key: 'The columns that say which of two rows is newer; null where none are merged.',
 };
 const only = ' Other values are refused.';

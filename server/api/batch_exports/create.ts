@@ -76,9 +76,9 @@ function withDefaults({
  */
 function scheduleMessage({ planned_until, next_run_at }: Schedule): string {
   if (next_run_at !== null)
-    return `Its first scheduled run begins with ${isoInstant(planned_until)}.`;
+    return `Its first scheduled run starts with ${isoInstant(planned_until)}.`;
   return (
-    'It has no scheduled run, because no interval ends before its end_at: move end_at, or start ' +
-    'a backfill for what was there before.'
+    'It has no scheduled run, because no interval ends before its end_at: move end_at, or ' +
+    'start a backfill for older data.'
   );
 }

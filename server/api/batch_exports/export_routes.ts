@@ -89,8 +89,8 @@ function makingRoute(app: FastifyInstance, engine: Engine, { base, within }: Mou
 
   const description =
     "The config is checked against the destination's own schema; wrong keys are named " +
-    '`destination__config__<key>`. The export begins with the interval in which it is created; a ' +
-    'backfill looks further back.';
+    '`destination__config__<key>`. The export starts with the current interval; a backfill ' +
+    'delivers older data.';
   app.post(
     base,
     {
@@ -162,7 +162,7 @@ function changingRoutes(app: FastifyInstance, engine: Engine, { base, within }: 
   app.patch(
     `${base}:id/`,
     changing(
-      'Change what is sent of a batch export',
+      'Change the sent fields of a batch export',
       BatchExportPatch,
       'The config is merged key by key: an absent secret is kept, a secret sent as null is ' +
         'removed. Where a key that says where the data go has changed, each kept secret has to ' +
@@ -189,7 +189,7 @@ function deleteRoute(app: FastifyInstance, { base, within }: Mount): void {
     {
       config: writing,
       schema: {
-        summary: 'Delete a batch export; its runs under way are cancelled',
+        summary: 'Delete a batch export; its runs in progress are cancelled',
         response: { 204: { type: 'null' } },
       },
     },

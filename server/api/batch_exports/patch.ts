@@ -114,8 +114,8 @@ async function startRevision(
     .map((run) => Date.parse(run.data_interval_start));
   Object.assign(next, storedSchedule(rewound(scheduleOf(next), rhythmOf(row), starts)));
   const message =
-    'The export delivers something else or elsewhere from now on, beginning with ' +
-    `${next.planned_until}. What was delivered before does not count for it; a backfill ` +
-    'delivers that again.';
+    'From now on the export delivers other rows or to another place, starting with ' +
+    `${next.planned_until}. Earlier deliveries no longer count; start a backfill to deliver ` +
+    'them again.';
   await writeRunLog(tx, { batch_export_id: row.id, run_id: null, level: 'INFO', message });
 }

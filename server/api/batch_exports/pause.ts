@@ -92,8 +92,8 @@ export function unpaused(
     return {
       fields,
       message:
-        `Unpaused. What was taken in from ${from} to ${to} was left out while paused; a ` +
-        `backfill with ${range} delivers exactly that.`,
+        `Unpaused. Events ingested from ${from} to ${to} were skipped during the pause; a ` +
+        `backfill with ${range} delivers exactly these.`,
     };
   }
   if (after.next_run_at === null)
@@ -103,7 +103,7 @@ export function unpaused(
         'Unpaused. No run follows, because no further interval ends before end_at: move ' +
         'end_at to go on.',
     };
-  return { fields, message: `Unpaused. The next run begins with ${from}.` };
+  return { fields, message: `Unpaused. The next run starts with ${from}.` };
 }
 
 /**

@@ -21,7 +21,7 @@ const config = Type.Object(
   {},
   {
     additionalProperties: true,
-    description: "The destination's own keys. Secret keys are taken and never come back.",
+    description: "The destination's own keys. Answers never contain secret keys.",
   },
 );
 
@@ -33,13 +33,13 @@ const fields = {
   }),
   model: Type.Enum([...model_names], {
     description:
-      'What is exported: `events`, `persons`, or `person_distinct_ids`, which says to which ' +
-      'person a distinct id belongs.',
+      'What is exported: `events`, `persons`, or `person_distinct_ids`, which maps distinct ' +
+      'ids to persons.',
   }),
   connection_id: nullable(
     uuid(
-      'The connection that says where the data go and who signs in there (docs/connections.md): ' +
-        'the config then has none of its keys. Null: the config says all itself.',
+      'The connection with address and credentials (docs/connections.md): the config then has ' +
+        'none of its keys. Null: the config has all keys.',
     ),
   ),
   interval: Type.Enum([...intervals], {
@@ -48,7 +48,8 @@ const fields = {
       'the project has when the export is created or its interval changes.',
   }),
   paused: Type.Boolean({
-    description: 'A paused export plans no scheduled runs; backfills and runs under way go on.',
+    description:
+      'A paused export plans no scheduled runs; backfills and runs in progress continue.',
   }),
   last_paused_at: nullable(instant('When it was paused last.')),
   start_at: nullable(instant('No scheduled run covers an interval that ends before this.')),
@@ -58,14 +59,13 @@ const fields = {
       minimum: 60,
       maximum: 7_776_000,
       description:
-        'How old the newest delivered interval may be before the export counts as late; ' +
-        'longer than one interval. Null: two intervals, the time that the store settles, and ' +
-        'ten minutes.',
+        'Age of the newest delivered interval from which the export counts as late; longer ' +
+        'than one interval. Null: two intervals, the settle time of the store, and ten minutes.',
     }),
   ),
   rejected_rows: Type.Enum([...rejected_rows_modes], {
     description:
-      'What happens to a row that the destination refuses for what it is. `stop` (default): the ' +
+      'Treatment of a row that the destination refuses for its content. `stop` (default): the ' +
       'run fails. `set_aside`: the row goes to the table `<table_name>_rejected` with the ' +
       'reason, and the others are delivered. Only Postgres and MySQL can set rows aside.',
   }),
@@ -73,15 +73,15 @@ const fields = {
     minimum: 1,
     maximum: rejected_rows_limit,
     description:
-      'A run of which the destination refuses more rows than this fails, and delivers nothing. ' +
+      'A run fails and delivers nothing if the destination refuses more rows than this. ' +
       'Default 1000.',
   }),
   rejected_percent_max: Type.Integer({
     minimum: 1,
     maximum: 100,
     description:
-      'A run of which the destination refuses more than this percentage of the rows fails as ' +
-      'well; ten refused rows are always few enough. Default 10.',
+      'A run also fails if the destination refuses more than this percentage of its rows; ten ' +
+      'refused rows are always allowed. Default 10.',
   }),
   custom_query: nullable(
     Type.String({
@@ -98,7 +98,7 @@ const fields = {
 export const NextRun = Type.Object({
   data_interval_start: instant('Start of its data interval (inclusive).'),
   data_interval_end: instant(
-    'End of its data interval (exclusive); the run is planned when that is over and has settled.',
+    'End of its data interval (exclusive); the run is planned once the interval is final.',
   ),
 });
 

@@ -5,8 +5,8 @@ import type { Door, SettingsDoor } from './protocol.ts';
 import { SdkProblem } from './sdk_refusal.ts';
 
 const description =
-  'The key is a write key of the project, where the SDK puts its key. 200 means that every event ' +
-  'is stored and survives a crash, but those that are refused; docs/sdks.md tells what that is.';
+  'The key is a write key of the project, where the SDK puts its key. 200 means that every ' +
+  'event is stored and survives a crash, except for refused ones (docs/sdks.md).';
 const refused = {
   400: 'The body is not what the SDK sends, or every event of it was refused.',
   401: 'No write key, or an unknown, expired or revoked one, or a personal key.',
@@ -65,8 +65,8 @@ export function settingsSchema(
     tags: ['capture'],
     summary,
     description:
-      'An SDK asks for this beside sending events. Scripts that it loads from below `/static/` ' +
-      'for what is switched off are empty.',
+      'SDKs ask for this beside sending events. Scripts below `/static/` for features that are ' +
+      'off are empty.',
     response: {
       200: { description: 'What the SDK expects.', content: contentOf([answers]) },
       ...(method === 'GET' ? { 304: { description: 'As it was.', type: 'null' } } : {}),

@@ -34,8 +34,8 @@ export function oneKey(keys: unknown[]): string {
   if (key.startsWith('slk_'))
     throw unauthenticated(
       'authentication_failed',
-      'This is a personal API key (slk_...), which must never stand in an SDK: revoke it if it ' +
-        'was published, and send a write key of the project (slp_...).',
+      'This is a personal API key (slk_...), which must never be in an SDK: delete it if it ' +
+        'was published, and use a write key of the project (slp_...).',
     );
   if (!isWriteKey(key)) throw unknownKey();
   return key;

@@ -23,7 +23,7 @@ const FormatChoice = Type.Object({
 /** A destination type as it is on the wire. */
 export const DestinationType = Type.Object(
   {
-    type: Type.String({ description: 'What stands in `destination.type` of an export.' }),
+    type: Type.String({ description: 'Value of `destination.type` in an export.' }),
     label: Type.String({ description: 'Its name for people.' }),
     config: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
@@ -52,18 +52,18 @@ export const DestinationType = Type.Object(
         keys: keys('Keys that mean something only while ...'),
         key: Type.String({ description: '... this one ...' }),
         values: Type.Array(Type.String(), {
-          description: '... has one of these values; where there are none: any value.',
+          description: '... has one of these values; without a list, any value.',
         }),
       }),
       { description: 'What a form leaves out.' },
     ),
     formats: Type.Array(FormatChoice, {
-      description: 'What its files or bodies may be, the default first; empty for tables.',
+      description: 'Formats of its files or bodies, the default first; empty for tables.',
     }),
     models: Type.Array(
       Type.Object({
         model: Type.Enum([...model_names]),
-        columns: Type.Array(Column, { description: 'What is delivered without a query.' }),
+        columns: Type.Array(Column, { description: 'Columns delivered without a query.' }),
       }),
       { description: 'What can be exported to it.' },
     ),

@@ -91,8 +91,8 @@ function contentOf(notice: Notice, organization: string): Said {
         paragraphs: [
           `The DNS record that proves ${domain} has not been seen since ` +
             `${notice.missing_since_at}. ${notice.reason}`,
-          `Put the record back before ${notice.lapses_at}. Otherwise ${domain} lapses, and ` +
-            'its settings for signing in are no longer in force.',
+          `Put the record back before ${notice.lapses_at}. Otherwise ${domain} lapses, and its ` +
+            'sign-in settings stop applying.',
           recordToSet(notice),
         ],
       };
@@ -102,9 +102,9 @@ function contentOf(notice: Notice, organization: string): Said {
       return {
         heading: `${domain} could not be verified`,
         paragraphs: [
-          `The DNS record that proves ${domain} was not found for 30 days, and it is not ` +
-            `looked for any more. ${notice.reason}`,
-          'Once the record is there, ask for the look-up yourself. Until then another ' +
+          `The DNS record that proves ${domain} was not found for 30 days, and the server no ` +
+            `longer looks for it. ${notice.reason}`,
+          'Once the record exists, start the check yourself. Until then another ' +
             'organization may claim the domain.',
           recordToSet(notice),
         ],

@@ -36,9 +36,9 @@ export function pendingRoutes(app: FastifyInstance, deps: Deps): void {
       schema: {
         summary: 'Confirm the changes of a domain that wait for an owner',
         description:
-          'Only an owner does this, signed in and with a confirmation in the last ten minutes ' +
-          '(`/api/sessions/@current/confirm/`). Send the ETag of what you looked at as ' +
-          '`If-Match`, so that nothing else is confirmed.',
+          'For owners, signed in and with a confirmation in the last ten minutes ' +
+          '(`/api/sessions/@current/confirm/`). Send the ETag of the domain as `If-Match`, so ' +
+          'that you confirm exactly the changes that you saw.',
         operationId: 'organizations_domains_pending_changes_confirm_create',
         body: NoFields,
         response: {

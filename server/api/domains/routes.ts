@@ -116,9 +116,9 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
   const enforced = 'It gets another name while people must sign in by it, or has a directory.';
   const response = { 200: Domain, 409: { ...Problem, description: enforced } };
   const description =
-    'What an owner sets with a key of all scopes, or in a session with a recent confirmation, ' +
-    'takes effect at once. What anybody else sets waits under `pending_changes` until an owner ' +
-    'confirms it; what stands keeps working meanwhile. All owners get a mail. With another ' +
+    'Changes of an owner with a key of all scopes, or in a session with a recent confirmation, ' +
+    'take effect at once. Other changes wait under `pending_changes` until an owner confirms ' +
+    'them; the current settings keep working meanwhile. All owners get a mail. With another ' +
     '`domain` the proof starts again, and whoever the provider of the old name let in signs in ' +
     'again.';
   app.patch(
@@ -126,7 +126,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: changing,
       schema: {
-        summary: 'Change what is sent of a domain',
+        summary: 'Change the sent fields of a domain',
         description,
         body: DomainPatch,
         response,
@@ -139,7 +139,7 @@ function recordRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: changing,
       schema: {
-        summary: 'Change a domain; what is left out keeps its value',
+        summary: 'Change a domain; absent fields keep their values',
         description,
         body: DomainPatch,
         response,
@@ -178,7 +178,7 @@ function deleteRoute(app: FastifyInstance, deps: Deps): void {
 function verifyRoute(app: FastifyInstance, deps: Deps): void {
   const description =
     'Asks all DNS servers at once, for 5 seconds at most, and answers with the domain, ' +
-    'verified or not; `verification` says what was seen. It works in every state.';
+    'verified or not; `verification` has the answers. Works in every state.';
   app.post(
     `${one}verify/`,
     {

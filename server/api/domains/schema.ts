@@ -12,9 +12,9 @@ const sso_description =
   'provider configured.';
 const entity_description = 'The name of the identity provider in SAML (its entity id).';
 const url_description =
-  'Where the identity provider signs people in: its single sign-on URL for HTTP-Redirect, to ' +
-  'which sign-ins are sent. It is not the address of this server that takes the responses ' +
-  '(`/complete/saml/`). https, or http for loopback.';
+  "The identity provider's single sign-on URL for HTTP-Redirect, to which this server sends " +
+  'people. Not the address of this server that receives the responses (`/complete/saml/`). ' +
+  'https, or http for loopback.';
 const certificate_description =
   'The certificates with which the identity provider signs: 1 to 10 as PEM, or one as bare ' +
   'base64. While keys are changed, put the old one and the new one into it.';
@@ -32,20 +32,19 @@ const Verification = Type.Object(
       instant('When the domain was last looked up; null before the first time.'),
     ),
     next_check_at: nullable(
-      instant(
-        'When the server looks it up next; null: no more by itself, only when `verify/` asks.',
-      ),
+      instant("Time of the server's next check; null if only `verify/` checks."),
     ),
     answers: Type.Array(
       Type.Object(
         {
           resolver: Type.String({
-            description: 'Its address; one in the server’s own network is told by its number.',
+            description: 'Its address; its number for one in the server’s own network.',
           }),
           outcome: Type.Enum(['met', 'missing', 'unanswered'], {
-            description: '`met`: it has the challenge. `missing`: it has not. Else nobody knows.',
+            description:
+              '`met`: it has the challenge. `missing`: it does not. `unanswered`: unknown.',
           }),
-          detail: Type.String({ description: 'What it answered and what to do, for people.' }),
+          detail: Type.String({ description: 'Its answer and the next step, for people.' }),
           took_ms: Type.Integer({ minimum: 0 }),
         },
         { title: 'ResolverAnswer' },
@@ -57,7 +56,7 @@ const Verification = Type.Object(
       },
     ),
   },
-  { description: 'Where the proof stands.' },
+  { description: 'State of the proof.' },
 );
 
 const PendingChanges = Type.Object(
@@ -72,9 +71,9 @@ const PendingChanges = Type.Object(
   {
     title: 'PendingDomainChanges',
     description:
-      'Changes that wait for an owner, by field: somebody below level 15 made them, or a key ' +
-      'without all scopes, or a session without a recent confirmation. They have no effect until ' +
-      'an owner confirms them (`pending_changes/confirm/`). Null: nothing waits.',
+      'Changes that wait for an owner, by field: made below level 15, with a key without all ' +
+      'scopes, or in a session without a recent confirmation. They take effect when an owner ' +
+      'confirms them (`pending_changes/confirm/`). Null without any.',
   },
 );
 
@@ -95,9 +94,11 @@ export const Domain = Type.Object(
     }),
     is_verified: Type.Boolean({
       description:
-        'Whether the proof stands at present. Only then do the settings below have an effect.',
+        'True if the domain is verified now. Only then do the settings below have an effect.',
     }),
-    verified_at: nullable(instant('Since when it stands; null while the domain is not verified.')),
+    verified_at: nullable(
+      instant('Start of the verification; null while the domain is not verified.'),
+    ),
     verification_challenge: Type.String({
       description:
         'The value of the TXT record `_sluice-challenge.<domain>` that proves the domain.',

@@ -75,10 +75,10 @@ function createRoute(app: FastifyInstance, deps: Deps): void {
         summary: 'Erase persons, or the events that a filter matches',
         description:
           'Send `distinct_ids` or `person_ids`, or a `filter`. Level in the organization: 8 or ' +
-          'higher. It cannot be taken back. The server works on it by itself, also after a ' +
-          'restart: rows leave the store, deliveries at destinations are rewritten where that ' +
-          'can be done, and what was done is certified. What is stored until it begins is ' +
-          'erased; later events of the persons go by `late_events`. docs/erasure.md says more.',
+          'higher. It cannot be undone. The server works on it by itself, also after a ' +
+          'restart: it deletes rows from the store, rewrites deliveries at destinations where ' +
+          'possible, and certifies the result. What is stored until it begins is erased; later ' +
+          'events of the persons go by `late_events`. docs/erasure.md says more.',
         body: NewErasure,
         response: { 201: Erasure },
       },
@@ -107,8 +107,8 @@ function previewRoute(app: FastifyInstance, { clickhouse }: Deps): void {
       schema: {
         summary: 'Count what an erasure would take out of the store',
         description:
-          'Takes the body that asks for the erasure, and changes nothing. As things are: what ' +
-          'is stored until the erasure begins is erased too.',
+          'Accepts the body of an erasure, and changes nothing. The counts are current: rows ' +
+          'stored before the erasure starts are erased too.',
         body: NewErasure,
         response: { 200: ErasurePreview },
       },

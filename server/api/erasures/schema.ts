@@ -103,10 +103,10 @@ const Copies = Type.Object(
   {
     waiting: count('To be rewritten.'),
     rewriting: count('A run is at it.'),
-    rewritten: count('A new receipt stands in the place of the old one.'),
-    yours: count('They cannot be rewritten from here: remove them by hand.'),
+    rewritten: count('A new receipt replaces the old one.'),
+    yours: count('The server cannot rewrite them: remove them yourself.'),
   },
-  { description: 'Deliveries that brought rows of it to a destination.' },
+  { description: 'Deliveries with rows of the erasure.' },
 );
 
 /** An erasure as every answer shows it: it never says whom it is about. */
@@ -117,23 +117,25 @@ export const Erasure = Type.Object(
     kind: Type.Enum(['persons', 'events']),
     late_events: Type.Enum([...late_events]),
     asked: Type.Record(Type.String(), Type.Integer(), {
-      description: 'How many were named, by kind: whom, is told nowhere.',
+      description: 'Number of named persons or events, by kind; the names are shown nowhere.',
     }),
     status: Type.Enum(['Starting', 'Running', 'Completed']),
     step: Type.Enum([...erasure_steps], {
       description:
-        '`resolve`: the distinct ids are found. `note`: so are the rows and the deliveries. ' +
-        '`remove`: rows leave the store. `settle`: runs under way begin anew. `rewrite`: copies ' +
+        '`resolve`: finds the distinct ids. `note`: finds the rows and deliveries. `remove`: ' +
+        'deletes rows from the store. `settle`: restarts runs in progress. `rewrite`: copies ' +
         'are rewritten. `scrub`: logs and warnings. `files`: the store removes its former ' +
         'files. `certify`, `done`.',
     }),
-    detail: nullable(Type.String({ description: 'What it waits for now.' })),
+    detail: nullable(Type.String({ description: 'The current reason of waiting.' })),
     counts: Type.Record(Type.String(), Type.Integer(), {
-      description: 'What was found and done so far, by name.',
+      description: 'Counts so far, by name.',
     }),
     copies: Copies,
     certificate: nullable(
-      Type.String({ description: 'What was erased, as JSON text; null until it is over.' }),
+      Type.String({
+        description: 'The certificate of the erasure, as JSON text; null until its end.',
+      }),
     ),
     signature: nullable(
       Type.String({ description: "Ed25519 over exactly the certificate's text, base64." }),

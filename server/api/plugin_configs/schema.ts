@@ -131,7 +131,7 @@ export const PluginLogQuery = Type.Object({
   offset: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description: 'Lines to leave out at the beginning; default 0.',
+      description: 'Number of lines to skip; default 0.',
     }),
   ),
   level: Type.Optional(

@@ -41,7 +41,7 @@ const fields = {
     }),
   ),
   name: nullable(Type.String({ description: about.name })),
-  description: nullable(Type.String({ maxLength: 65_536, description: 'What it is for.' })),
+  description: nullable(Type.String({ maxLength: 65_536, description: 'Purpose.' })),
   icon: nullable(Type.String({ maxLength: 800, description: 'Address of a picture.' })),
   config_schema: any(
     'The fields of its settings: a list of fields, or an object of fields by key.',

@@ -184,7 +184,9 @@ function shownToCreator(
 
 async function refuseRolled(tx: Transaction, key: WriteKeyRow): Promise<void> {
   if (await isRolled(tx, key.id))
-    throw conflict('This key was rolled and has a successor: roll that one, or create a new key.');
+    throw conflict(
+      'This key was rotated and has a successor: rotate the successor, or create a new key.',
+    );
 }
 
 function refuseTooMany(live: number): void {

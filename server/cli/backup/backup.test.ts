@@ -169,7 +169,7 @@ test('no other backup may begin before the end of one, and of what --keep remove
   const finish = async () => {
     created = (await listBackups(place)).length;
     const other = createBackup(source(), place, options);
-    await assert.rejects(other, /Another backup of this server is under way/);
+    await assert.rejects(other, /Another backup of this server is in progress/);
   };
   await createBackup(source(), place, { ...options, finish });
   assert.equal(created, 1);

@@ -67,7 +67,8 @@ function tellCreated(
       `${((performance.now() - began) / 1_000).toFixed(1)} s.`,
   );
   context.say(
-    `It has what was taken in before ${manifest.taken_at}. Files of File exports are not in it.`,
+    `It has everything ingested before ${manifest.taken_at}. It does not include files of ` +
+      'File exports.',
   );
   for (const sentence of ownStores(context)) context.say(sentence);
 }
@@ -154,7 +155,7 @@ async function findKnown(
   const known = await readManifest(place, newest);
   if (known.manifest.server !== server)
     throw new UserError(
-      `${place.name} holds backups of another server. Give this one a place of its own.`,
+      `${place.name} holds backups of another server. Use another place for this server.`,
     );
   // A slip in the passphrase would be found when it is too late.
   await openBackupKeys(place, known, passphrase);
@@ -168,7 +169,7 @@ async function lockBackups(lock: CopySession): Promise<void> {
     `SELECT pg_try_advisory_xact_lock(${backup_lock}) AS is_ours`,
   );
   if (row?.is_ours !== true)
-    throw new UserError('Another backup of this server is under way. Wait until it has ended.');
+    throw new UserError('Another backup of this server is in progress. Wait until it ends.');
 }
 
 /** Lists the remaining steps for an operator with external stores, in order. */
@@ -177,15 +178,15 @@ function ownStores({ config }: CommandContext): string[] {
     ...(config.clickhouse_url === undefined
       ? []
       : [
-          'ClickHouse is yours: to have its own backup too, run `BACKUP DATABASE <name> TO ...` ' +
-            'there, and begin it before this command.',
+          'ClickHouse is yours: to back it up too, run `BACKUP DATABASE <name> TO ...` there, ' +
+            'and start it before this command.',
         ]),
     ...(config.database_url === undefined
       ? []
       : [
-          'PostgreSQL is yours: to have its own backup too, run `pg_dump --format=custom`, and ' +
-            'begin it after that of ClickHouse has ended: what was decided may be newer than ' +
-            'what happened, never older.',
+          'PostgreSQL is yours: to back it up too, run `pg_dump --format=custom`, and start it ' +
+            'after that of ClickHouse has ended: PostgreSQL may be newer than ClickHouse, never ' +
+            'older.',
         ]),
   ];
 }

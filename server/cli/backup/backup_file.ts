@@ -41,8 +41,8 @@ async function* explained(place: BackupPlace, file: BackupFile, plain: Readable)
 /** The error of a file that is not what was written. */
 export function damagedFile(place: BackupPlace, name: string): UserError {
   return new UserError(
-    `The backup in ${place.name} is damaged: ${name} is gone or is not what was written. ` +
-      'Restore another backup (--to an earlier time), or bring the file back.',
+    `The backup in ${place.name} is damaged: ${name} is missing or has changed. Restore ` +
+      'another backup (--to an earlier time), or bring the file back.',
   );
 }
 

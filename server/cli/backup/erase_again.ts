@@ -127,13 +127,13 @@ function sentenceOf(
       `${head} was asked for after the backup, under a secret key that the backup does not have: ` +
       'ask for it again.'
     );
-  if (!is_finished) return `${head} was asked for after the backup, and goes on by itself.`;
+  if (!is_finished) return `${head} was requested after the backup, and continues by itself.`;
   if (kind === 'events')
     return (
       `${head} removed events by a filter after the backup, which is forgotten since: ask for it ` +
       'again.'
     );
   return again === undefined
-    ? `${head} was done after the backup, which has nothing of these persons.`
+    ? `${head} was finished after the backup, which has no rows of these persons.`
     : `${head} was done after the backup: the server does it again, as erasure ${again}.`;
 }

@@ -127,7 +127,7 @@ test('what was erased after a backup is erased again, as later backups know of i
   const told = said.join('\n');
   assert.match(told, new RegExp(`later backup ${unreadable} was not looked at`));
   assert.match(told, new RegExp(`Erasure ${filter} of project .* ask for it again`));
-  assert.match(told, new RegExp(`Erasure ${carl} of project .* goes on by itself`));
+  assert.match(told, new RegExp(`Erasure ${carl} of project .* continues by itself`));
   assert.match(told, new RegExp(`The project ${deleted.project.id} .* is back: delete it again`));
   assert.match(told, /Erasures of after 20.* are in no backup of this place/);
   const again = new RegExp(`Erasure ${ada} of .* does it again, as erasure (.*)\\.`).exec(

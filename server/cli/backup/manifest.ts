@@ -96,7 +96,7 @@ export async function listBackups(place: BackupPlace): Promise<string[]> {
 /** Reads a backup's manifest. Throws a `UserError` when it is damaged. */
 export async function readManifest(place: BackupPlace, name: string): Promise<KnownBackup> {
   const damaged = new UserError(
-    `The backup ${name} in ${place.name} is damaged: its manifest is not what was written. ` +
+    `The backup ${name} in ${place.name} is damaged: its manifest has changed. ` +
       'Restore another one (--to an earlier time); to create backups there again, move ' +
       `${folder}${name}.json away.`,
   );

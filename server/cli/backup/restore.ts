@@ -97,9 +97,9 @@ function tellRestored(
   if (lost !== undefined) say(`${storeName(keptStore(lost))} was kept as it is.`);
   say(
     lost === 'postgres'
-      ? `What was decided from ${manifest.control_taken_at} on is lost: decide it again.`
-      : `What was taken in from ${manifest.taken_at} on is not in it. What of it was delivered ` +
-          'is named below; the rest is lost, and nothing tells how much it was.',
+      ? `Changes since ${manifest.control_taken_at} are lost: make them again.`
+      : `Events ingested since ${manifest.taken_at} are not in it. Those that were delivered are ` +
+          'named below; the rest is lost, and their number is unknown.',
   );
   for (const sentence of said) say(sentence);
   tellReconciled(exports, say);
@@ -189,9 +189,10 @@ function noRoom({ data_dir }: Config, manifest: Manifest): UserError {
   const bytes = filesOf(manifest).reduce((sum, file) => sum + file.bytes, 0);
   return new UserError(
     `There is no room left in ${data_dir}: the files of the backup take ` +
-      `${Math.ceil(bytes / 2 ** 20)} MiB compressed, and stores several times as much, beside ` +
-      'some 100 MiB of their own. What was restored is taken away again. Make room, or name ' +
-      'another folder with SLUICE_DATA_DIR, then restore again.',
+      `${Math.ceil(bytes / 2 ** 20)} MiB compressed; the stores need several times as much, ` +
+      'plus some 100 MiB. The ' +
+      'restored part was removed again. Make room, or set SLUICE_DATA_DIR to another folder, ' +
+      'then restore again.',
   );
 }
 
@@ -208,15 +209,15 @@ async function prepareFolder(config: Config): Promise<void> {
   const unfinished = unfinishedRestore(config);
   if (unfinished !== undefined && unfinished !== 'both')
     throw new UserError(
-      `A restore of ${storeName(unfinished)} alone into ${data_dir} has not ended, and the other ` +
-        `store there is whole. Say --lost ${unfinished} again.`,
+      `A restore of ${storeName(unfinished)} alone into ${data_dir} has not ended, and the ` +
+        `other store there is intact. Restore again with --lost ${unfinished}.`,
     );
   lockDataFolder(data_dir)();
   const names = readdirSync(data_dir).filter((name) => name !== 'lost+found');
   if (names.length > 0 && !names.includes(restoring_name))
     throw new UserError(
-      `The data folder ${data_dir} is not empty. Restore into an empty one: name it with ` +
-        'SLUICE_DATA_DIR, or move what is there away.',
+      `The data folder ${data_dir} is not empty. Restore into an empty folder: set ` +
+        'SLUICE_DATA_DIR, or move the files away.',
     );
   await clearFolder(data_dir);
   await writeFile(join(data_dir, restoring_name), '', { flush: true });

@@ -11,7 +11,7 @@ export function tellReconciled(found: Reconciled[], write: (line: string) => voi
   for (const one of found) {
     const { entered, lost } = one;
     const head = `${one.name} (${one.batch_export_id}, ${one.destination})`;
-    say(`${one.is_waiting ? 'WAITS' : one.goes_on ? 'goes on' : 'paused'}  ${head}`);
+    say(`${one.is_waiting ? 'WAITS' : one.goes_on ? 'continues' : 'paused'}  ${head}`);
     if (one.detail !== null) say(`  ${one.detail}`);
     if (entered.completed > 0)
       say(
@@ -19,7 +19,7 @@ export function tellReconciled(found: Reconciled[], write: (line: string) => voi
           'that were delivered after the backup',
       );
     if (entered.restarted > 0)
-      say(`  ${counted(entered.restarted, 'run')} of the backup without a receipt: begun anew`);
+      say(`  ${counted(entered.restarted, 'run')} of the backup without a receipt: restarted`);
     if (entered.backfills_cancelled > 0)
       say(`  ${counted(entered.backfills_cancelled, 'backfill')} with mode all: cancelled`);
     if (lost !== null) {

@@ -167,7 +167,7 @@ test('every fault of every file is told at once, with line and column', async ()
       'parts/part.ts:2:13',
     ],
   );
-  assert.match(lines.at(-2)!, /domains.own stands twice: also at i.yaml:2/);
+  assert.match(lines.at(-2)!, /domains.own occurs twice: also at i.yaml:2/);
   assert.match(
     lines.find((line) => line.startsWith('c.yaml'))!,
     /holds itself: a cycle/,

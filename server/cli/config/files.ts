@@ -15,8 +15,8 @@ const module_file = /\.(?:ts|mts|js|mjs)$/;
 
 /** Cut short by accident it would take nothing away, or, with --prune, all that it had said. */
 const says_nothing =
-  'The file says nothing: it is empty, or has comments alone. Write what shall stand ({} where ' +
-  'that is nothing), or take the file away.';
+  'The file is empty, or has only comments. Write the configuration ({} for none), or delete ' +
+  'the file.';
 
 /** A configuration out of all files, with the place of each part; or what is wrong with them. */
 export type FilesRead = ReadValue & { faults: FileFault[] };
@@ -173,7 +173,7 @@ function merge(
       result.faults.push({
         ...(places.get(path) ?? { file: '', line: 0, column: 0 }),
         detail:
-          `${path} stands twice: also at ` +
+          `${path} occurs twice: also at ` +
           `${first === undefined ? 'another place' : `${first.file}:${first.line}`}.`,
       });
     }

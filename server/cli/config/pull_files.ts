@@ -26,7 +26,7 @@ export async function pullFiles(
     const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
     throw new UserError(
       isThere
-        ? `${file} is there: name a new file, or - for standard output.`
+        ? `${file} exists already: name a new file, or - for standard output.`
         : `${file} cannot be written: ${(error as Error).message}`,
     );
   }

@@ -13,7 +13,7 @@ const details: Partial<Record<YAMLError['code'], string>> = {
     'The file has several documents: put what follows --- into another file, or take --- out.',
   BLOCK_AS_IMPLICIT_KEY:
     'This line says two things: correct its indentation, or put a text with ": " into quotes.',
-  DUPLICATE_KEY: 'This key stands twice here: take one of the two out.',
+  DUPLICATE_KEY: 'This key occurs twice: remove one of the two.',
 };
 
 /** Carries a fault that makes the rest of the file not worth reading. */

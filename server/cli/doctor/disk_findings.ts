@@ -16,7 +16,10 @@ export async function lookAtDisk({
       : state === 'low'
         ? warning('disk', disk.detail())
         : state === undefined
-          ? warning('disk', 'the room of the stores could not be measured; events are taken.')
+          ? warning(
+              'disk',
+              'the free room of the stores could not be measured; events are accepted.',
+            )
           : ok('disk', 'enough room for the stores');
   return [room, ...(await endlessLogs(clickhouse))];
 }

@@ -82,7 +82,7 @@ test('a log that is whole is well, and the doctor finds no fault', async () => {
   const { code, lines, activity, last } = await looked();
   assert.deepEqual(
     { code, activity },
-    { code: 0, activity: ['ok 4 entries in 2 chains, as they were written'] },
+    { code: 0, activity: ['ok 4 entries in 2 chains, unchanged'] },
   );
   const warnings = lines.filter((line) => line.startsWith('warning ')).length;
   if (warnings === 0) assert.equal(last, 'Nothing is wrong.');
@@ -110,8 +110,8 @@ test(
             'server wrote here, or the head of the chain had been changed when it was written.',
           `fault organization "Acme" (${organization_id}), entry 2: The entry 3 is missing.`,
           `fault person ${email} (${user_uuid}), entry 1: The entry 1 is missing.`,
-          'warning keep a copy of the database, then compare the log with a backup of it, or ' +
-            'with a file of it that was saved before.',
+          'warning keep a copy of the database, then compare the log with a backup or an ' +
+            'exported file.',
         ],
       ],
     );

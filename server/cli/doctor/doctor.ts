@@ -184,7 +184,7 @@ async function activity(
   { entries, chains, entries_changed, faults_found, faults }: VerifiedActivity,
 ): Promise<Finding[]> {
   if (faults_found === 0)
-    return [ok('activity log', `${entries} entries in ${chains} chains, as they were written`)];
+    return [ok('activity log', `${entries} entries in ${chains} chains, unchanged`)];
   const told = faults.slice(0, faults_told_max);
   const names = await chainNames(
     db,
@@ -197,26 +197,19 @@ async function activity(
     ),
   );
   if (faults_found > told.length)
-    findings.push(
-      fault(
-        'activity log',
-        `${faults_found - told.length} more places are not as they were written.`,
-      ),
-    );
+    findings.push(fault('activity log', `${faults_found - told.length} more places have changed.`));
   if (entries_changed === entries && entries > 0)
     findings.push(
       warning(
         'activity log',
-        'no entry is as it was written: look first whether this is the secret key that the ' +
-          'server had then.',
+        'no entry matches: check first whether this is the secret key that the server had then.',
       ),
     );
   else
     findings.push(
       warning(
         'activity log',
-        'keep a copy of the database, then compare the log with a backup of it, or with a ' +
-          'file of it that was saved before.',
+        'keep a copy of the database, then compare the log with a backup or an exported file.',
       ),
     );
   return findings;

@@ -16,7 +16,10 @@ export function standbyFinding(standbys: Standbys): Finding {
   const { wanted, commit } = standbys;
   switch (judgeStandbys(standbys)) {
     case 'none':
-      return ok('standby', 'PostgreSQL waits for none: what was answered is in one place');
+      return ok(
+        'standby',
+        'PostgreSQL waits for no standby: acknowledged changes exist in one place',
+      );
     case 'unsafe':
       return warning(
         'standby',
@@ -26,7 +29,7 @@ export function standbyFinding(standbys: Standbys): Finding {
     case 'unknown':
       return warning(
         'standby',
-        `"${wanted}" is waited for, and this user may not see whether it is there; grant it ` +
+        `"${wanted}" is awaited, and this user may not see whether it is connected; grant it ` +
           'pg_monitor.',
       );
     case 'missing':
@@ -36,7 +39,7 @@ export function standbyFinding(standbys: Standbys): Finding {
           'or take it out of synchronous_standby_names.',
       );
     default:
-      return ok('standby', `what was answered is on a standby too ("${wanted}")`);
+      return ok('standby', `acknowledged changes are on a standby too ("${wanted}")`);
   }
 }
 

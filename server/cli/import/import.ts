@@ -119,9 +119,7 @@ async function importSource(
       `${counted(state.rejected, 'line')} refused.`,
   );
   if (state.duplicates > 0)
-    terminal.say(
-      'What was there already stays as it was stored first, however its lines are read now.',
-    );
+    terminal.say('Events stored before stay unchanged, however their lines are read now.');
   complaints.rest(state.rejected);
   return state.rejected > 0 ? 1 : 0;
 }
@@ -169,8 +167,8 @@ function howToGoOn(file: string, state: ImportState | undefined, total: number |
   if (state === undefined) return 'Stopped before anything was sent.';
   const reached = `Stopped after line ${state.line} of ${total}.`;
   return file === '-'
-    ? `${reached} Give the same input again: what is stored is not stored twice.`
-    : `${reached} The same command goes on from there.`;
+    ? `${reached} Give the same input again: no event is stored twice.`
+    : `${reached} The same command continues from there.`;
 }
 
 function differentMapping(file: string, earlier: ImportState, now: ImportState): string {

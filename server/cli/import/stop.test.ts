@@ -121,8 +121,8 @@ for (const [signal, code] of [
       assert.deepEqual(await ended, {
         code,
         output:
-          `5000 of ${lines} lines\nStopped after line 5000 of ${lines}. The same command goes on ` +
-          'from there.\n',
+          `5000 of ${lines} lines\nStopped after line 5000 of ${lines}. The same command ` +
+          'continues from there.\n',
       });
       endpoint.release();
       const again = await run(file, '--url', endpoint.url);

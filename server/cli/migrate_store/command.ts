@@ -105,14 +105,13 @@ async function move(
     }
   } else if (flags.switch !== true)
     throw new UserError(
-      'A switch has begun, and the server takes no events. End it with --switch, or give the ' +
-        'server its store back with --undo.',
+      'A switch is in progress, and the server refuses events. Finish it with --switch, or ' +
+        'give the server its store back with --undo.',
     );
   if (flags.switch !== true) {
     say(
-      'The other store has what this one had a moment ago, and the server goes on with this one. ' +
-        `When you can restart every process: ${commandLine('migrate-store --switch')} with the ` +
-        'same --to.',
+      'The other store has caught up, and the server still uses this one. When you can restart ' +
+        `every process: ${commandLine('migrate-store --switch')} with the same --to.`,
     );
     return 0;
   }
@@ -134,8 +133,8 @@ async function undo({ say }: CommandContext, source: ClickHouse): Promise<number
   say(
     size === 0
       ? 'The store of these settings was not switched away from.'
-      : 'The server may go on with the store of these settings. What was taken into another one ' +
-          'since is not here.',
+      : 'The server may continue with the store of these settings. Events ingested into another ' +
+          'store since are not here.',
   );
   return 0;
 }

@@ -23,7 +23,7 @@ export async function claimTarget(
   if (marks.some(({ is_ended }) => is_ended === 1))
     throw new UserError(
       'The store of --to was switched to before, so it may have newer rows than this one. Set ' +
-        'SLUICE_CLICKHOUSE_URL to it; to begin anew, drop all tables there first.',
+        'SLUICE_CLICKHOUSE_URL to it; to start over, drop all tables there first.',
     );
   if (marks.some((mark) => mark.server !== server))
     throw new UserError('The store of --to is being filled by another server. Name an empty one.');

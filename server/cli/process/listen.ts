@@ -26,7 +26,7 @@ export async function listenAt(
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')
       throw new UserError(
-        `Port ${port} on ${host} is taken by another program; give the server another one with ` +
+        `Port ${port} on ${host} is in use by another program; choose another port with ` +
           `${variable}.`,
       );
     if (code === 'EACCES')

@@ -95,7 +95,7 @@ export async function openProcess(
     await requireOwnSessions(stores.database_url);
     await requireVersion(db);
     if (judgeStandbys(await readStandbys(db)) === 'missing')
-      log.warn('PostgreSQL waits for a standby that is not connected, and so does every change');
+      log.warn('PostgreSQL waits for a standby that is not connected; every change waits with it');
     await migrateStores(db, clickhouse, accepts_store);
     await tellNewer(db, log);
     await notePrimary(db, { accepts: accepts_store === 'postgres' });

@@ -77,10 +77,11 @@ async function hasTaken(db: Database): Promise<boolean> {
 
 function lostAnalytics(): string {
   return (
-    'The analytics store is empty, and events were taken into one. If it is the wrong one, set ' +
-    'SLUICE_CLICKHOUSE_URL, or SLUICE_DATA_DIR, to where their rows are. If they are lost, bring ' +
-    `them back with \`${commandLine('restore <place> --lost clickhouse')}\`. If there is nothing ` +
-    `to bring back, say so once with \`${commandLine('migrate --accept-store clickhouse')}\`.`
+    'The analytics store is empty, but this server has ingested events. If it is the wrong ' +
+    'store, set SLUICE_CLICKHOUSE_URL, or SLUICE_DATA_DIR, to the right one. If the rows are ' +
+    `lost, bring them back with \`${commandLine('restore <place> --lost clickhouse')}\`. If ` +
+    'there is no backup, confirm that once with ' +
+    `\`${commandLine('migrate --accept-store clickhouse')}\`.`
   );
 }
 
@@ -111,7 +112,7 @@ export async function findLostFolder(
   return (
     `In ${data_dir} is the folder ${kept}, and none of the name ${lost}. If it is the wrong ` +
     'one, set SLUICE_DATA_DIR. If the store is lost, bring it back with ' +
-    `\`${commandLine(`restore <place> --lost ${lost}`)}\`. Where nothing was taken in yet, ` +
+    `\`${commandLine(`restore <place> --lost ${lost}`)}\`. If no event has been ingested yet, ` +
     `\`${commandLine('start')}\` creates it.`
   );
 }

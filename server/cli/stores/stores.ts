@@ -57,8 +57,8 @@ export const restoring_name = 'restoring';
 export class RestoreUnfinishedError extends Error {
   constructor(folder: string) {
     super(
-      `A restore into ${folder} has not ended, so what lies there is not whole. Run ` +
-        `\`${commandLine('restore <place>')}\` again, with the same options; it begins anew.`,
+      `A restore into ${folder} has not ended, so the data there is incomplete. Run ` +
+        `\`${commandLine('restore <place>')}\` again, with the same options; it starts over.`,
     );
     this.name = 'RestoreUnfinishedError';
   }

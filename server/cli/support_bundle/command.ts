@@ -57,7 +57,7 @@ export async function supportBundle(
       const mask = openMask(known);
       for (const part of [...parts, ...store_parts]) await write(part, mask);
     });
-    const contents = ['Nothing of this was sent anywhere. Secrets are masked.', '', ...written];
+    const contents = ['Sluice sent this file nowhere. Secrets are masked.', '', ...written];
     writeFileSync(join(folder, name, 'CONTENTS.txt'), `${contents.join('\n')}\n`);
     const draft = join(folder, 'bundle.tar.gz');
     await create({ gzip: true, cwd: folder, file: draft, mode: 0o600 }, [name]);

@@ -123,7 +123,7 @@ export function clickHouseParts(clickhouse: ClickHouse): Part[] {
     ),
     asked(
       'mutations',
-      'changes of rows that are under way',
+      'changes of rows in progress',
       'SELECT table, create_time, parts_to_do, latest_fail_time, latest_fail_reason ' +
         'FROM system.mutations WHERE NOT is_done LIMIT 200',
     ),

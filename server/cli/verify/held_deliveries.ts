@@ -28,15 +28,15 @@ function adviceOf({ uncertain, is_there }: HeldDelivery): string {
       'verify again with --forget-missing, then start a backfill.'
     );
   if (is_there === true)
-    return 'its run ended while it was committed, and its receipt is there. Retry the run.';
+    return 'its run ended during the commit, and its receipt exists. Retry the run.';
   if (is_there === false)
     return (
       'its run ended while it was committed, and its receipt is not there. Retry the run or ' +
       'start a backfill; or verify again with --forget-missing.'
     );
   return (
-    'its run ended while it was committed, and the destination cannot tell whether it is there. ' +
-    'Retry the run.'
+    'its run ended during the commit, and the destination cannot tell whether the rows are ' +
+    'there. Retry the run.'
   );
 }
 

@@ -15,7 +15,7 @@ const footers: Record<Addressee, string> = {
   target: 'You get this mail because a notice target of the project names your address.',
   administrator:
     'You get this mail because you administrate the organization, and its project has no ' +
-    'notice targets. Create one to choose who is told of what.',
+    'notice targets. Create one to choose who gets which notices.',
 };
 
 /** Length of a sentence in a mail of several notices, which has a line for each. */

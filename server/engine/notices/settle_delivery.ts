@@ -139,7 +139,7 @@ async function switchOff(
 ): Promise<void> {
   const detail =
     'The receiver answered 410: it wants no more notices. Enter the address of another ' +
-    'receiver, or switch the target on again when this one is back.';
+    'receiver, or enable the target again when this one is back.';
   const disabled_reason: DisabledReason = { code: 'gone', detail, at: isoInstant(now) };
   await tx.run(sql`
     UPDATE notice_targets SET enabled = false,

@@ -66,7 +66,7 @@ function fieldFault(attr: string, field: Field, value: unknown): PayloadFault | 
     return {
       attr,
       code: 'invalid_input',
-      detail: 'The package keeps this field to the staff of its maker: leave it out.',
+      detail: 'The package reserves this field for its maker: leave it out.',
     };
   const kind = kindOfPayload(field.type);
   if (!kind.holds(value))

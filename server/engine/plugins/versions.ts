@@ -114,8 +114,8 @@ function checkedVersion(secrets: Secrets, plugin_id: number, row: Row | undefine
   if (!isWhole(secrets, plugin_id, row, version))
     throw new PluginError(
       'refused',
-      'The stored code is not what was installed, so it is not loaded: install it again, ' +
-        'or send its source anew.',
+      'The stored code differs from the installed code, so it is not loaded: install it again, ' +
+        'or send its source again.',
     );
   return version;
 }

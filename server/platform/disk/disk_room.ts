@@ -90,7 +90,7 @@ export function openDiskRoom(
       metrics.disk_state.set(['ok', 'low', 'full'].indexOf(judged.state));
       if (before === judged.state || (before === undefined && judged.state === 'ok')) return;
       const { state, detail } = judged;
-      if (state === 'full') log.error(`the disk is full: no event is taken. ${detail}`);
+      if (state === 'full') log.error(`the disk is full: events are refused. ${detail}`);
       else if (state === 'low') log.warn(`the disk is nearly full. ${detail}`);
       else log.info('the disk has room again');
     },

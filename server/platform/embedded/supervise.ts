@@ -142,8 +142,7 @@ async function startWatched(
 }
 
 function logEnd({ log, name }: Program, { exitCode, signalCode }: ChildProcess): void {
-  if (exitCode === 0)
-    log.warn(`${name} was told to end, and not by this server; starting it again`);
+  if (exitCode === 0) log.warn(`${name} was stopped from outside; restarting it`);
   else
     log.error({ code: exitCode, signal: signalCode }, `${name} ended unasked; starting it again`);
 }

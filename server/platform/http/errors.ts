@@ -173,8 +173,8 @@ export function forbidden(detail: string, reason = 'rule'): ApiError {
 /** 403 for a key that comes from an address that it is not taken from. */
 export function wrongAddress(ip: string): ApiError {
   return forbidden(
-    `This API key works from certain addresses only, and ${ip} is none of them: use one ` +
-      'of them, or let the owner of the key add this one (`allowed_ip_ranges`).',
+    `This API key does not work from the address ${ip}. Use an allowed address, or ask the ` +
+      'owner of the key to add this one (`allowed_ip_ranges`).',
     'ip_range',
   );
 }
@@ -225,7 +225,7 @@ export function tooLarge(size_bytes_max: number): ApiError {
   return request(
     413,
     'request_too_large',
-    `The body is larger than the ${size_bytes_max} bytes that are taken.`,
+    `The body is too large: the limit is ${size_bytes_max} bytes.`,
   );
 }
 
@@ -234,8 +234,8 @@ export function headersTooLarge(size_bytes_max: number): ApiError {
   return request(
     431,
     'request_too_large',
-    `The headers are larger than the ${size_bytes_max} bytes that are taken. In a browser they ` +
-      'are mostly cookies of this site: delete some.',
+    `The headers are too large: the limit is ${size_bytes_max} bytes. In a browser, delete ` +
+      'cookies of this site.',
   );
 }
 

@@ -42,7 +42,7 @@ export const Problem = Type.Object(
 const descriptions: Record<number, string> = {
   200: 'The record.',
   201: 'The record that was created.',
-  202: 'Taken; the work goes on.',
+  202: 'Accepted; the work continues.',
   204: 'Done; no body.',
   304: 'Unchanged since the ETag in If-None-Match; no body.',
   400:
@@ -66,7 +66,7 @@ const ValidateOnly = Type.Object({
   validate_only: Type.Optional(
     Type.Boolean({
       description:
-        'Make every check and change nothing. `warnings` of the answer names what was ignored.',
+        'Check everything and change nothing. `warnings` in the answer lists ignored names.',
     }),
   ),
 });

@@ -38,8 +38,8 @@ const advice_of_code: Record<string, string> = {
   EMESSAGE: refused,
   EPROTOCOL: refused,
   ETLS:
-    'TLS with the mail relay failed; use smtps:// where it begins with TLS (port 465), smtp:// ' +
-    'where it offers STARTTLS (587). Passwords go over TLS only.',
+    'TLS with the mail relay failed; use smtps:// if the relay starts with TLS (port 465), or ' +
+    'smtp:// if it offers STARTTLS (587). Sluice sends passwords only over TLS.',
 };
 const untrusted =
   'The certificate of the mail relay is not trusted; give it one that is valid for the host ' +

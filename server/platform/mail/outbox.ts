@@ -88,7 +88,7 @@ export function openOutbox(sender: MailSender): Outbox {
       const waiting = ids.values();
       await work(() => claimFirst(sender, waiting), signal);
     } catch (error) {
-      log.warn({ err: error }, 'mails could not be taken from the outbox; they are sent later');
+      log.warn({ err: error }, 'mails could not be read from the outbox; they are sent later');
     }
   };
   return {

@@ -13,7 +13,7 @@ export async function newPasswordFault(
   const guessable = passwordFault(password, own);
   if (guessable !== undefined) return guessable;
   return (await isBreached(password))
-    ? 'This password is in a public list of stolen passwords, which attackers try first: use ' +
-        'words that have nothing to do with each other, or characters made by a password manager.'
+    ? 'This password is in a public list of stolen passwords, which attackers try first. Use ' +
+        'several unrelated words, or a password from a password manager.'
     : undefined;
 }

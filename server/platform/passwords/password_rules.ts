@@ -54,8 +54,8 @@ export function passwordFault(password: string, own: readonly string[]): string 
   if (readings.every((reading) => unguessable(reading, words) >= distinct_characters_min))
     return undefined;
   return (
-    'This password is easy to guess: use words that have nothing to do with each other, or ' +
-    'characters made by a password manager.'
+    'This password is easy to guess. Use several unrelated words, or a password from a ' +
+    'password manager.'
   );
 }
 

@@ -85,10 +85,10 @@ function refuseMoved(found: Epoch | undefined, noted: Epoch | undefined): void {
   const name = ({ system_identifier, timeline }: Epoch) =>
     `${system_identifier}, timeline ${timeline}`;
   throw new ControlStoreError(
-    `The database of SLUICE_DATABASE_URL was last worked on in another PostgreSQL (system ` +
-      `identifier ${name(noted)}) than the one it is in now (${name(found)}). If a server works ` +
-      'on that one still, this one would deliver everything once more. If this one takes its ' +
-      'place (after pg_upgrade, or a dump that was loaded), say so once with ' +
+    'The database of SLUICE_DATABASE_URL was last used in another PostgreSQL (system ' +
+      `identifier ${name(noted)}) than now (${name(found)}). If another server still uses that ` +
+      'database, this one would deliver everything again. If this PostgreSQL replaces the other ' +
+      'one (after pg_upgrade, or from a dump), confirm it once with ' +
       `\`${commandLine('migrate --accept-store postgres')}\`.`,
   );
 }

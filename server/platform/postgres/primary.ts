@@ -145,14 +145,12 @@ function nowhere(urls: string[]): StoreAwayError {
 
 function refuse({ is_writable, epoch }: Standing, known: Epoch | undefined): void {
   if (!is_writable)
-    throw new StoreAwayError(
-      'This PostgreSQL takes no writes; it is a standby or set to read only.',
-    );
+    throw new StoreAwayError('This PostgreSQL accepts no writes: it is a standby or read-only.');
   const judgement = judgeEpoch(epoch, known);
   if (judgement === 'earlier')
     throw new StoreAwayError(
-      `This PostgreSQL is an old primary: it is on timeline ${epoch!.timeline}, and timeline ` +
-        `${known!.timeline} was seen. Shut it down, or make it a standby of the new one.`,
+      `This PostgreSQL is an old primary: it is on timeline ${epoch!.timeline}, but timeline ` +
+        `${known!.timeline} exists. Shut it down, or make it a standby of the new primary.`,
     );
   if (judgement === 'other')
     throw new StoreAwayError(

@@ -38,7 +38,7 @@ export async function ask(client: pg.ClientBase, config: pg.QueryConfig): Promis
   const result = await client.query(config);
   if (unconfirmed.delete(client))
     throw new StoreAwayError(
-      'PostgreSQL has committed without its synchronous standby; whether that lasts is not known.',
+      'PostgreSQL committed without its synchronous standby. The commit may be lost in a failover.',
     );
   return result;
 }

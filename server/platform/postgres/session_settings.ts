@@ -49,6 +49,6 @@ function strangeSession(name: string, wanted: string, found = 'nothing'): Contro
 
 /** The way out of a pooler that takes sessions apart. */
 export const what_to_do =
-  'What stands between, as pgbouncer with pool_mode = transaction or statement, gives each ' +
-  'transaction another session. Sluice needs sessions of its own: set pool_mode = session for ' +
-  'its database, or let SLUICE_DATABASE_URL name PostgreSQL itself.';
+  'A pooler in between, such as pgbouncer with pool_mode = transaction or statement, gives ' +
+  'each transaction another session. Sluice needs real sessions: set pool_mode = session for ' +
+  'its database, or point SLUICE_DATABASE_URL at PostgreSQL itself.';

@@ -52,7 +52,7 @@ export function readAssertion(
   // The library has a parser of its own: what it verified is looked at anew, not taken for what the
   // envelope showed.
   if (!isNamed(assertion, 'saml:Assertion'))
-    refuse('assertion_count', 'What was signed is not a SAML 2.0 assertion.');
+    refuse('assertion_count', 'The signed element is not a SAML 2.0 assertion.');
   checkVersion(assertion);
   const parts = readChildren(
     assertion,
@@ -187,7 +187,7 @@ function readSession(statements: Element[], expectations: Expectations): number 
 function checkNotBefore(element: Element, name: string, { now_ms, skew_ms }: Expectations): void {
   const at_ms = findInstant(element, name);
   if (at_ms !== undefined && now_ms + skew_ms < at_ms)
-    refuse('not_yet_valid', `The ${name} lies in the future. Compare the clocks.`);
+    refuse('not_yet_valid', `The ${name} is in the future. Compare the clocks.`);
 }
 
 function checkEnd(

@@ -53,7 +53,7 @@ export function parseStrictly(text: string): Element {
     refuse(
       'not_xml',
       'The response is not well-formed XML, or breaks a rule of XML namespaces: an undeclared or ' +
-        'reserved prefix, a name with two colons, or an attribute that stands twice.',
+        'reserved prefix, a name with two colons, or a repeated attribute.',
     );
   try {
     const { documentElement } = new DOMParser({

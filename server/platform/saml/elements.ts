@@ -58,8 +58,8 @@ export function readChildren<Name extends ElementName>(
     if (at === -1 || (at <= last && !is_repeated))
       return refuse(
         code,
-        `The element ${element.localName} has a child that does not belong there, stands ` +
-          'twice or is out of order.',
+        `The element ${element.localName} has a child that does not belong there, is repeated ` +
+          'or is out of order.',
       );
     found[names[at]!].push(child);
     last = is_repeated ? once.length : at;

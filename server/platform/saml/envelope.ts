@@ -123,7 +123,7 @@ function checkIdentifiers(elements: Element[]): void {
     if (seen.has(attribute.value))
       refuse(
         'duplicate_id',
-        `The identifier ${quoted(attribute.value)} stands twice in the response.`,
+        `The identifier ${quoted(attribute.value)} occurs twice in the response.`,
       );
     seen.add(attribute.value);
   }
@@ -152,7 +152,7 @@ function getOnlyAssertion(elements: Element[], children: Element[]): Element {
   if (count !== 1 || assertion === undefined)
     return refuse(
       'assertion_count',
-      `The response holds ${count} assertions; exactly one is taken, as a child of the Response.`,
+      `The response holds ${count} assertions; exactly one is allowed, as a child of the Response.`,
     );
   return assertion;
 }

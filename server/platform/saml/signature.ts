@@ -47,7 +47,7 @@ export function checkSignatureForm(signed: Element, signature: Element): void {
     localName !== null && verified_parts.has(localName) ? localName : [],
   );
   if (new Set(names).size < names.length)
-    refuse('signature_form', 'A part of the signature stands in it twice.');
+    refuse('signature_form', 'A part of the signature occurs twice.');
   const parts = readChildren(signature, 'signature_form', [
     'ds:SignedInfo',
     'ds:SignatureValue',
@@ -69,7 +69,7 @@ function checkReference(reference: Element, id: string): void {
   if (findAttribute(reference, 'URI') !== `#${id}`)
     refuse(
       'signature_form',
-      'The Reference of the signature does not point to the element that the signature stands in.',
+      'The Reference of the signature does not point to the element that contains the signature.',
     );
   const parts = readChildren(reference, 'signature_form', [
     'ds:Transforms',

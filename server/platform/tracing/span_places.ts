@@ -74,6 +74,6 @@ function onceAMinute(log: Logger): (why: Record<string, unknown>) => void {
   return (why) => {
     if (performance.now() - told_at < told_ms) return;
     told_at = performance.now();
-    log.warn(why, 'traces could not be handed over; what has no room meanwhile is dropped');
+    log.warn(why, 'traces could not be sent; spans beyond the queue are dropped');
   };
 }

@@ -6,7 +6,7 @@ import { nullable } from '../../../platform/nullable.ts';
 export const AwsRole = Type.Object(
   {
     external_id: Type.String({
-      description: 'The external id of the organization: no secret, and never that of another.',
+      description: 'The external id of the organization: not secret, and unique to it.',
     }),
     principal: nullable(
       Type.String({

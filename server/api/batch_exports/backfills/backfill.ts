@@ -59,7 +59,7 @@ export async function backfill(
   if (body.dry_run === true) return dryRun(engine, tx, place, row, range);
   if ((await listOpenBackfills(tx, row.id)).length >= open_backfills_max)
     throw conflict(
-      `${open_backfills_max} backfills of this export are under way: wait for one to end, or ` +
+      `${open_backfills_max} backfills of this export are in progress: wait for one to end, or ` +
         'cancel one.',
     );
   const planned = await outlookOf(engine, tx, row, range);
@@ -78,7 +78,7 @@ export async function backfill(
 function timeViolations(row: LockedExport, { by }: BackfillRange): Violation[] {
   if (timesOf(row.model).includes(by)) return [];
   const detail =
-    'Persons have one time only, that of their latest change: send "inserted_at", or leave it out.';
+    'Persons only have the time of their latest change: send "inserted_at", or leave it out.';
   return [{ attr: 'by', code: 'invalid_choice', detail }];
 }
 

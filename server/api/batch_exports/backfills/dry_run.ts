@@ -77,7 +77,7 @@ export async function outlookOf(
     if (isDatabaseError(error)) throw error;
     // A timeout is no fault, and its stack would look like one.
     const fault = signal.aborted ? {} : { err: error };
-    engine.log.info(fault, 'a backfill is started without a look at what it will do');
+    engine.log.info(fault, 'a backfill starts without a forecast');
     return undefined;
   }
 }

@@ -31,9 +31,8 @@ export function backfillRoutes(app: FastifyInstance, engine: Engine, mount: Moun
 function startRoute(app: FastifyInstance, engine: Engine, { base, within }: Mount): void {
   const description =
     'Delivers the events that happened in the range (persons: that changed in it), or with ' +
-    '`by` `inserted_at` what was taken in within it, as they are known now, one run per ' +
-    'interval. With mode `missing` no row is delivered twice. Also works while the export is ' +
-    'paused.';
+    '`by` `inserted_at` those ingested in it, in their current form, one run per interval. ' +
+    'With mode `missing` no row is delivered twice. Also works while the export is paused.';
   const config = { scope: 'batch_export:write', within } as const;
   const schema = { summary: 'Deliver a range of the past', description, body: NewBackfill };
   app.post(
@@ -116,7 +115,7 @@ function cancelRoute(app: FastifyInstance, { base, within }: Mount): void {
     {
       config: { scope: 'batch_export:write', within },
       schema: {
-        summary: 'Cancel a backfill and its runs under way; what has been delivered stays',
+        summary: 'Cancel a backfill and its runs in progress; delivered rows stay',
         response: { 200: Backfill },
       },
     },

@@ -19,9 +19,9 @@ export const NewBackfill = Type.Object({
   by: Type.Optional(
     Type.Enum([...backfill_times], {
       description:
-        '`timestamp` (default): the events that happened in the range. `inserted_at`: what ' +
-        'the server took in within the range, whenever it happened; persons have this time ' +
-        'only, that of their latest change.',
+        '`timestamp` (default): the events that happened in the range. `inserted_at`: events ' +
+        'ingested in the range, whenever they happened; persons only have this time, that of ' +
+        'their latest change.',
     }),
   ),
   dry_run: Type.Optional(
@@ -52,18 +52,17 @@ export const Backfill = Type.Object(
     detail: nullable(
       Type.String({
         description:
-          'What it will do and when, what it is at, or what it has done, as a sentence. Null ' +
-          'for backfills of earlier versions.',
+          'Its plan, progress or result, as a sentence. Null for backfills of earlier versions.',
       }),
     ),
     settles_at: nullable(
       instant(
-        'When what was taken in before it was asked for has settled: its runs are planned ' +
-          'from then on.',
+        'Time from which its runs are planned: all events ingested before the request are ' +
+          'final then.',
       ),
     ),
     created_at: nullable(instant('When it was asked for.')),
-    finished_at: nullable(instant('When it ended; null while it is under way.')),
+    finished_at: nullable(instant('Time of its end; null while it is in progress.')),
     last_updated_at: nullable(instant('When anything about it changed last.')),
     progress: Type.Object({
       total_runs: Type.Integer(),
@@ -87,8 +86,8 @@ export const Backfill = Type.Object(
               Type.Integer({
                 description:
                   'Rows of the range that this export has delivered already, or is delivering ' +
-                  'in runs under way; mode `missing` leaves them out. Null with a query whose ' +
-                  'rows are not those of the model.',
+                  'in other runs; mode `missing` leaves them out. Null with a query that ' +
+                  'changes the rows of the model.',
               }),
             ),
             runs_with_records: Type.Integer({ description: 'How many of the runs have rows.' }),

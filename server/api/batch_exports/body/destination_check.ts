@@ -109,7 +109,7 @@ function connectionViolations(
       code: 'invalid_input',
       detail:
         `The connection ${JSON.stringify(used.name)} has this key: leave it out here. To give ` +
-        'the export a place of its own, send connection_id null and all of its keys.',
+        'the export its own credentials, send connection_id null and all keys.',
     }));
 }
 

@@ -16,7 +16,7 @@ export function instantViolations(fields: Record<string, string | null | undefin
           {
             attr,
             code: 'invalid_input' as const,
-            detail: 'Must lie between 0001-01-02 and 9999-12-01.',
+            detail: 'Must be between 0001-01-02 and 9999-12-01.',
           },
         ];
   });

@@ -78,7 +78,7 @@ test('many failed runs are retried, each once, with a result for each', async ()
   await work();
   const refused = await get(home, `${bulkBase(home)}${again.body.id}/items/?outcome=refused`);
   assert.equal(refused.count, 24);
-  assert.equal(refused.results[0].detail, 'A retry of this run is under way.');
+  assert.equal(refused.results[0].detail, 'A retry of this run is in progress.');
 });
 
 test('two processes share the work; one that is cut off leaves nothing half done', async () => {

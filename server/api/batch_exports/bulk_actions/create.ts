@@ -89,7 +89,7 @@ export function shownAction(row: BulkActionRow): BulkAction {
   const sentences = {
     Running: `${results}; ${pending} of ${counted(total, 'item')} to go.`,
     Completed: total === 0 ? 'There was nothing to do.' : `All have their result: ${results}.`,
-    Aborted: `Ended early: ${results}, the others were left as they were.`,
+    Aborted: `Ended early: ${results}; the others are unchanged.`,
   };
   return { ...row, detail: [sentences[status], detail ?? ''].join(' ').trim() };
 }

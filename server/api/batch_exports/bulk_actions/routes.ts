@@ -17,9 +17,9 @@ import { abortBulkAction, findBulkAction, listBulkActions, listItems } from './s
 import type { BulkActionRow } from './store.ts';
 
 const frozen =
-  'What it is about is fixed when it is asked for, whatever comes later. The server works it off ' +
-  'by itself, also after a restart; every item gets its result. With `validate_only` it only ' +
-  'says how many items there are.';
+  'The request fixes the items, whatever changes later. The server works through them by ' +
+  'itself, also after a restart; every item gets its result. `validate_only` only counts the ' +
+  'items.';
 
 /** `bulk_actions/` under one mount, and `runs/bulk/` of its exports. */
 export function bulkActionRoutes(app: FastifyInstance, engine: Engine, mount: Mount): void {
@@ -140,7 +140,7 @@ function abortRoute(app: FastifyInstance, { base, within }: Mount): void {
     {
       config: { scope: 'batch_export:write', within },
       schema: {
-        summary: 'End an action on many; what was done stays',
+        summary: 'End a bulk action; finished items stay',
         response: { 200: BulkAction },
       },
     },

@@ -45,12 +45,12 @@ const Filter = Type.Object(
     error_code: Type.Optional(
       Type.String({ maxLength: 200, description: 'Runs whose latest error has this code.' }),
     ),
-    after: Type.Optional(instant('Runs whose data interval begins at or after this instant.')),
-    before: Type.Optional(instant('Runs whose data interval begins before this instant.')),
+    after: Type.Optional(instant('Runs whose data interval starts at or after this instant.')),
+    before: Type.Optional(instant('Runs whose data interval starts before this instant.')),
     search: Type.Optional(
       Type.String({
         maxLength: 200,
-        description: 'Exports whose name has this text, whatever the case of its letters.',
+        description: 'Exports whose name contains this text, in any letter case.',
       }),
     ),
     model: Type.Optional(Type.Enum([...model_names], { description: 'Exports of this model.' })),
@@ -63,7 +63,7 @@ const Filter = Type.Object(
     // A condition whose name is misspelled must not leave all in.
     additionalProperties: false,
     description:
-      'What is meant; all that is sent must fit. Of runs it is about their exports as well; ' +
+      'Filters of the items; all sent ones must match. For runs they filter the exports too; ' +
       '`status`, `error_code`, `after` and `before` go with actions on runs only.',
   },
 );
@@ -86,7 +86,7 @@ const asked = {
 
 /** The body that creates an action. */
 export const NewBulkAction = Type.Object({
-  action: Type.Enum([...bulk_kinds], { description: 'What is done to each.' }),
+  action: Type.Enum([...bulk_kinds], { description: 'The action on each item.' }),
   ...asked,
 });
 /** The request of a bulk action. */
@@ -94,7 +94,7 @@ export type NewBulkAction = Static<typeof NewBulkAction>;
 
 /** The body of `runs/bulk/` of an export. */
 export const NewRunsAction = Type.Object({
-  action: Type.Enum(['retry_runs', 'cancel_runs'], { description: 'What is done to each.' }),
+  action: Type.Enum(['retry_runs', 'cancel_runs'], { description: 'The action on each item.' }),
   ids: asked.ids,
   filter: asked.filter,
 });
@@ -110,7 +110,7 @@ export const BulkAction = Type.Object(
     status: Type.Enum(['Running', 'Completed', 'Aborted'], {
       description: '`Completed`: every item has its result, also where it was refused.',
     }),
-    detail: Type.String({ description: 'Where it stands, in a sentence.' }),
+    detail: Type.String({ description: 'Its progress, in a sentence.' }),
     progress: Type.Object({
       total: Type.Integer({ description: 'How many items it had when it was asked for.' }),
       pending: Type.Integer({ description: 'How many wait.' }),
@@ -119,8 +119,8 @@ export const BulkAction = Type.Object(
       refused: Type.Integer({ description: 'How many could not be done; each says why.' }),
     }),
     created_by: nullable(Type.String({ description: 'The address of who asked.' })),
-    created_at: instant('When it was asked for: what it is about was fixed then.'),
-    finished_at: nullable(instant('When it ended; null while it is under way.')),
+    created_at: instant('Time of the request, which fixed the items.'),
+    finished_at: nullable(instant('Time of its end; null while it is in progress.')),
     last_updated_at: instant('When anything about it changed last.'),
   },
   { title: 'BulkAction' },
@@ -132,7 +132,7 @@ export type BulkAction = Static<typeof BulkAction>;
 export const BulkActionItem = Type.Object(
   {
     number: Type.Integer({ description: 'Its place, from 1 on.' }),
-    batch_export: uuid('The export, or that of the run.'),
+    batch_export: uuid("The export, or the run's export."),
     name: Type.String({ description: 'The name of the export at that time.' }),
     run: nullable(uuid('The run; null where it is about the export.')),
     outcome: Type.Enum([...outcomes], {

@@ -103,10 +103,10 @@ function changingRoutes(app: FastifyInstance, engine: Engine): void {
   const schema = (summary: string, sent: TObject, more: string) => ({
     summary,
     description:
-      `${more} Every export that uses the connection goes by it from its next attempt on. The ` +
-      'type stays. Where a key that says where the other side is has changed, each kept secret ' +
-      'has to be sent again (400 `required`). Where the data then lie elsewhere, the exports ' +
-      'start a new revision.',
+      `${more} Every export that uses the connection follows it from its next attempt on. The ` +
+      'type cannot change. If a key of the address changes, each kept secret has to be sent ' +
+      'again (400 `required`). Where the data then lie elsewhere, the exports start a new ' +
+      'revision.',
     body: sent,
     response: { 200: Connection },
   });
@@ -115,7 +115,7 @@ function changingRoutes(app: FastifyInstance, engine: Engine): void {
     {
       config: changing,
       schema: schema(
-        'Change what is sent of a connection',
+        'Change the sent fields of a connection',
         ConnectionPatch,
         'The config is merged key by key: an absent secret is kept, one sent as null is removed.',
       ),

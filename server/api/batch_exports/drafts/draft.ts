@@ -79,7 +79,7 @@ function contentOf(
     throw invalid(
       'custom_query',
       'invalid_input',
-      'The stored query is not understood any more: send it again to see what is wrong with it.',
+      'The stored query is no longer valid: send it again to see its fault.',
     );
   return { model, custom_query, columns };
 }

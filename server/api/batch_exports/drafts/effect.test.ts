@@ -21,7 +21,7 @@ test('what a change would mean is said and counted, and nothing is changed', asy
     starts_anew: true,
     delivered_records: 0,
     open_runs: 0,
-    detail: 'The export starts anew. It has not delivered any row yet.',
+    detail: 'The export restarts. It has not delivered any row yet.',
   });
   await insertRunRow(harness, created.id, { status: 'Completed', total: 1_200 });
   await insertRunRow(harness, created.id, { status: 'Completed', total: 34, hour: 1 });
@@ -34,7 +34,7 @@ test('what a change would mean is said and counted, and nothing is changed', asy
       delivered_records: 1_234,
       open_runs: 1,
       detail:
-        'The export starts anew. 1,234 delivered rows no longer count: they stay where they are, ' +
+        'The export restarts. 1,234 delivered rows no longer count: they stay where they are, ' +
         'and a backfill delivers them again. 1 run is taken back and planned again.',
     });
   for (const change of [{ name: 'Other' }, { destination: { config: { compression: 'gzip' } } }])
@@ -42,7 +42,7 @@ test('what a change would mean is said and counted, and nothing is changed', asy
       starts_anew: false,
       delivered_records: 0,
       open_runs: 0,
-      detail: 'What was delivered counts as before; nothing is delivered again.',
+      detail: 'Delivered rows still count; nothing is delivered again.',
     });
   const refused = await ask({ destination: { config: { prefix: 1 } } });
   assert.deepEqual([refused.status, refused.body.attr], [400, 'destination__config__prefix']);

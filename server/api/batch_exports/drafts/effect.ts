@@ -33,7 +33,7 @@ export async function effectOfChange(
       starts_anew: false,
       delivered_records: 0,
       open_runs: 0,
-      detail: 'What was delivered counts as before; nothing is delivered again.',
+      detail: 'Delivered rows still count; nothing is delivered again.',
     };
   const { delivered_records, open_runs } = await countDelivered(engine.db, [row.id]);
   const counts = { delivered_records, open_runs };
@@ -44,7 +44,7 @@ function sentenceOf({ delivered_records, open_runs }: Counts): string {
   const rows = `${delivered_records.toLocaleString('en')} delivered row`;
   const runs = `${open_runs.toLocaleString('en')} run`;
   return [
-    'The export starts anew.',
+    'The export restarts.',
     delivered_records === 0
       ? 'It has not delivered any row yet.'
       : delivered_records === 1

@@ -11,7 +11,7 @@ export const DestinationTest = Type.Object(
         status: Type.Enum(['passed', 'failed', 'skipped'], {
           description: 'After a failed step the others are skipped.',
         }),
-        detail: Type.String({ description: 'What was found, and what to do about it.' }),
+        detail: Type.String({ description: 'The result, and the next step.' }),
         duration_ms: Type.Number(),
       }),
     ),
@@ -48,15 +48,13 @@ export const ExportPreview = Type.Object(
 export const ChangeEffect = Type.Object(
   {
     starts_anew: Type.Boolean({
-      description:
-        'True: other rows, another place or another layout; what was delivered before does not ' +
-        'count for it.',
+      description: 'True if rows, place or layout change: earlier deliveries then no longer count.',
     }),
     delivered_records: Type.Integer({
-      description: 'Rows of completed runs that would not count any more; else 0.',
+      description: 'Rows of completed runs that would no longer count; otherwise 0.',
     }),
     open_runs: Type.Integer({
-      description: 'Runs that would be taken back and planned again; else 0.',
+      description: 'Runs that would be cancelled and planned again; otherwise 0.',
     }),
     detail: Type.String({ description: 'The same in a sentence, for people.' }),
   },

@@ -90,7 +90,7 @@ async function leftOutByQuery(
     if (reading.key === undefined)
       return {
         state: 'not_told',
-        detail: 'Its query makes rows of several records, which cannot be told apart.',
+        detail: 'Its query combines several records into rows, so they cannot be told apart.',
       };
     const [row] = await ask<{ records: string | number }>(engine, reading, {
       query: `SELECT count() AS records FROM ${reading.text}
@@ -169,11 +169,12 @@ async function told(
   if (status === 'Completed')
     return { state: 'delivered', detail: 'It was delivered: the run has the receipt.' };
   if (status === 'Starting' || status === 'Running')
-    return { state: 'under_way', detail: 'A run has it in hands.' };
+    return { state: 'under_way', detail: 'A run is delivering it.' };
   if (has_begun_to_commit)
     return {
       state: 'in_doubt',
-      detail: 'Its run failed while the destination was to show it: a retry of the run settles it.',
+      detail:
+        'Its run failed during the commit, so its state is uncertain: retry the run to find out.',
     };
   if (status === 'Cancelled')
     return {

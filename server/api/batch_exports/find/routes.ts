@@ -98,7 +98,7 @@ function dayRange(day: string, timezone: string): { from: number; to: number } {
     throw invalid('day', 'invalid_input', 'Must be a day of the calendar, as 2026-01-31.');
   }
   if (date.year < 1 || date.year > 9998)
-    throw invalid('day', 'invalid_input', 'Must lie in the years 1 to 9998.');
+    throw invalid('day', 'invalid_input', 'Must be in the years 1 to 9998.');
   const start = (one: Temporal.PlainDate) => one.toZonedDateTime(timezone).epochMilliseconds;
   return { from: start(date), to: start(date.add({ days: 1 })) };
 }

@@ -37,7 +37,7 @@ export const FindQuery = Type.Object({
       description: 'With `distinct_id`: a day in the time zone of the project, as 2026-01-31.',
     }),
   ),
-  batch_export: Type.Optional(uuid('Only what became of it in this export.')),
+  batch_export: Type.Optional(uuid('Only its state in this export.')),
 });
 
 const Slice = Type.Object({
@@ -65,7 +65,7 @@ const FoundExport = Type.Object({
   detail: Type.String({ description: 'The state in a sentence, for people.' }),
   run: nullable(uuid('The run that has it, or last had it.')),
   backfill: nullable(uuid('The backfill of that run.')),
-  delivery_id: nullable(uuid('What its delivery is called at the destination.')),
+  delivery_id: nullable(uuid('Name of its delivery at the destination.')),
   data_interval_start: nullable(instant('Start of the data interval of the run or slot.')),
   data_interval_end: nullable(instant('End of it.')),
   due_at: nullable(instant('When its run is planned, while it waits for its slot.')),
@@ -99,7 +99,7 @@ export type FoundRecord = Static<typeof FoundRecord>;
 /** The answer of `find/`. */
 export const Found = Type.Object(
   {
-    detail: Type.String({ description: 'What was found, in a sentence.' }),
+    detail: Type.String({ description: 'The result, in a sentence.' }),
     timezone: Type.String({ description: 'The zone in which the day was meant.' }),
     records: Type.Array(FoundRecord, {
       description: `Oldest first, at most ${records_max}.`,

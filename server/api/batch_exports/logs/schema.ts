@@ -21,7 +21,7 @@ export const LogQuery = Type.Object({
   offset: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description: 'Lines to leave out at the beginning; default 0.',
+      description: 'Number of lines to skip; default 0.',
     }),
   ),
   after: Type.Optional(queryInstant('Only lines written after this instant.')),

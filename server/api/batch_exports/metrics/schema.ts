@@ -19,8 +19,7 @@ export const MetricsQuery = Type.Object({
   interval: Type.Optional(
     Type.Enum([...metric_intervals], {
       description:
-        'What a point stands for: one run, or all runs that were planned in an hour or day ' +
-        '(UTC). Default `run`.',
+        'Unit of a point: one run, or all runs planned in an hour or day (UTC). Default `run`.',
     }),
   ),
 });
@@ -40,13 +39,11 @@ export const MetricPoint = Type.Object(
     start_at: instant('When the run was planned, or the beginning of the hour or day.'),
     kind: Type.Enum([...run_kinds], {
       description:
-        'Runs of backfills, and runs that make up for one, are points of their own; retries ' +
-        'count with what they repeat.',
+        'Runs of backfills and make-up runs are separate points; retries count with the run ' +
+        'that they repeat.',
     }),
     run: nullable(uuid('The run; null for an hour or day.')),
-    data_interval_end: instant(
-      'Where the data of the run ends; for an hour or day, of its latest run.',
-    ),
+    data_interval_end: instant("End of the run's data; for an hour or day, of its latest run."),
     runs: RunCounts,
     rows: Type.Integer({ description: 'Rows that its completed runs delivered.' }),
     bytes: Type.Integer({ description: 'Bytes that its completed runs delivered.' }),

@@ -123,11 +123,11 @@ function sentenceOf(row: Row): string {
 }
 
 const takenIn = (of: { data_interval_start: string; data_interval_end: string }) =>
-  `what was taken in from ${of.data_interval_start} until ${of.data_interval_end}`;
+  `events ingested from ${of.data_interval_start} to ${of.data_interval_end}`;
 
 function retryingSentence(retrying: NonNullable<Row['retrying']>): string {
   return (
-    `A run of its schedule is tried again, since ${retrying.since}, for ${takenIn(retrying)}: ` +
+    `A run of its schedule is in retry since ${retrying.since}, for ${takenIn(retrying)}: ` +
     retrying.latest_error
   );
 }
@@ -156,7 +156,7 @@ function sentenceOfHealth(row: OverviewRow): string {
       return `Late. ${until}`;
     case 'incomplete':
       return row.next_run === null
-        ? `Its schedule has ended (end_at), and an interval of it is missing. ${until}`
+        ? `Its schedule has ended (end_at), and one of its intervals is missing. ${until}`
         : `An interval of its schedule failed, and nothing has delivered it yet. ${until}`;
     case 'unusual_volume':
       return `Its latest run brought an unusual number of rows. ${until}`;

@@ -72,7 +72,7 @@ const FailedInterval = Type.Object(
   {
     description:
       'The earliest interval of its schedule whose run failed for good and that nothing has ' +
-      'delivered since, whatever `delivered_until` is; null where there is none.',
+      'delivered since, independent of `delivered_until`; null without one.',
   },
 );
 /** One export at a glance. */
@@ -89,7 +89,7 @@ export const ExportOverview = Type.Object(
     health: Type.Object({
       code: Type.Enum([...health_codes]),
       detail: Type.String({ description: 'The same in a sentence, with what happened.' }),
-      since: nullable(instant('Since when it is paused, or failed last; null otherwise.')),
+      since: nullable(instant('Time of the pause, or of the last failure; null otherwise.')),
     }),
     delivered_until: nullable(
       instant('End of the newest interval that its schedule has delivered; null before the first.'),
@@ -97,8 +97,8 @@ export const ExportOverview = Type.Object(
     records_by_backfills: nullable(
       Type.Integer({
         description:
-          'Rows that backfills have delivered, while its schedule has not delivered anything ' +
-          'yet; null after that.',
+          'Rows delivered by backfills before the first delivery of its schedule; null ' +
+          'afterwards.',
       }),
     ),
     next_run: nullable(
@@ -107,7 +107,7 @@ export const ExportOverview = Type.Object(
         due_at: instant('When it is planned.'),
       }),
     ),
-    open_runs: Type.Integer({ description: 'Runs that are planned or under way.' }),
+    open_runs: Type.Integer({ description: 'Runs that are planned or in progress.' }),
     latest_run: nullable(
       Type.Object({
         id: uuid(),
@@ -127,8 +127,8 @@ export const ExportOverview = Type.Object(
         },
         {
           description:
-            'The earliest run of its schedule that is under way and has failed before; what it ' +
-            'is to deliver is missing, whatever `delivered_until` is. Null where there is none.',
+            'The earliest run of its schedule in progress that has failed before; its rows are ' +
+            'missing, independent of `delivered_until`. Null without one.',
         },
       ),
     ),

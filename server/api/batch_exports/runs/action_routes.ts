@@ -43,7 +43,7 @@ export function runActionRoutes(app: FastifyInstance, { base, within }: Mount): 
     `${base}:batch_export_id/runs/:id/cancel/`,
     ...action(
       'run_cancelled',
-      'Take a run back; nothing of it stays at the destination',
+      'Cancel a run; the destination keeps none of its rows',
       async (tx, row, run) => {
         await cancelRun(tx, row.id, run);
         return run.id;

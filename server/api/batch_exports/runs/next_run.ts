@@ -16,7 +16,7 @@ const RunsAhead = Type.Object({
   next_run: nullable(
     Type.Object({
       ...NextRun.properties,
-      due_at: instant('When it is planned: the end of its interval and the time to settle.'),
+      due_at: instant('Time of planning: the end of its interval plus the settle time.'),
     }),
   ),
   detail: Type.String({
@@ -50,8 +50,8 @@ async function plannedRuns(engine: Engine, found: BatchExport): Promise<RunsAhea
   const backfill =
     waiting === undefined
       ? ''
-      : ` A backfill begins at ${waiting.settles_at}, when what was being taken in as it was ` +
-        'asked for has settled.';
+      : ` A backfill starts at ${waiting.settles_at}, once all events of before its request are ` +
+        'final.';
   const { next_run } = found;
   if (next_run === null) {
     const why = found.paused
@@ -62,9 +62,9 @@ async function plannedRuns(engine: Engine, found: BatchExport): Promise<RunsAhea
   const { settle_seconds } = engine;
   const due_at = isoInstant(Date.parse(next_run.data_interval_end) + settle_seconds * 1000);
   const detail =
-    `The next run is for what is taken in from ${next_run.data_interval_start} to ` +
+    `The next run delivers events ingested from ${next_run.data_interval_start} to ` +
     `${next_run.data_interval_end}. It is planned at ${due_at}, ` +
-    `${counted(settle_seconds, 'second')} after its interval is over, when what was being taken ` +
-    'in has settled.';
+    `${counted(settle_seconds, 'second')} after the end of its interval, once all its events ` +
+    'are final.';
   return { next_run: { ...next_run, due_at }, detail: `${detail}${backfill}` };
 }

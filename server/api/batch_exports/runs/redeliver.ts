@@ -19,7 +19,7 @@ type Shown = {
 /**
  * Creates a run that tries the rejected rows of a delivery again, and gives its id. The caller
  * holds the locks on the export and on the run. It is the same delivery, whose rows are already
- * counted as delivered or rejected, so no row is there twice. Throws 409 when there is nothing to
+ * counted as delivered or rejected, so no row occurs twice. Throws 409 when there is nothing to
  * deliver.
  */
 export async function redeliverRejected(
@@ -29,12 +29,12 @@ export async function redeliverRejected(
 ): Promise<string> {
   const shown = await findShown(tx, row.id, run.delivery_id);
   if (shown === undefined)
-    throw conflict('The run has not completed, so no rows of it are set aside. Retry the run.');
+    throw conflict('The run has not completed, so it has no rows set aside. Retry the run.');
   if (shown.is_open) throw conflict('Another run of this delivery is in progress.');
   if (run.revision !== row.revision)
     throw conflict(
-      'The export delivers something else or elsewhere since this run. Start a backfill to ' +
-        'deliver its interval to the new place.',
+      'The export was changed to deliver other rows or to another place since this run. Start ' +
+        'a backfill to deliver its interval there.',
     );
   if (shown.records_rejected === 0)
     throw conflict('No rows of this delivery are set aside: there is nothing to deliver again.');

@@ -19,7 +19,7 @@ const retried_statuses: readonly string[] = [
   'TimedOut',
   'Terminated',
 ];
-const once_more = 'To deliver its interval once more, start a backfill of it with "mode": "all".';
+const once_more = 'To deliver its interval again, start a backfill of it with "mode": "all".';
 
 /**
  * Returns the rest of an area for a new run, as `undelivered` does; a caller that retries many runs
@@ -55,7 +55,7 @@ export async function retryRun(
         : `The run is not over: its status is ${run.status}.`,
     );
   const state = await deliveryState(tx, row.id, run.delivery_id);
-  if (state.open) throw conflict('A retry of this run is under way.');
+  if (state.open) throw conflict('A retry of this run is in progress.');
   if (state.completed) throw conflict(`A retry of this run has completed. ${once_more}`);
   const id =
     state.committing_run_id === null
@@ -99,8 +99,8 @@ async function insertMissing(
   const rest = run.backfill?.mode === 'all' ? selected : await restOf(wantedOf(row, run, selected));
   if (rest.length === 0)
     throw conflict(
-      'Nothing of this run is missing: its rows were delivered by other runs, or are about to ' +
-        `be. ${once_more}`,
+      `None of this run's rows is missing: other runs have delivered them, or are about to. ` +
+        `${once_more}`,
     );
   // Other rows are another delivery: files of the same name would hold those.
   return isSame(rest, selected)
@@ -125,8 +125,8 @@ async function insertContinuation(
 ): Promise<string> {
   if (state.committing_revision !== row.revision)
     throw conflict(
-      'The export delivers something else or elsewhere since this run failed in its last ' +
-        `step. ${once_more}`,
+      'The export was changed to deliver other rows or to another place since this run failed ' +
+        `in its commit. ${once_more}`,
     );
   const id = await insert(tx, row, run, fromStored(run.selection), run.delivery_id);
   // The slices, the receipt and the place go along: the destination may show exactly these, and a

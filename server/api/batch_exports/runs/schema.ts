@@ -55,13 +55,13 @@ export const AttemptSteps = Type.Object(
         'Milliseconds until then: of the first attempt since the run was planned, of another one ' +
         'since anything was last heard of the attempt before.',
     }),
-    counted_ms: step('until it was known what is to be written.'),
+    counted_ms: step('until the rows to write were known.'),
     read_ms: step('of the writing in which the source was waited for.'),
     sent_ms: step(
       'of the writing that are not `read_ms`, from the opening of the destination until all ' +
         'slices are safe there.',
     ),
-    committed_ms: step('in which the destination was to show what was written.'),
+    committed_ms: step('of the commit at the destination.'),
   },
   { title: 'AttemptSteps' },
 );
@@ -73,8 +73,7 @@ export const BatchExportRun = Type.Object(
     status: Type.Enum([...run_statuses], {
       description:
         '`Failed`: something must be changed before a retry can help. `FailedRetryable`: all ' +
-        'attempts are used up, a retry may help. `Cancelled`: taken back, nothing of it is ' +
-        'visible.',
+        'attempts are used up, a retry may help. `Cancelled`: none of its rows is visible.',
     }),
     records_completed: counter('Rows that are safe at the destination.'),
     records_rejected: Type.Integer({
@@ -97,7 +96,7 @@ export const BatchExportRun = Type.Object(
           'unless the destination shows it by then.',
       ),
     ),
-    finished_at: nullable(instant('When the run ended; null while it is under way.')),
+    finished_at: nullable(instant('Time of its end; null while it is in progress.')),
     last_updated_at: instant('When anything about the run changed last.'),
     records_total_count: counter(
       'Rows counted at the source before anything was written; null until they are.',
@@ -106,9 +105,9 @@ export const BatchExportRun = Type.Object(
     backfill: nullable(uuid('The backfill that asked for the run; null for others.')),
     kind: Type.Enum([...run_kinds], {
       description:
-        '`scheduled`: the run of an interval. `backfill`: a backfill asked for it. `make_up`: ' +
-        'delivers what other runs had left to a run of a backfill that then ended without it. ' +
-        'A retry has the kind of what it repeats.',
+        '`scheduled`: the run of an interval. `backfill`: a run of a backfill. `make_up`: ' +
+        "delivers rows that other runs left to a backfill's run which ended without them. A " +
+        'retry has the kind of the run that it repeats.',
     }),
     delivery_id: uuid(
       'What the delivery is called at the destination; a retry of the same rows keeps it.',
@@ -132,8 +131,8 @@ export type BatchExportRun = Static<typeof BatchExportRun>;
 
 /** The query parameters that narrow the list of runs, beside those of a cursor list. */
 export const RunFilter = Type.Object({
-  after: Type.Optional(queryInstant('Only runs whose ordering field lies after this instant.')),
-  before: Type.Optional(queryInstant('Only runs whose ordering field lies before this instant.')),
+  after: Type.Optional(queryInstant('Only runs whose ordering field is after this instant.')),
+  before: Type.Optional(queryInstant('Only runs whose ordering field is before this instant.')),
 });
 
 /** The signed receipt of a completed run, as it lies at the destination. */
@@ -165,8 +164,8 @@ export const Receipt = Type.Object(
         digest: Type.Optional(
           Type.String({
             description:
-              'Sum over the contents of the rows, for tables that can be compared with it ' +
-              'when the source has the rows no more.',
+              "Digest of the rows' contents, for tables that can be compared when the source " +
+              'no longer has the rows.',
           }),
         ),
       }),

@@ -30,9 +30,9 @@ export function slotRoutes(app: FastifyInstance, engine: Engine, { base, within 
   const schema = {
     summary: 'What became of the slots of a batch export, as ranges',
     description:
-      'A slot is an interval of insertion time that should have a run, in the present rhythm of ' +
-      'the export. Slots that lie side by side and are alike are one range. At most ' +
-      `${slots_max} slots and ${days_max} days; a longer range is 400.`,
+      `A slot is an interval of insertion time that should have a run, in the export's current ` +
+      `interval. Adjacent equal slots are one range. At most ${slots_max} slots and ` +
+      `${days_max} days; a longer range is 400.`,
     querystring: SlotsQuery,
     response: { 200: Slots },
   };

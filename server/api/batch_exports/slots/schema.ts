@@ -49,10 +49,10 @@ export const SlotRange = Type.Object(
     slots: Type.Integer({ description: 'How many slots it has.' }),
     state: Type.Enum([...slot_states], {
       description:
-        '`delivered`: all of it, by whatever runs. `under_way`: a run has it in hands. ' +
-        '`in_doubt`: a run failed while the destination was to show it; a retry settles that. ' +
-        '`failed`: its run failed. `missing`: due and not delivered, `reason` says why. ' +
-        '`waiting`: not over yet, or not settled. `outside`: the schedule does not cover it.',
+        '`delivered`: all of it, by whatever runs. `under_way`: a run is delivering it. ' +
+        '`in_doubt`: a run failed during its commit; a retry finds out. `failed`: its run ' +
+        'failed. `missing`: due and not delivered, `reason` says why. `waiting`: not over yet, ' +
+        'or not settled. `outside`: the schedule does not cover it.',
     }),
     reason: nullable(
       Type.Enum([...slot_reasons], { description: 'Why it is `missing` or `outside`.' }),

@@ -99,17 +99,17 @@ function shown({ from, to, ...range }: Range, settle_seconds: number): SlotRange
 
 function stateSentence(state: SlotState, settle_seconds: number): string {
   const waiting =
-    'Its run is planned when its interval is over and has settled, ' +
+    'Its run is planned once its interval is final, ' +
     `${counted(settle_seconds, 'second')} after its end.`;
   return state === 'waiting' ? waiting : states[state];
 }
 
 const states: Record<Exclude<SlotState, 'waiting'>, string> = {
-  delivered: 'All that was taken in then was delivered.',
-  under_way: 'A run has it in hands.',
+  delivered: 'All events ingested then were delivered.',
+  under_way: 'A run is delivering it.',
   in_doubt:
-    'A run failed while the destination was to show it, which may have happened: a retry of the ' +
-    'run settles that.',
+    'A run failed during its commit, so the rows may be there or not: retry the run to find ' +
+    'out.',
   failed: 'Its run failed: see the error of the run, and retry it.',
   missing: 'It was not delivered.',
   outside: 'The schedule does not cover it.',
@@ -118,16 +118,17 @@ const states: Record<Exclude<SlotState, 'waiting'>, string> = {
 /** Why a slot is missing or outside, and what to do. */
 const reasons: Record<SlotReason, string> = {
   paused: 'The export was paused when it was due: a backfill by `inserted_at` delivers it.',
-  made_later: 'The export was created later: a backfill delivers what was taken in before.',
+  made_later: 'The export was created later: start a backfill to deliver older data.',
   not_planned:
     'It is due, and no worker has planned it: the server was down, or is behind. It is planned ' +
     'as soon as a worker runs.',
   earlier_revision:
-    'It was delivered before the export was changed to deliver something else or elsewhere, ' +
-    'which began anew: a backfill delivers it there.',
+    'It was delivered before the export was changed to deliver other rows or to another place: ' +
+    'start a backfill to deliver it again.',
   cancelled: 'Its run was cancelled: retry the run, or start a backfill.',
   left_by_another_run:
-    'A part of it belonged to another run, which ended without it: a backfill delivers the rest.',
+    'A part of it belonged to another run, which ended without it: start a backfill to ' +
+    'deliver the rest.',
   schedule_changed: 'The schedule was moved past it: a backfill delivers it.',
   before_start: 'It ends before `start_at` of the export.',
   after_end: 'It ends after `end_at` of the export.',

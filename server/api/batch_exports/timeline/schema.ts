@@ -56,7 +56,7 @@ const Change = Type.Object({
 
 const BackfillEntry = Type.Object({
   id: uuid('The backfill.'),
-  has_ended: Type.Boolean({ description: 'False: this is its beginning.' }),
+  has_ended: Type.Boolean({ description: 'True for its end, false for its start.' }),
   status: Type.String({ description: 'Its status now.' }),
   start_at: instant('Start of its range.'),
   end_at: instant('End of its range.'),
@@ -76,8 +76,8 @@ export const TimelineEntry = Type.Object(
     at: instant('When it happened; of runs when the last of them was planned.'),
     type: Type.Enum([...entry_types], {
       description:
-        '`runs`: those that were planned on one day (UTC) and are alike, without those of ' +
-        'backfills. `pause`: a pause or its end. `change`: any other entry of the activity log.',
+        '`runs`: equal runs planned on one day (UTC), without those of backfills. `pause`: a ' +
+        'pause or its end. `change`: any other entry of the activity log.',
     }),
     runs: nullable(Runs),
     change: nullable(Change),

@@ -84,7 +84,7 @@ export const posthogSettings: readonly SettingsDoor[] = [
   },
   {
     paths: ['/api/surveys/', '/api/early_access_features/', '/api/web_experiments/'],
-    summary: 'Ask for what is switched off: the list is empty',
+    summary: 'Ask for features that are off: the list is empty',
     answer: ({ path }) =>
       jsonAnswer(
         path.includes('surveys')
@@ -96,7 +96,7 @@ export const posthogSettings: readonly SettingsDoor[] = [
   },
   {
     paths: ['/s/', '/i/v1/metrics/', '/i/v1/traces/'],
-    summary: 'Send recordings, metrics or traces: they are taken and not kept',
+    summary: 'Send recordings, metrics or traces: they are accepted and not stored',
     methods: ['POST', 'GET'],
     keeps_nothing: true,
     answer: taken,

@@ -124,7 +124,7 @@ function refusalOf({ name, distinct_id }: Draft, reason: WarningReason, sent: To
 const details: { [reason in WarningReason]?: string } = {
   distinct_id_missing: 'The event names nobody: send a distinct id (user id or anonymous id).',
   event_name_missing: 'The event has no name.',
-  event_refused: 'Arrays and objects of the event lie inside each other more than 100 deep.',
+  event_refused: 'Arrays and objects of the event are nested more than 100 deep.',
   event_too_large: "An event may take at most 2 MiB, 8 MiB at PostHog's paths for AI.",
 };
 

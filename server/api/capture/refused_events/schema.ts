@@ -18,7 +18,7 @@ const fields = {
   reason: Type.Enum(kept_reasons, {
     description: 'Why; `request_refused` for a whole request. docs/ingestion_warnings.md has them.',
   }),
-  detail: Type.String({ description: 'What is wrong with it.' }),
+  detail: Type.String({ description: 'The fault.' }),
   protocol: Type.String({ description: 'The maker of the SDK.' }),
   path: Type.String({ description: 'Where it came in.' }),
   event: nullable(Type.String({ description: 'Its name, where it has one.' })),
@@ -37,7 +37,8 @@ export const RefusedEventContent = Type.Object(
     ...fields,
     content: Type.String({
       description:
-        'The body by which it would come alone, as text: correct it and send it with `resend/`.',
+        'The body of a request with this event alone, as text: correct it and send it with ' +
+        '`resend/`.',
     }),
     content_base64: Type.String({ description: 'The same as bytes, also where they are no text.' }),
   },
@@ -81,7 +82,7 @@ export const ResentEvents = Type.Object(
   {
     stored: Type.Integer({ description: 'So many are stored now.' }),
     refused: Type.Integer({ description: 'So many are refused again, and stay.' }),
-    next_after: nullable(uuid('There are more: send this as `after` to go on; else null.')),
+    next_after: nullable(uuid('Send this as `after` for the next page; null on the last page.')),
     results: Type.Array(ResentEvent, { description: 'Each of them, oldest first.' }),
   },
   { title: 'ResentEvents' },

@@ -45,7 +45,7 @@ export const segment: Protocol = {
     {
       paths: ['/v1/m/'],
       methods: ['POST'],
-      summary: 'Send metrics of the library itself: they are taken and not kept',
+      summary: 'Send metrics of the library itself: they are accepted and not stored',
       answer: () => jsonAnswer({ success: true }),
     },
   ],

@@ -40,7 +40,7 @@ export const batch_export: Kind = {
     connection: Type.Optional(
       nullable(
         Type.String({
-          description: 'The key of a connection: the config then has none of its keys.',
+          description: "Key of a connection: the config then has none of the connection's keys.",
         }),
       ),
     ),

@@ -25,7 +25,7 @@ export const plugin: Kind = {
   schema: Type.Object({
     collection: Type.Enum(
       ['pipeline_destinations', 'pipeline_frontend_apps', 'pipeline_import_apps'],
-      { description: 'What it is for.' },
+      { description: 'Purpose.' },
     ),
     plugin_type: Type.Enum(['custom', 'local', 'source', 'inline'], {
       description:

@@ -95,7 +95,7 @@ function outlook(proof: DomainProof, next_check_at: number | null): string {
   if (proof.missing_since_at !== null)
     return ` Without it the domain lapses at ${isoInstant(lapseInstant(proof.missing_since_at))}.`;
   return next_check_at === null
-    ? ' The server no longer looks by itself: ask for a look once the record is there.'
+    ? ' The server no longer checks by itself: start the check once the record exists.'
     : '';
 }
 

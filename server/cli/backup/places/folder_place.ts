@@ -70,8 +70,8 @@ function isFullFolder(error: unknown): boolean {
 
 function fullPlace(root: string): UserError {
   return new UserError(
-    `There is no room left in ${root}: the backup was not written, and older ones there are ` +
-      'whole as before. Make room there, then back up again: it goes on with what was written.',
+    `There is no room left in ${root}: the backup was not finished; older backups there are ` +
+      'intact. Make room there, then back up again: it continues from here.',
   );
 }
 

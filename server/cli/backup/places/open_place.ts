@@ -17,8 +17,8 @@ export function openPlace(address: string, proxies = no_proxies): BackupPlace {
   const scheme = /^([a-z][a-z\d+.-]+):/i.exec(address)?.[0];
   if (scheme !== undefined && !address.startsWith('s3://'))
     throw new WrongUsageError(
-      `"${address}" is no place for backups: write s3://bucket/prefix, or the path of a folder ` +
-        `(./${address} where its name begins so).`,
+      `"${address}" is not a place for backups: write s3://bucket/prefix, or the path of a ` +
+        `folder (./${address} for a folder of that name).`,
     );
   return address.startsWith('s3://') ? openS3Place(address, proxies) : openFolderPlace(address);
 }

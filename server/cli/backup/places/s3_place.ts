@@ -76,7 +76,7 @@ const names: [RegExp, string][] = [
 
 /** By the code of the fault, what a backup wants beside what an export does. */
 const further: Record<string, string> = {
-  authentication_failed: ' What else the AWS tools take is taken too.',
+  authentication_failed: ' The other sources of the AWS tools work too.',
   permission_denied:
     ' A backup needs s3:DeleteObject too, a restore s3:GetObject and s3:ListBucket alone.',
 };
@@ -101,8 +101,9 @@ function readAddress(address: string) {
     );
   if (url.username !== '' || url.port !== '' || url.hash !== '')
     throw new WrongUsageError(
-      `"${withoutUser(address)}" has more than a bucket and a prefix: where it is stands behind ` +
-        '"?" as "endpoint", and its keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+      `"${withoutUser(address)}" has more than a bucket and a prefix. Write the endpoint ` +
+        'behind "?" as "endpoint", and set the keys in AWS_ACCESS_KEY_ID and ' +
+        'AWS_SECRET_ACCESS_KEY.',
     );
   const place = {
     bucket_name: url.hostname,

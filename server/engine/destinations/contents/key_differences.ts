@@ -61,7 +61,7 @@ function countDifferences(
     {
       kind: found < expected ? 'missing' : 'changed',
       name,
-      detail: `It was delivered ${expected} times and is there ${found} times.`,
+      detail: `It was delivered ${expected} times and occurs ${found} times.`,
     },
   ];
 }

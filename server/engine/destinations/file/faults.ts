@@ -3,11 +3,11 @@ import type { Fault } from '../../model/destination/faults.ts';
 
 const not_writable = lasting(
   'permission_denied',
-  'The server may not write to this folder of its export folder; give its user the right to.',
+  'The server may not write to this folder of its export folder; give its user write permission.',
 );
 const full = passing(
   'disk_full',
-  'The disk of the export folder is full; free some space. The run goes on by itself.',
+  'The disk of the export folder is full; free some space. The run continues by itself.',
 );
 const bad_path = lasting(
   'invalid_path',

@@ -65,7 +65,7 @@ function violations(given: Config): ConfigViolation[] {
     found.push(
       violation(
         'prefix',
-        'The prefix must be relative to the export folder: without a slash at its beginning.',
+        'The prefix must be relative to the export folder: remove the slash at its beginning.',
       ),
     );
   return [...found, ...dotViolations(given.prefix)];
@@ -108,7 +108,7 @@ async function check(given: Config, exportDir: string): Promise<CheckStep[]> {
       name: 'Read it back',
       run: async () => {
         if ((await readFile(path, 'utf8')) !== text)
-          throw new Error('The file holds something else than was written.');
+          throw new Error('The file differs from what was written.');
         return 'The same text came back.';
       },
     },

@@ -52,5 +52,5 @@ export function sayChanged({ text, altered }: ChangedValues): string | undefined
   ];
   return parts.length === 0
     ? undefined
-    : `${parts.join('; ')}. The page of the destination says what it cannot hold.`;
+    : `${parts.join('; ')}. The docs page of the destination lists the values that it cannot hold.`;
 }

@@ -34,13 +34,13 @@ export function boundFooter(bytes: number): void {
 /** Throws a FileBoundError for a row group that says more of itself than those of exports can. */
 export function boundGroup({ num_rows, columns }: FileMetaData['row_groups'][number]): void {
   if (!(num_rows >= 0 && num_rows <= rows_max))
-    throw beyondBound(`A row group of it says that it has ${counted(Number(num_rows), 'row')}`);
+    throw beyondBound(`One of its row groups claims ${counted(Number(num_rows), 'row')}`);
   const bytes = columns.reduce(
     (sum, { meta_data }) => sum + Number(meta_data?.total_compressed_size ?? 0),
     0,
   );
   if (!(bytes >= 0 && bytes <= group_mb_max * mb))
-    throw beyondBound(`A row group of it says that it has ${bytes} bytes`);
+    throw beyondBound(`One of its row groups claims ${bytes} bytes`);
 }
 
 /**
@@ -56,12 +56,12 @@ export function boundPages(chunk: Uint8Array, rows: number): void {
   while (cursor.at < chunk.length - 1) {
     const page = readStruct(cursor);
     const [type, size, packed] = [whole(page, 1), whole(page, 2), whole(page, 3)];
-    if (size > page_mb_max * mb) throw beyondBound(`A page of it says that it has ${size} bytes`);
+    if (size > page_mb_max * mb) throw beyondBound(`One of its pages claims ${size} bytes`);
     const of_page = page.get(type === data_page ? 5 : 7);
     if ((type !== data_page && type !== dictionary_page) || !(of_page instanceof Map))
-      throw beyondBound(`A page of it is of the kind ${type}`);
+      throw beyondBound(`One of its pages has the kind ${type}`);
     if (!encodings.has(whole(of_page, 2)))
-      throw beyondBound(`A page of it has the encoding ${whole(of_page, 2)}`);
+      throw beyondBound(`One of its pages has the encoding ${whole(of_page, 2)}`);
     const count = whole(of_page, 1);
     if (type === data_page) values += count;
     if (Math.max(values, count) > rows)

@@ -29,7 +29,7 @@ async function openFile(path: string): Promise<{ file: AsyncBuffer; handle: File
   const byteLength = (await handle.stat()).size;
   const slice = async (start: number, end = byteLength) => {
     if (!(start >= 0 && start <= end && end <= byteLength))
-      throw new Error('A part of the file lies outside of it.');
+      throw new Error('The file refers to a part beyond its end.');
     const { buffer } = await handle.read(new Uint8Array(end - start), 0, end - start, start);
     return buffer.buffer;
   };

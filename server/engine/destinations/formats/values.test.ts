@@ -148,6 +148,6 @@ test('a user is told how many values were changed, and nothing where none was', 
   assert.equal(
     sayChanged({ text: 3, altered: 1 }),
     '3 values could not be held as JSON and became text; of 1 value characters were removed ' +
-      'or replaced. The page of the destination says what it cannot hold.',
+      'or replaced. The docs page of the destination lists the values that it cannot hold.',
   );
 });

@@ -122,7 +122,7 @@ async function compareSlice(
     };
   return hash.digest('hex') === outcome.sha256
     ? undefined
-    : { kind: 'changed', name, detail: 'Its SHA-256 is not that of the receipt.' };
+    : { kind: 'changed', name, detail: 'Its SHA-256 differs from the receipt.' };
 }
 
 type Reader = { store: FileStore; encoding: Encoding; source: ContentSource };
@@ -139,7 +139,7 @@ async function withValues(
     { ...difference, detail: `${difference.detail} ${sentence}` },
   ];
   if (!(await source.isWhole(delivery_id)))
-    return because('The source has its rows no more, so nothing tells which values differ.');
+    return because('The source no longer has its rows, so the differing values are unknown.');
   const found = async function* (): AsyncGenerator<ValueRow> {
     const content = await store.read(name);
     if (content !== undefined) yield* readFileRows(content, encoding, columns);

@@ -78,7 +78,7 @@ export function statusError(status: number, said: string): Error {
 }
 
 function faultOfHundred(status: number): Fault {
-  if (status >= 500) return passing('store_fault', 'The endpoint reported a fault of its own.');
+  if (status >= 500) return passing('store_fault', 'The endpoint reported an internal error.');
   if (status >= 400)
     return lasting(
       'request_refused',

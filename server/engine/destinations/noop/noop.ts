@@ -23,7 +23,7 @@ export const noop: DestinationDefinition<typeof config> = {
     {
       name: 'Nothing to reach',
       status: 'passed',
-      detail: 'This destination forgets what it gets.',
+      detail: 'This destination keeps no rows.',
       duration_ms: 0,
     },
   ],

@@ -18,8 +18,8 @@ export const role_keys = {
   ),
   aws_external_id: optionalText(
     1224,
-    'External id that the trust policy of the role asks for. Without an access key it is that ' +
-      'of the organization (`GET .../aws_role/`).',
+    'External id in the trust policy of the role. Without an access key it is the ' +
+      'one of the organization (`GET .../aws_role/`).',
   ),
 };
 

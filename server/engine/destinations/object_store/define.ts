@@ -140,17 +140,14 @@ async function check(
     // The manifest of a delivery is written in one step.
     await store.put(manifest, text);
     return (
-      'An object was uploaded in parts, as those of a run are, and one in one step, as its ' +
-      'manifest is.'
+      'One object was uploaded in parts, like the files of a run, and one in a single step, like ' +
+      'its receipt.'
     );
   };
   const read = async () => {
     for (const one of [key, manifest])
       if ((await readStoredText(store, one)) !== text)
-        throw new RetryableError(
-          'store_fault',
-          'The object holds something else than was written.',
-        );
+        throw new RetryableError('store_fault', 'The object differs from what was written.');
     return 'The same text came back.';
   };
   const steps = [

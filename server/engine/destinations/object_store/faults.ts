@@ -16,7 +16,8 @@ const broken = passing(
 );
 const no_tls = lasting(
   'tls_not_offered',
-  'The store offers no TLS at this port; check endpoint_url: its address may begin with http.',
+  'The store offers no TLS at this port; check endpoint_url: its address may need to begin ' +
+    'with http.',
 );
 const not_http = passing(
   'unexpected_answer',
@@ -31,7 +32,7 @@ const certificate = lasting(
 /** The fault of a store that asks for fewer requests. */
 export const throttled = passing(
   'throttled',
-  'The store asks for fewer requests; the run goes on by itself.',
+  'The store asks for fewer requests; the run continues by itself.',
 );
 
 /** Faults of the way to a store, by the code or name that Node.js and the clients give them. */
@@ -54,7 +55,7 @@ const connection_faults: Record<string, Fault> = {
 };
 
 const refused = lasting('request_refused', 'The store refused the request (%).');
-const store_fault = passing('store_fault', 'The store reported a fault of its own (%).');
+const store_fault = passing('store_fault', 'The store reported an internal error (%).');
 
 /** The fault of bytes that did not arrive as they were sent. */
 export const damaged = passing(
@@ -120,6 +121,7 @@ export function withStoreFaults<Result>(
 export function strangeAnswerError(lacking: string): RetryableError {
   return new RetryableError(
     'unexpected_answer',
-    `What answers at the address of the store is none: it gave no ${lacking}. Check endpoint_url.`,
+    `The server at this address is not an object store: its answer has no ${lacking}. Check ` +
+      'endpoint_url.',
   );
 }

@@ -38,7 +38,7 @@ const slow = passing('connection_lost', 'The store waited too long for the rest 
 const conflict = passing('conflict', 'The store is at work on the bucket or the object (%).');
 const full = passing(
   'disk_full',
-  'The store has no room left, or a quota is used up (%). The run goes on by itself when there is.',
+  'The store is full, or a quota is used up (%). The run continues by itself once there is room.',
 );
 
 /** By the name or code of the error, as the store gives it. */

@@ -76,8 +76,8 @@ const refusals: Record<string, ((place: S3Place, said: string) => Told) | undefi
   IDPCommunicationError: wrongToken,
   CredentialsProviderError: () => [
     'authentication_failed',
-    'This server finds no AWS credentials of its own to assume the role with. Its operator sets ' +
-      'them, as AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN or as AWS_ACCESS_KEY_ID.',
+    'This server has no AWS credentials to assume the role with. Ask its operator to set ' +
+      'AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, or AWS_ACCESS_KEY_ID.',
   ],
   ValidationError: (_, said) => [
     'request_refused',

@@ -259,7 +259,7 @@ async function unlessUnavailable<Result>(
     if (!place.store.faults.isUnavailable(error)) throw error;
     place.log.info(
       { err: error, delivery_id: place.delivery.delivery_id },
-      'the store does not allow this; the delivery goes on without it',
+      'the store does not allow this; the delivery continues without it',
     );
     return undefined;
   }

@@ -146,8 +146,8 @@ function requireWhole({ replaces }: ClaimedRun, total: number): void {
   if (replaces === null || !('redelivers' in replaces) || total === replaces.source_records) return;
   throw new NonRetryableError(
     'source_incomplete',
-    `The delivery was made of ${counted(replaces.source_records, 'row')}, and the source has ` +
-      `${total} now. Its rejected rows stay where they are: correct and move them by hand.`,
+    `The delivery had ${counted(replaces.source_records, 'row')}, and the source now has ` +
+    `${total}. Its rejected rows stay where they are: correct and move them yourself.`,
   );
 }
 
@@ -162,7 +162,7 @@ async function deliverTo(
   if (
     run.receipt !== null &&
     run.replaces === null &&
-    (await watch.during('asking whether the delivery is there', () => sink.isCommitted()))
+    (await watch.during('looking for the receipt of the delivery', () => sink.isCommitted()))
   )
     return complete(attempt);
   if (run.replaces !== null) await requireReplaceable(attempt, run.replaces, sink);
@@ -192,7 +192,7 @@ async function requireReplaceable(
   sink: Sink,
 ): Promise<void> {
   if (definition.erases !== 'by_key') return;
-  const isThere = await watch.during('asking whether the delivery is there', () =>
+  const isThere = await watch.during('looking for the receipt of the delivery', () =>
     sink.isCommitted(),
   );
   if (isThere) return;
@@ -202,8 +202,8 @@ async function requireReplaceable(
   if (replaced !== undefined)
     throw new NonRetryableError(
       'receipt_missing',
-      'The destination has no receipt of this delivery any more, so nothing was changed there. ' +
-        'Remove the rows by hand.',
+      'The destination no longer has a receipt of this delivery, so nothing was changed there. ' +
+      'Remove the rows yourself.',
     );
 }
 

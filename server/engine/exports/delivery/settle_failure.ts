@@ -119,6 +119,6 @@ export function toldOf(error: unknown): { code: string; message: string } {
 /** The message of an end, with what to do where the destination may show the delivery. */
 export function inDoubt(message: string, isCommitting: boolean): string {
   return isCommitting
-    ? `${message} The destination may or may not show this delivery; retry the run to settle it.`
+    ? `${message} The destination may or may not show this delivery; retry the run to find out.`
     : message;
 }

@@ -141,7 +141,7 @@ export class StallWatch {
     if (this.warned_ms > 0)
       this.say(
         'INFO',
-        `The destination goes on after ${inSeconds(performance.now() - this.heard_at)} ` +
+        `The destination continues after ${inSeconds(performance.now() - this.heard_at)} ` +
           'without progress.',
       );
     this.beginAnew();

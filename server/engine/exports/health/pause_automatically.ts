@@ -37,7 +37,8 @@ export async function pauseAutomatically(
   const series = failures === 1 ? 'A run failed' : `${failures} runs in a row failed, the last`;
   const detail =
     `${series} with ${run.error_code}: ${run.latest_error} No further runs are planned. Remove ` +
-    'the cause, then unpause the export; with "backfill": true it makes up what it missed.';
+    'the cause, then unpause the export; with "backfill": true it delivers the missed ' +
+    'intervals.';
   const pause_reason: PauseReason = { code: 'repeated_failures', detail, at };
   const before = (await tx.row<Paused>(sql`
     SELECT e.name, e.last_paused_at, p.organization_id FROM batch_exports e JOIN projects p

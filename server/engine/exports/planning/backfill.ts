@@ -104,26 +104,26 @@ export async function recountBackfills(
 function startMessage({ from, to, by }: BackfillRange): string {
   return (
     `Backfill of ${iso(from)} to ${iso(to)} started: what ` +
-    `${by === 'timestamp' ? 'happened' : 'was taken in'} in that time.`
+    `${by === 'timestamp' ? 'happened' : 'was ingested'} in that time.`
   );
 }
 
 function settlingSentence(settles_at: number, settle_seconds: number): string {
   return (
-    `It begins at ${iso(settles_at)}, ${counted(settle_seconds, 'second')} after it was asked ` +
-    'for, when what was being taken in has settled.'
+    `It starts at ${iso(settles_at)}, ${counted(settle_seconds, 'second')} after the request, ` +
+    'once all events in transit are stored.'
   );
 }
 
 function outlookSentence(total_runs: number, outlook: BackfillOutlook | undefined): string {
   const runs = counted(total_runs, 'run');
-  if (outlook === undefined) return `Of its ${runs} those without rows end at once.`;
+  if (outlook === undefined) return `Of its ${runs}, those without rows complete at once.`;
   const { records, runs: filled, elsewhere } = outlook;
   const what =
     records === 0
-      ? `As things are there is nothing to deliver: its ${runs} end at once, without rows.`
-      : `As things are ${counted(records, 'row')} in ${filled} of its ${runs} ` +
-        `${records === 1 ? 'is' : 'are'} to be delivered; runs without rows end at once.`;
+      ? `There is nothing to deliver now: its ${runs} complete at once, without rows.`
+      : `It would now deliver ${counted(records, 'row')} in ${filled} of its ${runs}; runs ` +
+      'without rows complete at once.';
   return elsewhere === null || elsewhere === 0 ? what : `${what} ${elsewhereSentence(elsewhere)}`;
 }
 
@@ -152,8 +152,8 @@ export async function cancelBackfill(tx: Transaction, backfillId: string): Promi
       WHERE backfill_id = ${backfillId} AND status IN ('Starting', 'Running')
       AND cancel_requested_at IS NULL`);
   const message =
-    `Backfill ended: Cancelled. No further runs are planned; of those under way ${runs} are to ` +
-    'be taken back.';
+    `Backfill ended: Cancelled. No further runs are planned; ${runs} in progress are being ` +
+    'cancelled.';
   await writeRunLog(tx, {
     batch_export_id: ended.batch_export_id,
     run_id: null,

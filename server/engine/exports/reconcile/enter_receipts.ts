@@ -40,8 +40,8 @@ export async function enterReceipts(
       run_id: id,
       level: 'INFO',
       message:
-        'Entered from the receipt at the destination: it was delivered after the backup from ' +
-        'which this server was restored.',
+        'Taken from the receipt at the destination: the run was delivered after the backup ' +
+        'from which this server was restored.',
     });
   }
   const delivered = found.flatMap(({ receipt }) => fromStored(receipt.selection));

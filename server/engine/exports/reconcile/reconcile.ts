@@ -103,15 +103,15 @@ function saying(assumption: Assumption, { id }: WaitingExport): string {
 }
 
 const unreadable = (row: WaitingExport) =>
-  'What it was given cannot be read again, so nothing tells what was delivered after the backup. ' +
-  `Say it: ${saying('delivered', row)} sends nothing again and may leave rows out, ` +
-  `${saying('missing', row)} leaves nothing out and may send rows again.`;
+  'Its rows cannot be read again, so the deliveries after the backup are unknown. Choose: ' +
+  `${saying('delivered', row)} sends nothing again and may leave rows out; ` +
+    `${saying('missing', row)} leaves nothing out and may send rows again.`;
 
 const ofAnotherVersion = (row: WaitingExport) =>
-  'Some of its receipts are of a version of this export that the backup does not know: it was ' +
-  'changed after the backup. Change it again as it was, then say what these are: ' +
-  `${saying('delivered', row)} counts their rows as delivered, ${saying('missing', row)} ` +
-  'delivers them again as the export is now.';
+  'Some of its receipts belong to a version of this export that the backup lacks: it was ' +
+  `changed after the backup. Repeat that change, then choose: ${saying('delivered', row)} ` +
+  `counts their rows as delivered; ${saying('missing', row)} delivers them again in the ` +
+  'current form.';
 
 /** Asks the destination; undefined if it cannot answer, or does not and a person answers. */
 async function find(
@@ -185,8 +185,8 @@ async function goOn(tx: Parameters<typeof enterReceipts>[0], row: WaitingExport)
     run_id: null,
     level: 'INFO',
     message:
-      `Restored from the backup of ${row.taken_at}. What was delivered after it is known again, ` +
-      'and nothing of it is delivered once more.',
+      `Restored from the backup of ${row.taken_at}. The deliveries after it are known again, ` +
+      'and no row is delivered twice.',
   });
 }
 

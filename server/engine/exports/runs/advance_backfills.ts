@@ -22,8 +22,8 @@ const refill_runs_max = 4;
  */
 const spans_per_step_max = 2_000;
 const running_detail =
-  'Under way: its runs are planned in order, those with rows a few at a time; those without ' +
-  'rows end at once.';
+  'In progress: its runs are planned in order, those with rows a few at a time; those without ' +
+  'rows complete at once.';
 /** After so long other backfills have their turn. */
 const turn_ms_max = 1_000;
 /** Number of backfills in one turn. */
@@ -202,7 +202,7 @@ function endOf({ not_completed, cancelled }: RunCounts): 'Completed' | 'Failed' 
 function failureOf({ not_completed, cancelled }: RunCounts, leaves_rest: boolean): string {
   const failed = not_completed - cancelled;
   if (failed === 0) return '';
-  return ` ${counted(failed, 'run')} failed${leaves_rest ? ', so the rest was not begun' : ''}.`;
+  return ` ${counted(failed, 'run')} failed${leaves_rest ? ', so the rest was not started' : ''}.`;
 }
 
 /**

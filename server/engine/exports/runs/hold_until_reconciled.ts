@@ -11,9 +11,9 @@ import type { PauseReason } from '../health/pause_automatically.ts';
  */
 export function waitingSentence(taken_at: string, detail: string | null): string {
   return (
-    `It is as it was at ${taken_at}, and not reconciled with its destination since: ` +
-    `${detail ?? 'that was not asked yet.'} Its runs wait until ` +
-    `\`${commandLine('reconcile')}\` knows what was delivered after it.`
+    `This export was restored from a backup of ${taken_at} and is not reconciled with its ` +
+    `destination: ${detail ?? 'nobody has started that yet.'} Its runs wait until ` +
+    `\`${commandLine('reconcile')}\` knows the later deliveries.`
   );
 }
 

@@ -114,7 +114,7 @@ function understood(text: string, model: Source['model']): ResolvedQuery {
     if (!(error instanceof QueryError)) throw error;
     throw new NonRetryableError(
       'query_failed',
-      `The query is not understood any more: ${error.message}`,
+      `The query is no longer valid: ${error.message}`,
       { cause: error },
     );
   }

@@ -31,9 +31,9 @@ async function meetPrimary({ db, log }: Engine, before: Beat, now: Beat): Promis
     await setAside(db, { taken_at: at, control_taken_at: at });
     log.error(
       { ...timelines, lost_bytes },
-      'PostgreSQL failed over to a standby that lacks commits which were answered; exports wait ' +
-        `until \`${commandLine('reconcile')}\` has asked their destinations`,
+      'PostgreSQL failed over to a standby that lacks acknowledged commits; exports wait until ' +
+      `\`${commandLine('reconcile')}\` has asked their destinations`,
     );
-  } else log.warn(timelines, 'PostgreSQL failed over to a standby; nothing is known to be lost');
+  } else log.warn(timelines, 'PostgreSQL failed over to a standby; no loss is known');
   await notePrimary(db, { lost_bytes });
 }

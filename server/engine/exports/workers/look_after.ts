@@ -52,7 +52,7 @@ async function tellReleased(
 ): Promise<void> {
   engine.log.info(
     { run_id, break_offs },
-    'a run of a worker that is not heard of any more waits for another one',
+    'a run of a worker that stopped responding waits for another worker',
   );
   if (!is_counted || break_offs < break_offs_alone) return;
   const how =
@@ -60,8 +60,8 @@ async function tellReleased(
       ? `taken up again in ${pause_seconds} s, by a worker that has no other one`
       : 'given up';
   const message =
-    'The worker process that had this run is not heard of any more. That has happened ' +
-    `${break_offs} times since the run last got further; it is ${how}.`;
+    `The worker process of this run stopped responding. That has happened ${break_offs} times ` +
+    `since the run's last progress; the run is ${how}.`;
   await writeRunLog(engine.db, { batch_export_id, run_id, level: 'WARNING', message });
 }
 

@@ -173,6 +173,6 @@ async function work(
     await executeRun(engine, run, signal, onStall);
   } catch (error) {
     if (signal.reason !== 'shutdown')
-      engine.log.warn({ err: error, run_id: run.id }, 'a run broke off and is taken up again');
+      engine.log.warn({ err: error, run_id: run.id }, 'a run was interrupted and continues');
   }
 }

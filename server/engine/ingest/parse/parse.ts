@@ -107,7 +107,7 @@ export function eventOf(parts: EventParts): ReadEvent<PlainEvent> {
   return { event: row };
 }
 
-const tooDeepDetail = `Arrays and objects may lie inside each other at most ${nesting_max} deep.`;
+const tooDeepDetail = `Arrays and objects may be nested at most ${nesting_max} deep.`;
 
 function readName(
   value: JsonObject,

@@ -7,10 +7,10 @@ import { isUuid } from '../../../platform/uuid.ts';
 export function whyChanged(text: string): string {
   const erasure_id = erasureOf(text);
   return erasure_id === undefined
-    ? 'Its text is not that of the receipt kept here.'
-    : `The delivery was written once more for the erasure ${erasure_id} (asked for at ` +
-        `${askedAt(erasure_id)}), and this server has lost that. Where its restore has not said ` +
-        'that it is done again, ask for it again.';
+    ? 'Its text differs from the receipt kept here.'
+    : `The delivery was rewritten for the erasure ${erasure_id} (requested at ` +
+        `${askedAt(erasure_id)}), which this server has lost. Request the erasure again, unless ` +
+        'the restore reported that it is repeated.';
 }
 
 function erasureOf(text: string): string | undefined {

@@ -46,9 +46,9 @@ export function rejectedRowsMax(policy: RejectedRowsPolicy, records: number): nu
 export function tooManyRejected(rows_max: number, rejected: RejectedRow[]): NonRetryableError {
   return new NonRetryableError(
     'too_many_rejected',
-    `The destination refused more than ${rows_max} rows, which is all that the export lets a run ` +
-      'set aside (rejected_rows_max, rejected_percent_max). Nothing of the run was delivered. ' +
-      `The first reasons: ${reasonsOf(rejected)}`,
+    `The destination refused more than ${rows_max} rows, the most that a run may set aside ` +
+      '(rejected_rows_max, rejected_percent_max). The run delivered nothing. The first reasons: ' +
+      `${reasonsOf(rejected)}`,
   );
 }
 

@@ -59,7 +59,7 @@ const areaOf = (rectangles: Rectangle[]) =>
 function assertSameArea(found: Rectangle[], wanted: Rectangle[]): void {
   assert.deepEqual(subtract(unionOf(found), wanted), []);
   assert.deepEqual(subtract(wanted, found), []);
-  // As large as its union, so nothing of it is there twice.
+  // As large as its union, so nothing of it occurs twice.
   assert.equal(areaOf(found), areaOf(wanted));
 }
 

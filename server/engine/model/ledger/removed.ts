@@ -37,7 +37,7 @@ export function earliestOf(areas: Rectangle[]): number {
 
 /** Tells a person about removed rows: a sentence without its full stop. */
 export function removedSentence({ before, on }: Removed): string {
-  return `Retention has removed rows that were taken in before ${before}, last on ${on}`;
+  return `Retention has removed rows ingested before ${before}, last on ${on}`;
 }
 
 /**
@@ -47,7 +47,7 @@ export function removedSentence({ before, on }: Removed): string {
 export async function removedFrom(db: Queryable, team_id: number, from: number): Promise<string> {
   const removed = await findRemoved(db, team_id);
   if (removed === undefined || from >= Date.parse(removed.before)) return '';
-  return `${removedSentence(removed)}: what this range had of them is not delivered any more.`;
+  return `${removedSentence(removed)}: those of this range are no longer delivered.`;
 }
 
 /** True when every event that was taken in between both instants (milliseconds) was removed. */

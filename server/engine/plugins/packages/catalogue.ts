@@ -40,7 +40,7 @@ export function readCatalogue(path: string | undefined): CatalogueEntry[] {
     const twice = values.filter(
       (value, index) => typeof value === 'string' && values.indexOf(value) !== index,
     );
-    faults.push(...twice.map((value) => `the ${key} ${String(value)} is there twice`));
+    faults.push(...twice.map((value) => `the ${key} ${String(value)} occurs twice`));
   }
   if (faults.length > 0)
     throw new Error(`The plugin catalogue ${file} is wrong: ${faults.join('; ')}.`);

@@ -76,7 +76,7 @@ export function readFields(schema: unknown, faults: Faults): ConfigField[] {
     if (field.key !== undefined && keys.has(field.key))
       faults.add(
         `${path}.key`,
-        `must be different from the others; ${show(field.key)} is there twice`,
+        `must be different from the others; ${show(field.key)} occurs twice`,
       );
     if (field.key !== undefined) keys.add(field.key);
     return [field];

@@ -14,7 +14,7 @@ export function parseJson(text: string, file: string): unknown {
     const what =
       offset >= json.trimEnd().length
         ? 'it ends too early'
-        : `${JSON.stringify(json[offset])} cannot stand here${hint(json, offset)}`;
+        : `${JSON.stringify(json[offset])} is not allowed here${hint(json, offset)}`;
     throw invalidPackage(`${file} is not JSON: line ${at.line}, column ${at.column}: ${what}.`, {
       file,
       ...at,

@@ -76,8 +76,7 @@ export async function captureEvent(
   if (problem !== undefined)
     throw new PluginError(
       'invalid',
-      `The event is not taken: ${problem.attr === null ? '' : `${problem.attr}: `}` +
-        problem.detail,
+      `The event is refused: ${problem.attr === null ? '' : `${problem.attr}: `}` + problem.detail,
     );
   if (failure !== undefined) throw new Error(`The event was not stored: ${failure}.`);
   return true;

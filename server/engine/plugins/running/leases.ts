@@ -42,7 +42,7 @@ export type ConfigState = {
  */
 export class LeaseLostError extends Error {
   constructor() {
-    super('The config is not in the hands of this worker any more.');
+    super('This worker no longer holds the config.');
     this.name = 'LeaseLostError';
   }
 }

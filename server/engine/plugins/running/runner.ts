@@ -73,7 +73,7 @@ export function startPluginRunner(running: Running, limits: RunnerLimits): Plugi
     renewing(running, held),
   );
   const sweep = startLoop(
-    'removing what has expired from the caches of plugins',
+    'removing expired values from the caches of plugins',
     sweep_pause_ms,
     running.log,
     async () => {
@@ -136,7 +136,7 @@ async function runConfig(
     if (!(error instanceof LeaseLostError))
       running.log.warn(
         { err: error, plugin_config_id: lease.config_id },
-        'a plugin broke off and is taken up again',
+        'a plugin was interrupted and continues',
       );
   }
   const closed = loaded.plugin

@@ -104,8 +104,8 @@ function encodeOrder(files: PluginFiles, manifest: PluginManifest): Buffer {
   } catch (error) {
     throw new PluginError(
       'compile',
-      `The package's texts are too long to be compiled: at most ` +
-        `${frame_bytes_max / 1024 / 1024} MiB are taken.`,
+      `The package's texts are too long to compile: the limit is ` +
+        `${frame_bytes_max / 1024 / 1024} MiB.`,
       {
         cause: error,
       },

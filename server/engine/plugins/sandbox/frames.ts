@@ -8,9 +8,7 @@ const head_bytes = 4;
 export function encodeFrame(message: unknown, bytes_max: number): Buffer {
   const body = Buffer.from(JSON.stringify(message), 'utf8');
   if (body.length > bytes_max)
-    throw new RangeError(
-      `A message of ${body.length} bytes is longer than the ${bytes_max} that are taken.`,
-    );
+    throw new RangeError(`A message of ${body.length} bytes exceeds the limit of ${bytes_max}.`);
   const head = Buffer.alloc(head_bytes);
   head.writeUInt32BE(body.length);
   return Buffer.concat([head, body]);
@@ -43,7 +41,7 @@ export function openFrameReader(
         expected_bytes = take(head_bytes).readUInt32BE();
         if (expected_bytes > bytes_max)
           throw new RangeError(
-            `A message of ${expected_bytes} bytes was announced; at most ${bytes_max} are taken.`,
+            `A message of ${expected_bytes} bytes was announced; the limit is ${bytes_max}.`,
           );
       }
       if (size_bytes < expected_bytes) return;

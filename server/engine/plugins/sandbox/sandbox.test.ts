@@ -59,7 +59,7 @@ const faultyCode: [string, string, Partial<PluginCallError>][] = [
     {
       code: 'runtime',
       message:
-        'util has no promisify here: it has TextDecoder, TextEncoder. Bundle what else is needed ' +
+        'util has no promisify here: it has TextDecoder, TextEncoder. Bundle other modules ' +
         'into the files.',
       file: 'index.ts',
       line: 2,

@@ -13,13 +13,13 @@ export function whyByHand(
       ? 'What an endpoint has made of the rows cannot be reached from here.'
       : `Rows delivered to ${definition?.label ?? 'this destination'} are not removed from here.`;
   if (!delivery.is_current)
-    return 'The export was deleted, or delivers something else or elsewhere since.';
+    return 'The export was deleted, or was changed to deliver other rows or to another place.';
   if (definition.erases === 'anew') return undefined;
   try {
     const columns = columnsOf(delivery, definition.column_set);
     if (keyColumn({ model: delivery.model, columns }) !== undefined) return undefined;
   } catch {
-    return 'The query of the export is not understood any more.';
+    return 'The query of the export is no longer valid.';
   }
-  return 'The rows have no key by which they could be found in the table.';
+  return 'The rows have no key that identifies them in the table.';
 }

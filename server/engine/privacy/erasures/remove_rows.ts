@@ -49,7 +49,7 @@ export async function removeNoted(
     for (const rows of counts.flat()) left += rows;
   }
   if (left > 0)
-    return { step: 'remove', detail: 'The store still has rows of it.', wait_seconds: 2 };
+    return { step: 'remove', detail: 'The store still has rows of this erasure.', wait_seconds: 2 };
   // The next batch drops the persons that processes have cached.
   await db.run(sql`UPDATE ingestion_states SET persons_generation = persons_generation + 1
     WHERE team_id = ${erasure.team_id}`);

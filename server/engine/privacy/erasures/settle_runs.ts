@@ -23,14 +23,14 @@ export async function settleRuns(
   if (remembered_ms > 0)
     return {
       step: 'settle',
-      detail: 'Waits until nothing of it is remembered any more.',
+      detail: 'Waiting for cached copies to expire.',
       wait_seconds: Math.ceil(remembered_ms / 1_000),
     };
   const in_hand = await secondsInHand(db, erasure.team_id, erasure.removed_at!, clock.now());
   if (in_hand > 0)
     return {
       step: 'settle',
-      detail: 'Waits until no plugin has any of it in hand.',
+      detail: 'Waiting for plugins that still hold these rows.',
       wait_seconds: Math.min(in_hand, 10),
     };
   await beginAnew(engine, erasure, memory_seconds);

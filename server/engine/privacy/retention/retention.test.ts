@@ -182,7 +182,7 @@ test('a backfill or retry over what was removed is refused, or told of it', asyn
   assert.match(refused.body.detail, /Retention has removed rows .*: take a later range\.$/);
   const told = await ask('timestamp', at(3, 0));
   assert.equal(told.status, 200);
-  assert.match(told.body.backfill.detail, /Retention has removed rows that were taken in before/);
+  assert.match(told.body.backfill.detail, /Retention has removed rows ingested before/);
   assert.equal((await ask('inserted_at', new Date().toISOString())).status, 200);
   const [run] = await exporting.harness.deps.db.rows<{ id: string }>(sql`
     UPDATE batch_export_runs SET status = 'Failed', committing_at = NULL

@@ -49,9 +49,9 @@ const advice: Record<string, string | undefined> = {
     'instead of *.',
   EXISTS: 'EXISTS is not part of the language: write x IN (SELECT ...).',
   COHORT: 'Cohorts are not here: compare the properties of the person.',
-  IN: 'IN stands behind a value: write x IN (a, b), or has(array, x).',
-  LIKE: 'LIKE stands between a text and its pattern: write x LIKE pattern.',
-  ILIKE: 'ILIKE stands between a text and its pattern: write x ILIKE pattern.',
+  IN: 'IN follows a value: write x IN (a, b), or has(array, x).',
+  LIKE: 'LIKE goes between a text and its pattern: write x LIKE pattern.',
+  ILIKE: 'ILIKE goes between a text and its pattern: write x ILIKE pattern.',
   ';': 'A query is one SELECT: remove the ; and what follows it.',
   '?': 'Signs ? are not part of the language: write if(condition, a, b), or a ?? b for NULL.',
 };
@@ -146,7 +146,7 @@ export class Cursor {
   /** Takes a name; `what` says which for the error, as in "a table". */
   name(what: string): Name {
     if (!this.isName())
-      this.fail(`Write the name of ${what} here; words of the language stand in backticks.`);
+      this.fail(`Write the name of ${what} here; put words of the language in backticks.`);
     const { value, start, end } = this.next();
     return { text: value, start, end };
   }
@@ -164,8 +164,8 @@ export class Cursor {
     const { kind, value, start, end } = this.peek();
     if (kind !== 'word' && kind !== 'quoted')
       this.fail(
-        'Write a name here; names with other signs than letters, digits and _ stand in ' +
-          'backticks, none in single quotes.',
+        'Write a name here; put names with other signs than letters, digits and _ in ' +
+          'backticks, not in single quotes.',
       );
     this.next();
     return { text: value, start, end };

@@ -189,7 +189,7 @@ function unknownSign(text: string, start: number): Fault {
   if (known !== undefined) return new Fault(known, span);
   if (/[\p{L}\p{N}]/u.test(character))
     return new Fault(
-      'Names with letters beyond ASCII stand in backticks, text in single quotes.',
+      'Put names with letters beyond ASCII in backticks, text in single quotes.',
       span,
     );
   if (/[\s\p{Z}\p{C}]/u.test(character))

@@ -70,7 +70,7 @@ function parseAtom(grammar: Grammar): Expression {
   if (cursor.isCall()) return parseCall(grammar, cursor.anyName());
   if (!cursor.isName())
     cursor.fail(
-      'Write an expression here; a name that is a word of the language stands in backticks.',
+      'Write an expression here; put a name that is a word of the language in backticks.',
     );
   return parseNamed(grammar);
 }
@@ -117,7 +117,7 @@ function parseBrackets(grammar: Grammar): Expression {
 function parameterName({ cursor }: Grammar, item: Expression): Name {
   const [name, ...more] = item.kind === 'column' ? item.parts : [];
   if (name === undefined || more.length > 0)
-    return cursor.fail('Before -> stand the names of the parameters, as in (x, y) -> x + y.');
+    return cursor.fail('Write the names of the parameters before ->, as in (x, y) -> x + y.');
   return name;
 }
 

@@ -50,7 +50,7 @@ export function applyKnown(
   const { definition } = known;
   if (definition.scans === true && scope.lambdas.length > 0)
     throw new Fault(
-      `\`${definition.name}\` cannot stand inside a lambda: apply it to the whole text, or ` +
+      `\`${definition.name}\` is not allowed inside a lambda: apply it to the whole text, or ` +
         'use arrayJoin.',
       span,
     );

@@ -124,7 +124,8 @@ function resolveNode(scope: Scope, node: Expression): Value {
       return resolveScalarSelect(scope, node);
     case 'lambda':
       throw new Fault(
-        'A lambda stands only as the first argument of a function such as arrayMap; a property ' +
+        'A lambda is allowed only as the first argument of a function such as arrayMap; a ' +
+          'property ' +
           'is written properties.name.',
         node,
       );

@@ -149,7 +149,7 @@ export function unknownName(scope: Scope, { text, ...span }: Name): Fault {
     );
   const suggestion = suggest(text, candidates);
   const isQuoted = span.end - span.start > text.length;
-  const quoted = isQuoted ? ' Text stands in single quotes; these are for names.' : '';
+  const quoted = isQuoted ? ' Put text in single quotes; these are for names.' : '';
   const advice =
     scope.sources.length === 0
       ? 'There is no FROM that could have it.'
@@ -160,7 +160,7 @@ export function unknownName(scope: Scope, { text, ...span }: Name): Fault {
 /** The fault for an aggregate where none can stand. */
 export function refuseAggregate(where: string, span: Span): Fault {
   return new Fault(
-    `An aggregate cannot stand ${where}: compute it in a subquery, or filter with HAVING.`,
+    `An aggregate is not allowed ${where}: compute it in a subquery, or filter with HAVING.`,
     span,
   );
 }
@@ -168,7 +168,7 @@ export function refuseAggregate(where: string, span: Span): Fault {
 /** The fault for a window function where none can stand. */
 export function refuseWindow(where: string, span: Span): Fault {
   return new Fault(
-    `A window function cannot stand ${where}: compute it in a subquery, or filter with QUALIFY.`,
+    `A window function is not allowed ${where}: compute it in a subquery, or filter with QUALIFY.`,
     span,
   );
 }

@@ -110,7 +110,7 @@ function callOf(scope: Scope, node: ExpressionOf<'call'>, window: Window): Aggre
 /** The fault for IGNORE NULLS or RESPECT NULLS where it has no meaning. */
 export function refuseNulls(node: ExpressionOf<'call'>): Fault {
   return new Fault(
-    'IGNORE NULLS stands between first_value(x) or last_value(x) and OVER; aggregates leave NULL ' +
+    'IGNORE NULLS goes between first_value(x) or last_value(x) and OVER; aggregates leave NULL ' +
       'out without it.',
     node,
   );

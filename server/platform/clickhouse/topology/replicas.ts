@@ -67,7 +67,7 @@ const away_errors = new Set(['KEEPER_EXCEPTION', 'NO_ZOOKEEPER', 'TABLE_IS_READ_
 class ReplicaChangedError extends StoreAwayError {
   constructor() {
     super(
-      'Another replica of the analytics store answered than before, so the work is begun anew. ' +
+      'A different replica of the analytics store answered, so the work restarts. ' +
         'If this comes often, name each replica in SLUICE_CLICKHOUSE_URL.',
     );
     this.name = 'ReplicaChangedError';

@@ -19,8 +19,8 @@ export async function requireEverywhere(clickhouse: ClickHouse): Promise<void> {
     if (lacking === undefined) return;
     if (performance.now() > deadline)
       throw new Error(
-        `Not every replica of the analytics store has all tables: ${lacking}. See to them, and ` +
-          'start again.',
+        `Not every replica of the analytics store has all tables: ${lacking}. Repair these ` +
+          'replicas, then start the server again.',
       );
     await pause(pause_ms);
   }

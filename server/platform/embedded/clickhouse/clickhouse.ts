@@ -136,8 +136,8 @@ async function whenReady(
   const log = readLog();
   if (log.includes('Cannot lock file'))
     throw new Error(
-      'The ClickHouse data folder is in use by another process. Stop that one, or give this ' +
-        'server a data folder of its own.',
+      'The ClickHouse data folder is in use by another process. Stop that process, or set ' +
+        'SLUICE_DATA_DIR to another folder.',
     );
   const lines = log.trim().split('\n');
   const told = (lines.find((line) => /error|exception|fatal/i.test(line)) ?? lines.at(-1)!).trim();

@@ -241,7 +241,7 @@ async function runCommand(
         fault: fault(
           36,
           'BAD_ARGUMENTS',
-          'A body is taken only by INSERT ... FORMAT and INSERT ... VALUES.',
+          'Only INSERT ... FORMAT and INSERT ... VALUES accept a body.',
         ),
       };
   }

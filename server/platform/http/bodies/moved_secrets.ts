@@ -39,8 +39,8 @@ export function movedSecrets(
       attr: `${prefix}${key}`,
       code: 'required',
       detail:
-        `Send it again: what is stored was given for another ${changed.join(', ')}, and goes ` +
-        'nowhere else by itself.',
+        `Send it again: the stored value belongs to another ${changed.join(', ')}, and Sluice ` +
+        'never sends it to a new place by itself.',
     }));
 }
 

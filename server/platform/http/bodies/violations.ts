@@ -113,9 +113,9 @@ function tell(error: ErrorObject): Told {
         detail: `Must be ${keyword === 'maximum' ? 'at most' : 'less than'} ${params['limit']}.`,
       };
     case 'not_before':
-      return { code: 'min_value', detail: `Must not lie before ${String(error.schema)}.` };
+      return { code: 'min_value', detail: `Must not be before ${String(error.schema)}.` };
     case 'not_after':
-      return { code: 'max_value', detail: `Must not lie behind ${String(error.schema)}.` };
+      return { code: 'max_value', detail: `Must not be after ${String(error.schema)}.` };
     case 'enum': {
       const told = choiceTold(params['allowedValues'] as unknown[]);
       return { ...told, detail: ownDetail(error) ?? told.detail };

@@ -64,7 +64,7 @@ export function withBeforehand<Result>(
         if (!(error instanceof Lacking)) throw error;
       }
     }
-    throw conflict('What stands was changed again and again meanwhile: try again.');
+    throw conflict('The current state kept changing during the request. Try again.');
   });
 }
 
@@ -72,7 +72,7 @@ function tooMuch(): Error {
   return invalid(
     null,
     'invalid_input',
-    'What is fetched for one request has at most 200 MiB together: do it in parts.',
+    'One request fetches at most 200 MiB in total. Split it into several requests.',
   );
 }
 

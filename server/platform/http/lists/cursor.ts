@@ -28,7 +28,7 @@ export type KeysetType = 'timestamptz' | 'bigint';
 export function cursorQuery(columns: readonly string[]) {
   return Type.Object({
     cursor: Type.Optional(
-      Type.String({ description: 'Where the page begins, as `next` or `previous` gave it.' }),
+      Type.String({ description: 'Start of the page: a value from `next` or `previous`.' }),
     ),
     ordering: Type.Optional(
       Type.Enum(

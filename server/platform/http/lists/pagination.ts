@@ -31,7 +31,7 @@ export const PageQuery = Type.Object({
   offset: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description: 'Results to leave out at the beginning; default 0.',
+      description: 'Number of results to skip; default 0.',
     }),
   ),
 });

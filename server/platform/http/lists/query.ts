@@ -25,7 +25,7 @@ export function query<Schema extends TObject>(
       violations.push({
         attr: name,
         code: 'invalid_input',
-        detail: 'This parameter may stand only once.',
+        detail: 'Send this parameter only once.',
       });
     else if (text.includes('\0'))
       violations.push({

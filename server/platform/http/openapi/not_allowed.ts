@@ -5,8 +5,7 @@ export type Operations = Record<string, { responses: JsonObject }>;
 
 const not_allowed = {
   description:
-    'A fixed path stands in the place of the parameter, and does not have the method; Allow ' +
-    'names those that it has.',
+    'The value of the parameter is a fixed path without this method. `Allow` lists its methods.',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
 

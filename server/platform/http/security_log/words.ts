@@ -20,7 +20,7 @@ export const security_words = {
     concerns: 'homes',
   },
   right_refused: {
-    said: 'a request was refused for want of a right',
+    said: 'a request was refused because a right is missing',
     level: 'warn',
     concerns: 'place',
   },

@@ -48,8 +48,8 @@ export function openCollector(limits: PackageLimits, packed_bytes: number | unde
       if (counts[kind] > limits.files_max)
         throw new PluginError(
           'too_large',
-          `The package has more than ${limits.files_max} ${kind}s; leave out what it does not ` +
-            'need to run.',
+          `The package has more than ${limits.files_max} ${kind}s; leave out files that it ` +
+            'does not need to run.',
         );
       if (kind === 'file') names.push(name);
       enter(kinds, name, kind);
@@ -119,7 +119,7 @@ function checkSize(unpacked: number, packed: number | undefined, limits: Package
     throw new PluginError(
       'too_large',
       `The package is larger than ${showBytes(limits.unpacked_bytes_max)} unpacked; leave out ` +
-        'what it does not need to run.',
+        'files that it does not need to run.',
     );
   }
   if (

@@ -43,12 +43,12 @@ export async function readTar(
       if (pause !== undefined) await pause;
     }
     if (!state.is_ended)
-      throw invalidPackage('The tar archive is cut short: its end is missing. Create it anew.');
+      throw invalidPackage('The tar archive is cut short: its end is missing. Create it again.');
   } catch (error) {
     if (error instanceof PluginError) throw error;
     throw invalidPackage(
       `The tar archive is damaged (${(error as Error).message.replace(/\.$/, '')}). ` +
-        'Create it anew.',
+        'Create it again.',
       { cause: error },
     );
   }
@@ -113,7 +113,7 @@ function refuse(entry: ReadEntry): never {
     );
   if (entry.meta)
     throw invalidPackage(
-      'The tar archive has an extended header that is larger than 64 KiB. Create it anew.',
+      'The tar archive has an extended header that is larger than 64 KiB. Create it again.',
     );
   throw invalidPackage(
     `The tar archive has an entry that is neither file nor folder, ${showName(entry.path)} ` +

@@ -31,7 +31,7 @@ export async function readZip(archive: Buffer, collector: Collector): Promise<vo
     if (error instanceof PluginError) throw error;
     throw invalidPackage(
       `The zip archive is damaged (${(error as Error).message.replace(/\.$/, '')}). ` +
-        'Create it anew.',
+        'Create it again.',
       { cause: error },
     );
   }
@@ -47,7 +47,7 @@ async function list(zip: ZipFile, collector: Collector): Promise<Listed[]> {
     const local = await zip.readLocalFileHeaderPromise(entry);
     if (!local.fileName.equals(entry.fileNameRaw))
       throw invalidPackage(
-        `The zip archive has two names for the entry ${showName(given)}. Create it anew.`,
+        `The zip archive has two names for the entry ${showName(given)}. Create it again.`,
       );
     if (given.endsWith('/')) continue;
     files.push({
@@ -100,7 +100,7 @@ function checkOverlaps(files: Listed[]): void {
     if (before !== undefined && file.start < before.end)
       throw invalidPackage(
         `The entries ${showName(before.name)} and ${showName(file.name)} of the zip archive ` +
-          'overlap. Create it anew.',
+          'overlap. Create it again.',
       );
   }
 }
@@ -114,7 +114,7 @@ async function read(zip: ZipFile, { entry, name }: Listed, collector: Collector)
   const content = Buffer.concat(chunks);
   if (crc32(content) !== entry.crc32)
     throw invalidPackage(
-      `The checksum of the file ${showName(name)} in the zip archive is wrong. Create it anew.`,
+      `The checksum of the file ${showName(name)} in the zip archive is wrong. Create it again.`,
     );
   return content;
 }

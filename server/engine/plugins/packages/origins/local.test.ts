@@ -73,7 +73,7 @@ test('the catalogue: our own, one of the operator, and wrong ones', async () => 
   for (const [content, reason] of [
     ['{', /cannot be read/],
     ['{}', /must be a list/],
-    [JSON.stringify([entry, entry]), /the name A is there twice; the url counter is there twice/],
+    [JSON.stringify([entry, entry]), /the name A occurs twice; the url counter occurs twice/],
     [JSON.stringify([7]), /entry 1: must be an object/],
     [
       JSON.stringify([

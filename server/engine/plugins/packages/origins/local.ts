@@ -87,7 +87,8 @@ async function readFile(root: string, name: string, collector: Collector): Promi
 function unreadable(name: string, cause: unknown): PluginError {
   return new PluginError(
     'refused',
-    `The server may not read ${showName(name)} of its plugin folder. Give its user the right to.`,
+    `The server may not read ${showName(name)} of its plugin folder. Give its user read ` +
+      'permission.',
     { cause },
   );
 }

@@ -28,8 +28,8 @@ export function readNpmAddress(address: string): NpmAddress {
   const wanted = at === -1 ? 'latest' : address.slice(at + 1).trim();
   if (!name_form.test(name) || name.length > name_characters_max)
     throw invalidPackage(
-      'This is no name of an npm package, nor an address. Names have small letters, digits, ' +
-        '"-", "_" and ".", and may begin with @scope/.',
+      'This is neither the name of an npm package nor an address. Names have small letters, ' +
+        'digits, "-", "_" and ".", and may begin with @scope/.',
     );
   if (wanted === '' || (semver.validRange(wanted) === null && !/^[A-Za-z][\w.-]*$/.test(wanted)))
     throw invalidPackage(
@@ -162,8 +162,8 @@ function checkIntegrity(bytes: Buffer, integrity: string, what: string): void {
   if (expected.length === 0)
     throw new PluginError(
       'refused',
-      `The npm registry has no SHA-512 for ${what}, so it cannot be told whether it is whole. ` +
-        'Choose a version that was published since 2017.',
+      `The npm registry has no SHA-512 for ${what}, so its integrity cannot be checked. Choose ` +
+        'a version that was published since 2017.',
     );
   const found = `sha512-${createHash('sha512').update(bytes).digest('base64')}`;
   if (!expected.some((hash) => hash.replace(/\?.*$/, '') === found))

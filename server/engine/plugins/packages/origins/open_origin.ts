@@ -95,7 +95,7 @@ function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw invalid('The address has a % that stands for no character.');
+    throw invalid('The address has a % that encodes no character.');
   }
 }
 

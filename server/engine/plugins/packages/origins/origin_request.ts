@@ -102,8 +102,8 @@ function statusFault(
   if (isLimited)
     return new PluginError(
       'unreachable',
-      `${origin} takes no more requests for now. Try again later, or give a token, which may ` +
-        'ask more often.',
+      `${origin} refuses further requests for now. Try again later, or give a token, which has ` +
+        'a higher limit.',
     );
   const advice =
     token === undefined

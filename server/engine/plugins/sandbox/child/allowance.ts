@@ -76,7 +76,10 @@ export function openAllowance(
           'of them.'
         );
       if (requests_made >= calls * requests_per_call_max)
-        return `The call has made ${requests_per_call_max} requests: no more are taken.`;
+        return (
+          `The call has made ${requests_per_call_max} requests, the most that one call may ` +
+          'make.'
+        );
       requests_made += 1;
       requests.take(request, length, send);
       return undefined;

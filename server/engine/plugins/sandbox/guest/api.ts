@@ -40,8 +40,8 @@ async function send(method: string, path: string, options: Options = {}): Promis
   if (personalApiKey !== undefined) headers.set('authorization', `Bearer ${personalApiKey}`);
   if (projectApiKey === undefined && !headers.has('authorization'))
     throw new Error(
-      'The api of the platform has no key of its own: give it personalApiKey, from a secret ' +
-        'field of the config.',
+      'Pass personalApiKey to api, from a secret field of the config: the platform gives it no ' +
+        'key.',
     );
   const url = new URL(`${host.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}`);
   const inQuery = method === 'GET' || method === 'DELETE';

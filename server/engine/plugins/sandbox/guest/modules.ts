@@ -65,14 +65,14 @@ export function requireModule(name: unknown, needed: readonly string[] = []): un
   if (!Object.hasOwn(modules, known)) {
     throw new Error(
       `${String(name)} cannot be imported: a plugin has its own files and ` +
-        `${Object.keys(modules).join(', ')}. Bundle what else it needs into these files.`,
+        `${Object.keys(modules).join(', ')}. Bundle other modules into these files.`,
     );
   }
   const missing = needed.filter((one) => !Object.hasOwn(modules[known]!, one));
   if (missing.length > 0)
     throw new Error(
       `${known} has no ${missing.join(', ')} here: it has ` +
-        `${Object.keys(modules[known]!).join(', ')}. Bundle what else is needed into the files.`,
+        `${Object.keys(modules[known]!).join(', ')}. Bundle other modules into the files.`,
     );
   return 'default' in modules[known]!
     ? { ...modules[known], __esModule: true }

@@ -21,7 +21,7 @@ export function bindLambda(
   isTest: boolean,
 ): { text: string; body: Value } {
   if (scope.lambdas.length >= lambdas_max)
-    throw new Fault(`At most ${lambdas_max} lambdas stand inside each other: use arrayJoin.`, node);
+    throw new Fault(`At most ${lambdas_max} lambdas can be nested: use arrayJoin.`, node);
   if (node.parameters.length !== arrays.length)
     throw new Fault(
       `This lambda has ${node.parameters.length} parameters for ${arrays.length} arrays: one ` +
