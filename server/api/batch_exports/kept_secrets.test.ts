@@ -68,7 +68,7 @@ for (const { type, config, moves, stays } of places_cases) {
           const refused = await ask(method, path, body);
           const said = `${method} ${path} ${JSON.stringify(change)}`;
           assert.deepEqual([refused.status, attrsOf(refused)], [400, required(asked)], said);
-          assert.match(refused.body.detail, /given for another /, said);
+          assert.match(refused.body.detail, /belongs to another /, said);
         }
         const known = Object.fromEntries(asked.map((key) => [key, config[key]]));
         const body = { destination: { config: { ...change, ...known } } };

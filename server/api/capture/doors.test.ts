@@ -81,7 +81,7 @@ test('a page learns of a wrong address, and of headers that are too long', async
   const answer = await text(socket);
   assert.match(answer, /^HTTP\/1\.1 431 .*\r\n/);
   assert.ok(answer.includes(`\r\naccess-control-allow-origin: ${origin}\r\n`), answer);
-  assert.match(answer, /larger than the 32768 bytes/);
+  assert.match(answer, /the limit is 32768 bytes/);
   const { values } = await harness.deps.metrics.request_seconds.get();
   assert.ok(values.some(({ labels }) => labels.status === '431'));
 });

@@ -85,7 +85,7 @@ test('a wrong key is 401 at every path, and a personal one is told where it belo
     ['x', /unknown, expired or revoked/],
     ['phc_ofAnotherProduct', /unknown, expired or revoked/],
     [`slp_${'A'.repeat(43)}`, /unknown, expired or revoked/],
-    [home.key, /personal API key \(slk_...\), which must never stand in an SDK/],
+    [home.key, /personal API key \(slk_...\), which must never be in an SDK/],
   ];
   const body = { batch: [], data: [], resourceLogs: [], resourceSpans: [] };
   const settings = protocols.flatMap((one) =>

@@ -73,7 +73,7 @@ test('what is no message is refused in the words of the API', async () => {
   isProblem(await post('a=b', { headers: form }), 415, /application\/json/);
   isProblem(await post(list, { headers: { accept: 'text/html' } }), 406, /application\/json/);
   const huge = JSON.stringify({ ...list, params: { x: 'y'.repeat(1024 * 1024) } });
-  isProblem(await post(huge), 413, /larger than the 1048576 bytes/);
+  isProblem(await post(huge), 413, /the limit is 1048576 bytes/);
 });
 
 test('what is a message is answered in the words of the protocol', async () => {

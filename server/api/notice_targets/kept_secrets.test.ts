@@ -28,7 +28,7 @@ test(
         [400, ['secret required']],
         refused.text,
       );
-      assert.match(refused.body.detail, /given for another url/);
+      assert.match(refused.body.detail, /belongs to another url/);
     }
     await home.ask('POST', `${one}test/`);
     assert.deepEqual([listener.requests.length, receiver.requests.length], [0, 1]);

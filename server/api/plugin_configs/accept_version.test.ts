@@ -174,7 +174,7 @@ test('its organization is not held back, and what cannot run is not accepted', a
   await put({ 'index.ts': 'export function onEvent() {}' });
   await harness.deps.db.run(sql`UPDATE plugin_versions SET files = '{"index.ts":""}'
     WHERE id = (SELECT version_id FROM plugins WHERE id = ${plugin.id})`);
-  assert.match((await accept(url)).body.detail, /not what was installed/);
+  assert.match((await accept(url)).body.detail, /differs from the installed code/);
   assert.deepEqual((await read(url)).accepted_version, body.accepted_version);
 });
 

@@ -175,7 +175,7 @@ test('only code that serves the collection and is as it was installed can be ena
   await harness.deps.db.run(
     sql`UPDATE plugin_versions SET files = '{}' WHERE plugin_id = ${changed.id}`,
   );
-  await refused(changed.id, /not what was installed/);
+  await refused(changed.id, /differs from the installed code/);
 });
 
 test('code that is enabled goes on to serve its collection', async () => {

@@ -151,7 +151,7 @@ test('code that was changed in the database is not served, and its config says w
   assert.doesNotMatch(text, /original|injected/);
   const after = (await home.ask('GET', url)).body;
   assert.equal(after.enabled, false);
-  assert.match(after.error.message, /not what was installed/);
+  assert.match(after.error.message, /differs from the installed code/);
   await home.ask('DELETE', kept.url);
 });
 

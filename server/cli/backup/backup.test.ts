@@ -256,7 +256,7 @@ test('wrong passphrase, damage, newer schema and a place in use are refused', as
   bytes[bytes.length >> 1]! ^= 1;
   await writeFile(path, bytes);
   await empty.renew();
-  await refused(new RegExp(`is damaged: ${file.name} is gone or is not what was written`));
+  await refused(new RegExp(`is damaged: ${file.name} is missing or has changed`));
   assert.deepEqual(await readdir(join(empty.folder, 'data')), []);
   await rm(path);
   await refused(/is damaged: .* is gone/);

@@ -68,7 +68,7 @@ test('plan, diff, apply and pull: what is applied leaves nothing to do', async (
   assert.match(first.out, /^3 to create, 0 unchanged\.$/m);
   assert.equal((await config(['diff', '--exit-code', path], variables)).code, 1);
   const unasked = await config(['apply', path], variables);
-  assert.deepEqual([unasked.code, /nobody to ask/.test(unasked.err)], [1, true]);
+  assert.deepEqual([unasked.code, /No terminal to ask on/.test(unasked.err)], [1, true]);
   const applied = await config(['apply', '--yes', path], variables);
   assert.equal(applied.code, 0, applied.err);
   assert.match(applied.out, /notice_targets\.hook\.secret is whsec_\S+ \(shown only now\)/);
@@ -211,7 +211,10 @@ test('Ctrl-C before a plan is sent changes nothing; after it all holds or nothin
   });
   const late = await stoppedWith(sql`FOR SHARE`);
   assert.equal(late.code, 130);
-  assert.match(late.err, /The plan was sent: all of it is applied, or nothing\./);
+  assert.match(
+    late.err,
+    /The plan was sent, but no answer came: all of it is applied, or nothing\./,
+  );
   // The server goes on without whoever asked.
   const count = () =>
     db.rows(sql`SELECT 1 FROM projects WHERE organization_id = ${at.organization.id}::uuid

@@ -59,9 +59,9 @@ test('a file that says nothing is refused, beside others too', async () => {
   assert.deepEqual(
     lines.map((line) => line.replace(/(?<=says nothing): .*/, '')),
     [
-      'b.yaml:1:1: The file says nothing',
-      'c.yaml:1:1: The file says nothing',
-      'd.json:1:1: The file says nothing',
+      'b.yaml:1:1: The file is empty',
+      'c.yaml:1:1: The file is empty',
+      'd.json:1:1: The file is empty',
     ],
   );
 });

@@ -37,8 +37,8 @@ test('an interval that failed is told until something has delivered it', async (
   assert.equal(code, 'incomplete');
   assert.equal(
     detail,
-    'A run of its schedule failed and nothing has delivered since what was taken in from ' +
-      `2026-01-01T01:00:00.000000Z until 2026-01-01T02:00:00.000000Z; retry it (run ${runs[0]}): ` +
+    'A run of its schedule failed and nothing has delivered since events ingested from ' +
+      `2026-01-01T01:00:00.000000Z to 2026-01-01T02:00:00.000000Z; retry it (run ${runs[0]}): ` +
       'The bucket may not be written to. The newest interval that it has delivered ended at ' +
       '2026-01-01T06:00:00.000000Z.',
   );

@@ -143,10 +143,9 @@ test('what is tried again is told, whatever was delivered after it', async () =>
     [
       'up_to_date',
       '2026-01-01T04:00:00.000000Z',
-      'A run of its schedule is tried again, since 2026-01-01T02:00:15.000000Z, for what was ' +
-        'taken in from 2026-01-01T01:00:00.000000Z until 2026-01-01T02:00:00.000000Z: It ' +
-        'answered 500. The newest interval that it has delivered ended at ' +
-        '2026-01-01T04:00:00.000000Z.',
+      'A run of its schedule is in retry since 2026-01-01T02:00:15.000000Z, for events ' +
+        'ingested from 2026-01-01T01:00:00.000000Z to 2026-01-01T02:00:00.000000Z: It answered ' +
+        '500. The newest interval that it has delivered ended at 2026-01-01T04:00:00.000000Z.',
     ],
   );
 });

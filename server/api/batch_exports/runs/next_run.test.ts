@@ -21,15 +21,15 @@ test('an export and its runs say which run is next, when, and why there is none'
   assert.equal(Date.parse(next_run.due_at) - Date.parse(data_interval_end), 15_000);
   assert.match(
     detail,
-    /^The next run is for what is taken in from .+ 15 seconds after its interval/,
+    /^The next run delivers events ingested from .+ 15 seconds after its interval/,
   );
   await home.ask('POST', `${url}backfill/`, {
     start_at: '2026-01-01T00:00:00Z',
     end_at: '2026-01-02T00:00:00Z',
   });
-  assert.match((await runs()).detail, / A backfill begins at .+ has settled\.$/);
+  assert.match((await runs()).detail, / A backfill starts at .+ are final\.$/);
   const paused = await home.ask('POST', `${url}pause/`);
   assert.equal(paused.body.next_run, null);
   assert.deepEqual((await runs()).next_run, null);
-  assert.match((await runs()).detail, /^The export is paused: .+ A backfill begins at /);
+  assert.match((await runs()).detail, /^The export is paused: .+ A backfill starts at /);
 });

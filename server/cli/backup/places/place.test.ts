@@ -37,7 +37,10 @@ test('an empty address is no place, nor is one of anything but a bucket', () => 
     'gs://backups',
     'file:///a',
   ])
-    assert.throws(() => openPlace(address), /no place for backups: write s3:\/\/bucket\/prefix/);
+    assert.throws(
+      () => openPlace(address),
+      /is not a place for backups: write s3:\/\/bucket\/prefix/,
+    );
 });
 
 for (const kind of ['folder', 'bucket'])
@@ -74,7 +77,7 @@ test('an address of no bucket is refused with what to write', () => {
   assert.throws(() => openPlace('s3://'), /write s3:\/\/bucket\/prefix/);
   assert.throws(() => openPlace('s3://b?regoin=x'), /takes "region".* and no "regoin"/);
   const wrong: [string, RegExp][] = [
-    ['s3://backups:9000/a', /more than a bucket and a prefix: .*"endpoint"/],
+    ['s3://backups:9000/a', /more than a bucket and a prefix\. .*"endpoint"/],
     ['s3://key:secret@backups/a', /"s3:\/\/backups\/a" has more than a bucket/],
     ['s3://backups/a#b', /more than a bucket/],
     ['s3://backups/100%?endpoint=https://example.com', /write a % of the prefix as %25/],

@@ -57,7 +57,7 @@ test(
     await harness.deps.db.run(sql`UPDATE plugin_configs SET updated_at = now() WHERE id = ${id}`);
     await sendEvents(home, 1);
     const config = await stopped(url);
-    assert.match(config.error.message, /The stored code is not what was installed/);
+    assert.match(config.error.message, /The stored code differs from the installed code/);
     assert.equal(target.taken.length, 3);
   },
 );
