@@ -67,7 +67,7 @@ test('every destination has a page that names each of its settings', () => {
   assert.deepEqual(missing, []);
 });
 
-test('docs/batch_exports.md has the columns of every model, with their types', () => {
+test('docs/export_columns.md has the columns of every model, with their types', () => {
   const wanted = Object.values(models).flatMap(({ name, columns: { files, tables } }) =>
     files === tables
       ? [{ head: name, columns: files }]
@@ -76,7 +76,7 @@ test('docs/batch_exports.md has the columns of every model, with their types', (
           { head: `${name}, in databases`, columns: tables },
         ],
   );
-  const page = read('docs/batch_exports.md');
+  const page = read('docs/export_columns.md');
   for (const { head, columns } of wanted) {
     const start = page.indexOf(`| ${head.replace(/^\w+/, '`$&`')} | type |`);
     const table = start === -1 ? '' : page.slice(start).split('\n\n', 1)[0]!;
@@ -88,7 +88,7 @@ test('docs/batch_exports.md has the columns of every model, with their types', (
       columns.map(
         ({ name, type, nullable }) => `\`${name}\` | ${type}${nullable ? ', may be null' : ''}`,
       ),
-      `The table \`${head}\` of docs/batch_exports.md has not the columns of the model.`,
+      `The table \`${head}\` of docs/export_columns.md has not the columns of the model.`,
     );
   }
 });
