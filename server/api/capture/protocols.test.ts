@@ -125,7 +125,7 @@ const pageOf = (name: string) =>
   readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8');
 
 test('docs name every path', () => {
-  const page = pageOf('sdks.md');
+  const page = pageOf('sdk_reference.md');
   const spelled = (path: string) =>
     path
       .replace(/^(\/v1\/pixel|\/v1|\/api\/s|\/api\/s\/s2s|\/api\/px)\/[a-z]{4,}\/$/, '$1/type/')

@@ -10,7 +10,7 @@ const kept = ['context', 'category', 'groupId', 'userId', 'anonymousId'] as cons
 
 /**
  * The event that one call stands for; `type` is the path's, where the path names one. The reference
- * is the table in docs/sdks.md.
+ * is the table in docs/sdk_reference.md.
  */
 export function messageDraft(value: unknown, path_type: string | undefined): Draft {
   const message: JsonObject = isJsonObject(value) ? value : {};
