@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from './source_files.ts';
 
-const page = readFileSync(join(root, 'docs/retention.md'), 'utf8');
+const page = readFileSync(join(root, 'docs/storage.md'), 'utf8');
 const migrations = globSync(join(root, 'migrations/*.sql'))
   .toSorted()
   .map((path) => readFileSync(path, 'utf8'))
@@ -23,7 +23,7 @@ function statementOf(table: string): string | undefined {
   )?.[0];
 }
 
-test('every table is bounded, or says as whose part or why it stays (docs/retention.md)', () => {
+test('every table is bounded, or says as whose part or why it stays (docs/storage.md)', () => {
   const created = [...migrations.matchAll(/^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/gm)]
     .map(([, table]) => table!)
     .filter((table) => !migrations.includes(`DROP TABLE ${table}`));
@@ -31,7 +31,7 @@ test('every table is bounded, or says as whose part or why it stays (docs/retent
   assert.deepEqual(
     listed.map(({ table }) => table).toSorted(),
     [...created, 'migrations'].toSorted(),
-    'Give the table a row in docs/retention.md: what removes its rows, or whose part they are.',
+    'Give the table a row in docs/storage.md: what removes its rows, or whose part they are.',
   );
 });
 
