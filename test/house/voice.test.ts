@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root } from './source_files.ts';
+import { faultsOfHeading, faultsOfSentence, headingsOf, sentencesOf } from './voice.ts';
+
+/** The pages of docs/ that are written as CONTRIBUTING.md asks; more are welcome. */
+const pages = [
+  'README',
+  'api',
+  'api_keys',
+  'backfills',
+  'batch_exports',
+  'changing_exports',
+  'configuration_as_code',
+  'configuration_files',
+  'connections',
+  'cookieless',
+  'deletion',
+  'erasure',
+  'errors',
+  'events',
+  'export_columns',
+  'export_queries',
+  'failing_exports',
+  'importing_files',
+  'ingestion_warnings',
+  'language_models',
+  'notices',
+  'pausing_exports',
+  'persons',
+  'receipts',
+  'receiving_webhooks',
+  'rejected_rows',
+  'retention',
+  'runs',
+  'schedules',
+  'sdk_clients',
+  'sdk_reference',
+  'sdks',
+  'storage',
+  'storing_events',
+  'watching_exports',
+];
+
+for (const page of pages)
+  test(`docs/${page}.md is written in short sentences, without riddles`, () => {
+    const text = readFileSync(join(root, `docs/${page}.md`), 'utf8');
+    const told = (of: (part: string) => string[]) => (part: string) =>
+      of(part).map((fault) => `${fault}: ${part}`);
+    const sentences = sentencesOf(text);
+    assert.ok(sentences.length > 2);
+    assert.deepEqual(sentences.flatMap(told(faultsOfSentence)), []);
+    assert.deepEqual(headingsOf(text).flatMap(told(faultsOfHeading)), []);
+  });
+
+test('sentences are told from tables, code, headings and lists', () => {
+  const text =
+    '# Title\n\nOne `a. B` and [a link](x.md). Two\nlines?\n\n```sh\nNo. Code.\n```\n' +
+    '| no | table |\n\n- an item\n  of two lines\n1. a step: Go.\n\n<!-- No. -->\n';
+  assert.deepEqual(sentencesOf(text), [
+    'One `code` and a link.',
+    'Two lines?',
+    'an item of two lines',
+    'a step:',
+    'Go.',
+  ]);
+  assert.deepEqual(headingsOf(text), ['Title']);
+});
+
+test('faults of a sentence: its length, its phrases, its first word', () => {
+  const long = `${'word '.repeat(30)}word.`;
+  assert.deepEqual(faultsOfSentence(long), ['31 words, at most 30']);
+  assert.deepEqual(faultsOfSentence('word '.repeat(30)), []);
+  assert.deepEqual(faultsOfSentence('Sluice retries a run that failed.'), []);
+  for (const bad of [
+    'Nothing of it is left.',
+    'Rows that were taken in are final.',
+    'The run is under way.',
+    'Exports go on.',
+    'Whoever restores it has it done again.',
+    'What is stored stays.',
+    'Of a person only the id stays.',
+  ])
+    assert.equal(faultsOfSentence(bad).length, 1, bad);
+  assert.deepEqual(faultsOfSentence('What is a slot?'), []);
+});
+
+test('a heading is a noun or a command', () => {
+  assert.deepEqual(faultsOfHeading('Check the signature'), []);
+  for (const bad of ['What is stored', 'Who may change it', 'That is all'])
+    assert.equal(faultsOfHeading(bad).length, 1, bad);
+});
