@@ -34,7 +34,7 @@ type Admission = {
 type Place = { deps: Deps; tx: Transaction; browser: Browser };
 
 /**
- * Signs the person in at the browser by the rules of docs/single_sign_on.md: with the account of
+ * Signs the person in at the browser by the rules of docs/sign_in_rules.md: with the account of
  * the address, or a new one where the domain makes its people members or an invite is open; and
  * makes them a member of the domain's organization. `confirm` looks at the domain once it can no
  * longer change. Guarantee: account, membership, session and log come together or not at all.

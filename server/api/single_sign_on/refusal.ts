@@ -1,7 +1,7 @@
 import type { RefusalCode } from '../../platform/saml/refusal.ts';
 
 /**
- * Why nobody was signed in, one word for each rule; docs/single_sign_on.md says what each means.
+ * Why nobody was signed in, one word for each rule; docs/sign_in_refusals.md says what each means.
  * The first line is about SAML responses alone, with the codes of the gate.
  */
 export type RefusalReason =

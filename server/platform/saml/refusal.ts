@@ -1,5 +1,5 @@
 /**
- * Why a response was refused, one word for each rule; docs/single_sign_on.md says what each means.
+ * Why a response was refused, one word for each rule; docs/sign_in_refusals.md says what each means.
  * Never shown to the person who signs in: they get one neutral sentence, so that a forger learns
  * nothing.
  */

@@ -31,7 +31,7 @@ export type ResponseForm = { SAMLResponse: string };
 
 /**
  * Reads a response to one request of ours. Guarantee of a sign-in: everything in it comes from
- * bytes that the provider signed, and all the rules of docs/single_sign_on.md hold. **Not** seen to
+ * bytes that the provider signed, and all rules of docs/sign_in_refusals.md hold. **Not** seen to
  * here is that a request and an assertion are used once: the caller, in one transaction and before
  * it lets anybody in, uses up the request, and stores (provider, `assertion_id`) uniquely until
  * `not_on_or_after_ms` plus the skew. A refusal is a value; this throws only for faults of ours.
