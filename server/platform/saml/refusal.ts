@@ -1,5 +1,5 @@
 /**
- * Why a response was refused, one word for each rule; docs/sign_in_refusals.md says what each means.
+ * Why a response was refused, one word for each rule; docs/sign_in_refusals.md explains each.
  * Never shown to the person who signs in: they get one neutral sentence, so that a forger learns
  * nothing.
  */
