@@ -133,20 +133,3 @@ test('every migration has a number of its own and begins with the reason for it'
     }
   }
 });
-
-test('every link between files of the documentation leads somewhere', () => {
-  const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].filter((page) =>
-    existsSync(join(root, page)),
-  );
-  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).flatMap(
-    (name) => (name.endsWith('.md') ? [`docs/${name}`] : []),
-  );
-  const broken = [...pages, ...docs].flatMap((page) =>
-    [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)].flatMap(([, target = '']) =>
-      existsSync(join(root, page, '..', target))
-        ? []
-        : [`${page} links to ${target}, which does not exist.`],
-    ),
-  );
-  assert.deepEqual(broken, []);
-});

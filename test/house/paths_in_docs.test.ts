@@ -49,8 +49,8 @@ test('every file of ours that a page about this repository names exists', () => 
   assert.deepEqual(gone, []);
 });
 
-const markdown = globSync(['*.md', 'docs/**/*.md', 'deploy/**/*.md'], { cwd: root }).map((page) =>
-  join(root, page),
+const markdown = globSync(['*.md', '{.github,deploy,docs,examples}/**/*.md'], { cwd: root }).map(
+  (page) => join(root, page),
 );
 const withoutCode = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gm, '');
 

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { before, test } from 'node:test';
+import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { runPlugins } from '../../server/cli/run_plugins.ts';
+import { aroundTests, folderAroundTests } from '../around_tests.ts';
+import { eventually } from '../eventually.ts';
+import { openDeliveringHarness } from '../factories/batch_exports/delivering_harness.ts';
+import { setPluginsLevel } from '../factories/plugins/plugins.ts';
+import { openPluginTarget } from '../factories/plugins/running_plugins.ts';
+import type { TestOrganization } from '../harness.ts';
+import { root } from '../house/source_files.ts';
+import { leastEnvironment } from '../processes/sluice_process.ts';
+import { openS3Server } from '../servers/object_stores/s3_server.ts';
+
+const examples = join(root, 'examples');
+const store = aroundTests(() => openS3Server(['events']));
+const target = aroundTests(openPluginTarget);
+const bin = folderAroundTests();
+let home: TestOrganization;
+let address: string;
+const server = aroundTests(openDeliveringHarness, async ({ harness, startOnce }) => {
+  home = await harness.newOrganization();
+  await setPluginsLevel(harness, home, 9);
+  address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+  await startOnce();
+});
+before(() => {
+  const main = join(root, 'server', 'main.ts');
+  writeFileSync(join(bin, 'sluice'), `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
+  chmodSync(join(bin, 'sluice'), 0o755);
+});
+
+/** Runs the commands of an example's README in its folder, and gives what they print. */
+async function run(example: string, variables: Record<string, string>): Promise<string> {
+  const folder = join(examples, example);
+  const blocks = readFileSync(join(folder, 'README.md'), 'utf8').matchAll(/^```sh\n(.*?)^```/gms);
+  const commands = [...blocks].map(([, block]) => block!).join('');
+  assert.notEqual(commands, '');
+  const environment = leastEnvironment();
+  const child = spawn('bash', ['-eu', '-c', commands], {
+    cwd: folder,
+    env: {
+      ...environment,
+      PATH: `${bin}:${join(process.execPath, '..')}:${environment['PATH']}`,
+      SLUICE_URL: address,
+      SLUICE_API_KEY: home.key,
+      ...variables,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [out, err, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  assert.equal(code, 0, `${example}: ${out}${err}`);
+  return out;
+}
+
+test('each folder of examples/ has a line in its README and a test here', () => {
+  const folders = readdirSync(examples, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+  const page = readFileSync(join(examples, 'README.md'), 'utf8');
+  const linked = [...page.matchAll(/^\| \[(\w+)\]\(\1\/\)/gm)].map(([, name]) => name!);
+  assert.deepEqual(linked.toSorted(), folders.toSorted());
+  const own = readFileSync(import.meta.filename, 'utf8');
+  for (const name of folders) assert.ok(own.includes(`run('${name}'`), `Run ${name} here.`);
+});
+
+test('send_events: the event is stored when the program ends', async () => {
+  await run('send_events', { WRITE_KEY: home.project.api_token });
+  const { body } = await home.ask('GET', `/api/projects/${home.project.id}/events/`);
+  assert.deepEqual(
+    body.results.map((one: any) => [one.event, one.distinct_id]),
+    [['signed up', 'ada']],
+  );
+});
+
+test('export_to_s3, agent: a day lies in the bucket, an agent sees the export', async () => {
+  const event = { event: 'bought', distinct_id: 'ada', timestamp: '2026-01-02T03:04:05Z' };
+  await home.ask('POST', `/api/projects/${home.project.id}/events/`, event);
+  const { access_key, secret_key, endpoint } = store;
+  const said = await run('export_to_s3', {
+    BUCKET: 'events',
+    REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: access_key,
+    AWS_SECRET_ACCESS_KEY: secret_key,
+    S3_ENDPOINT: endpoint,
+  });
+  assert.match(said, /^Backfill ended: Completed\. Delivered 1 row in 1 run/m);
+  const client = new S3Client({
+    endpoint,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: { accessKeyId: access_key, secretAccessKey: secret_key },
+  });
+  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: 'events' }));
+  client.destroy();
+  assert.match(Contents.map(({ Key }) => Key).join('\n'), /^events\/day=2026-01-0\d\/\S+parquet/m);
+  assert.match(await run('agent', {}), /^Tools: .*explain_delay[^]*^Events to S3: \w+/m);
+});
+
+test('configuration_as_code: what was applied leaves nothing to do', async () => {
+  const variables = { STAGE: 'staging', ON_CALL: 'on-call@example.com' };
+  const said = await run('configuration_as_code', variables);
+  assert.match(said, /^\+ create projects\.shop\.batch_exports\.orders/m);
+  assert.match(said, /^nothing to do, 3 unchanged\.$/m);
+});
+
+test('plugin: each event reaches the address', async () => {
+  await run('plugin', { ADDRESS: target.url, HOST: '127.0.0.1', TOKEN: 'a token of this test' });
+  const runner = runPlugins(server.harness.deps, { idle_seconds: 1 });
+  try {
+    const events = [{ event: 'shipped', distinct_id: 'ada' }];
+    await home.ask('POST', `/api/projects/${home.project.id}/events/`, { events });
+    const [taken] = await eventually(
+      'The plugin sent nothing.',
+      () => target.taken.length > 0 && target.taken,
+    );
+    assert.deepEqual([taken.event, taken.distinct_id], ['shipped', 'ada']);
+  } finally {
+    await runner.stop();
+  }
+});
