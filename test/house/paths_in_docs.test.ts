@@ -8,6 +8,7 @@ const folders = ['console', 'server', 'test', 'scripts', 'bench', 'migrations', 
 // Pages for users speak of their files too, which are none of ours.
 const pages = [
   'README.md',
+  'AGENTS.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   'SECURITY.md',

@@ -14,7 +14,7 @@ import { snowflake } from './snowflake/snowflake.ts';
 
 /**
  * Every destination that an export can have, one line each. Tests compare the list with what else
- * names each destination: CONTRIBUTING.md, "What to imitate".
+ * names each destination: AGENTS.md, "A destination".
  */
 export const destinations: readonly DestinationDefinition[] = [
   s3,
