@@ -4,7 +4,7 @@
  *   --quick         fewer rounds and smaller sizes, in some five minutes
  *   --rounds 5      so many rounds, in place of each bench's own number
  *   --only a,b      these alone
- *   --docs          puts the table into docs/performance.md as well
+ *   --docs          puts the table into bench/figures.md as well
  *   --server folder measures the server of another checkout by these benches
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -128,7 +128,7 @@ async function runAll(chosen: [string, Bench][]): Promise<void> {
 
 /** The table of the page stands between two marks. */
 function putIntoDocs(text: string): void {
-  const page = join(root, 'docs/performance.md');
+  const page = join(root, 'bench/figures.md');
   const marks = /(<!-- table -->)[^]*(<!-- end of table -->)/;
   writeFileSync(page, readFileSync(page, 'utf8').replace(marks, `$1\n\n${text}\n\n$2`));
 }
