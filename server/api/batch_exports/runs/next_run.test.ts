@@ -21,7 +21,7 @@ test('an export and its runs say which run is next, when, and why there is none'
   assert.equal(Date.parse(next_run.due_at) - Date.parse(data_interval_end), 15_000);
   assert.match(
     detail,
-    /^The next run delivers events ingested from .+ 15 seconds after its interval/,
+    /^The next run delivers events ingested from .+ 15 seconds after the end of its interval/,
   );
   await home.ask('POST', `${url}backfill/`, {
     start_at: '2026-01-01T00:00:00Z',
