@@ -2,6 +2,7 @@ import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
 import type { DeliveredTable, TableOfReceipts } from '../sql_tables/delivered_table.ts';
 import { isMerged } from '../sql_tables/layout.ts';
+import { findNarrowed } from './columns.ts';
 import { quoted, targetOf } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
@@ -28,6 +29,7 @@ export async function openMySqlTable(
       if (!(await tableExists(connection, target.table))) return undefined;
       return () => rowsOf(connection, textsQuery(target.quoted, delivery));
     },
+    narrowed: ({ columns }) => findNarrowed(connection, columns),
     close: () => connection.close(),
   };
 }

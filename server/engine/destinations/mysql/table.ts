@@ -1,8 +1,7 @@
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
-import type { Column, ColumnType } from '../../model/models/column.ts';
+import type { Column } from '../../model/models/column.ts';
 import { foldedKeyError, requireFitting, requireUniqueIndex } from '../sql_tables/fitting.ts';
-import type { FoundColumn } from '../sql_tables/fitting.ts';
 import {
   hasOwn,
   isMerged,
@@ -13,21 +12,8 @@ import {
 } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
 import { quoted } from './config.ts';
+import { dialect, findColumns, types } from './columns.ts';
 import type { Connection } from './connection.ts';
-
-/**
- * JSON is kept as text: MySQL's own JSON type rounds numbers, and refuses some, which would stop an
- * export for one event.
- */
-const types: Record<ColumnType, string> = {
-  uuid: 'char(36)',
-  text: 'longtext',
-  json: 'longtext',
-  timestamp: 'datetime(6)',
-  integer: 'bigint',
-  float: 'double',
-  boolean: 'boolean',
-};
 
 /** An index of InnoDB holds 3,072 bytes of a key, four for a character. */
 const key_text_type = 'varchar(700)';
@@ -137,30 +123,8 @@ export async function checkTable(
 ): Promise<string | undefined> {
   const { table, name } = connection.target;
   for (const checked of [table, 'sluice_receipts']) await requireInnoDb(connection, checked);
-  const found = await connection.rows<
-    Omit<FoundColumn, 'is_generated' | 'must_be_given'> & { is_generated: number }
-  >(
-    `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, COALESCE(GENERATION_EXPRESSION,
-      '') <> '' AS is_generated,
-            CASE WHEN DATA_TYPE IN ('date', 'datetime', 'timestamp', 'time') THEN 'D'
-                 WHEN DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint', 'decimal',
-                   'float', 'double', 'year') THEN 'N' ELSE 'S' END AS category
-       FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?`,
-    [connection.config.database, table],
-  );
-  // What must be given may come from a trigger, and users need not see those: the server says it of
-  // the first row.
-  const columns = found.map((column) => ({
-    ...column,
-    is_generated: column.is_generated === 1,
-    must_be_given: false,
-  }));
-  // Names of columns have no letter case in MySQL.
-  const warning = requireFitting(name, layout.columns, columns, {
-    typeOf: ({ type }) => types[type],
-    folds_case: true,
-    has_number_booleans: true,
-  });
+  const columns = await findColumns(connection);
+  const warning = requireFitting(name, layout.columns, columns, dialect);
   if (isMerged(layout)) await checkPersonKey(connection, layout);
   return warning;
 }

@@ -9,7 +9,7 @@ import { accessOf, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
 import { rejectedName } from '../sql_tables/target.ts';
 import { listRejected } from './rejected.ts';
-import { tableExists } from './table.ts';
+import { findNarrowed, tableExists } from './table.ts';
 
 /** Opens the table, and that of the receipts, to be read again. */
 export async function openPostgresTable(
@@ -30,6 +30,7 @@ export async function openPostgresTable(
       const statement = copyStatement(target.quoted, delivery);
       return () => rowsOf(Readable.from(connection.copyOut(statement)));
     },
+    narrowed: ({ columns }) => findNarrowed(connection, target, columns),
     close: () => connection.close(),
   };
 }

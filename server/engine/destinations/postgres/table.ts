@@ -1,8 +1,13 @@
 import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Delivery } from '../../model/destination/destination.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
-import { foldedKeyError, requireFitting, requireUniqueIndex } from '../sql_tables/fitting.ts';
-import type { FoundColumn } from '../sql_tables/fitting.ts';
+import {
+  foldedKeyError,
+  narrowedColumns,
+  requireFitting,
+  requireUniqueIndex,
+} from '../sql_tables/fitting.ts';
+import type { Dialect, FoundColumn } from '../sql_tables/fitting.ts';
 import {
   hasOwn,
   isMerged,
@@ -130,14 +135,33 @@ async function checkKind(connection: Connection, target: string, name: string): 
     );
 }
 
-/** A trigger before each row may give what the export does not bring. */
+const dialect: Dialect = {
+  typeOf: ({ type }) => types[type],
+  folds_case: false,
+  has_number_booleans: false,
+};
+
 async function checkColumns(
   connection: Connection,
   target: string,
   name: string,
   columns: Column[],
 ): Promise<string | undefined> {
-  const found = await connection.rows<FoundColumn>(
+  return requireFitting(name, columns, await findColumns(connection, target), dialect);
+}
+
+/** One sentence that names the columns of the table that change values, where there are any. */
+export async function findNarrowed(
+  connection: Connection,
+  { quoted: target, name }: { quoted: string; name: string },
+  columns: Column[],
+): Promise<string | undefined> {
+  return narrowedColumns(name, columns, await findColumns(connection, target), dialect);
+}
+
+/** A trigger before each row may give what the export does not bring. */
+function findColumns(connection: Connection, target: string): Promise<FoundColumn[]> {
+  return connection.rows<FoundColumn>(
     `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,
       t.typcategory AS category, a.attgenerated <> '' OR a.attidentity = 'a' AS is_generated,
             a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND t.typdefault IS NULL
@@ -148,11 +172,6 @@ async function checkColumns(
          WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped`,
     [target],
   );
-  return requireFitting(name, columns, found, {
-    typeOf: ({ type }) => types[type],
-    folds_case: false,
-    has_number_booleans: false,
-  });
 }
 
 async function checkUniqueIndex(

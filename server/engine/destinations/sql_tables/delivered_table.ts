@@ -40,6 +40,11 @@ export type DeliveredTable = {
    * its columns as text and in bounded memory, once or twice; undefined where the table is gone.
    */
   openRows(delivery: Delivery): Promise<(() => AsyncIterable<ValueRow>) | undefined>;
+  /**
+   * One sentence that names the columns that keep less than such a delivery brings, where there are
+   * any; left out where no table is narrower.
+   */
+  narrowed?(delivery: Delivery): Promise<string | undefined>;
   close(): Promise<void>;
 };
 
@@ -102,7 +107,7 @@ export function tableReaders<Config>(
  * Without receipts the rows are not compared: nobody knows then whose rows others in the table are.
  */
 async function compareTable(
-  { name, receipts, rejected, openRows }: DeliveredTable,
+  { name, receipts, rejected, openRows, narrowed }: DeliveredTable,
   delivered: DeliveredSlices[],
   source: ContentSource,
 ): Promise<Difference[]> {
@@ -121,11 +126,11 @@ async function compareTable(
     rejected === undefined
       ? { source, differences: [] }
       : await withoutRejected(delivered, source, rejected);
-  return [
-    ...differences,
-    ...wanted.differences,
-    ...(await compareContents({ name, is_shared, rows }, delivered, wanted.source)),
-  ];
+  const contents = await compareContents({ name, is_shared, rows }, delivered, wanted.source);
+  const narrower = contents.length === 0 ? undefined : await narrowed?.(first.delivery);
+  if (narrower !== undefined)
+    source.note(`${narrower} Values of these columns can differ for that reason alone.`);
+  return [...differences, ...wanted.differences, ...contents];
 }
 
 async function compareReceipts(

@@ -73,8 +73,23 @@ export function requireFitting(
       `The table ${table} cannot take the export: ${faults.join('; ')}. Change it, or export ` +
         'to another table.',
     );
-  const pairs = columns.map((column) => ({ column, type: byName.get(keyOf(column.name))!.type }));
-  return narrowed(table, pairs, { rounds_to_whole: dialect.has_number_booleans });
+  return narrowedColumns(table, columns, found, dialect);
+}
+
+/** One sentence that names the columns that change values without an error, where there are any. */
+export function narrowedColumns(
+  table: string,
+  columns: Column[],
+  found: Pick<FoundColumn, 'name' | 'type'>[],
+  { folds_case, has_number_booleans }: Dialect,
+): string | undefined {
+  const keyOf = (name: string) => (folds_case ? name.toLowerCase() : name);
+  const types = new Map(found.map(({ name, type }) => [keyOf(name), type]));
+  const pairs = columns.flatMap((column) => {
+    const type = types.get(keyOf(column.name));
+    return type === undefined ? [] : [{ column, type }];
+  });
+  return narrowed(table, pairs, { rounds_to_whole: has_number_booleans });
 }
 
 /** Throws `columns_missing` where a table lacks columns; they are all named, with their types. */

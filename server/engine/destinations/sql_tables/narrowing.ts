@@ -1,3 +1,4 @@
+import { counted } from '../../../platform/counted.ts';
 import type { Layout } from './layout.ts';
 
 type Column = Layout['columns'][number];
@@ -54,7 +55,8 @@ function lossOfInstant(type: string): string | undefined {
 function lossOfFloat(type: string, { rounds_to_whole }: Rounding): string | undefined {
   if (isSingle(type)) return 'digits after the seventh';
   const scale = scaleOf(type);
-  if (scale !== undefined) return scale <= 0 ? 'its decimals' : `decimals after ${scale} places`;
+  if (scale !== undefined)
+    return scale <= 0 ? 'its decimals' : `decimals after ${counted(scale, 'place')}`;
   return rounds_to_whole && /^(?:tiny|small|medium|big)?int/.test(type)
     ? 'its decimals'
     : undefined;
