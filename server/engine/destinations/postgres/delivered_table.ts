@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { ValueRow } from '../../model/destination/content_source.ts';
 import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
 import type { DeliveredTable, TableOfReceipts } from '../sql_tables/delivered_table.ts';
 import { isMerged, columnList } from '../sql_tables/layout.ts';
@@ -10,6 +11,7 @@ import type { PostgresConfig } from './config.ts';
 import { rejectedName } from '../sql_tables/target.ts';
 import { listRejected } from './rejected.ts';
 import { findNarrowed, tableExists } from './table.ts';
+import { beginTransaction } from './transaction.ts';
 
 /** Opens the table, and that of the receipts, to be read again. */
 export async function openPostgresTable(
@@ -28,7 +30,7 @@ export async function openPostgresTable(
     openRows: async (delivery) => {
       if (!(await tableExists(connection, target.quoted))) return undefined;
       const statement = copyStatement(target.quoted, delivery);
-      return () => rowsOf(Readable.from(connection.copyOut(statement)));
+      return () => copiedRows(connection, statement);
     },
     narrowed: ({ columns }) => findNarrowed(connection, target, columns),
     close: () => connection.close(),
@@ -51,6 +53,13 @@ function receiptsOf(connection: Connection, config: PostgresConfig): TableOfRece
     ofExport: (id) => connection.rows(`${deliveries} AND batch_export_id = $2`, [name, id]),
     ofAll: (limit) => connection.rows(`${deliveries} LIMIT ${limit}`, [name]),
   };
+}
+
+/** Within a transaction, because of the settings of a session a pooler may keep none. */
+async function* copiedRows(connection: Connection, statement: string): AsyncGenerator<ValueRow> {
+  await beginTransaction(connection);
+  yield* rowsOf(Readable.from(connection.copyOut(statement)));
+  await connection.end('COMMIT');
 }
 
 function copyStatement(target: string, delivery: Delivery): string {

@@ -4,14 +4,14 @@ import type { Connection } from '../sql_tables/postgres_connection.ts';
 const lock_timeout_seconds = 60;
 
 /**
- * Begins a transaction that waits a minute for locks and is not ended for its length. READ
- * COMMITTED whatever the server's default is: what another session committed while a lock was
- * waited for must be seen after the wait.
+ * Begins a transaction that waits a minute for locks, is not ended for its length and shows floats
+ * with all their digits. READ COMMITTED whatever the server's default is: what another session
+ * committed while a lock was waited for must be seen after the wait.
  */
 export async function beginTransaction(connection: Connection): Promise<void> {
   await connection.rows(
-    'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ' +
-      `'${lock_timeout_seconds}s'; ` +
+    'BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL extra_float_digits = 3; ' +
+      `SET LOCAL lock_timeout = '${lock_timeout_seconds}s'; ` +
       // Not every version has all of them.
       "SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN ('statement_timeout', " +
       "'transaction_timeout', 'idle_in_transaction_session_timeout')",
