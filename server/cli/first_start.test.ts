@@ -46,8 +46,9 @@ test('a store that falls silent does not keep a process starting for ever', asyn
       name: 'UserError',
       message: /^ClickHouse \(SLUICE_CLICKHOUSE_URL\) cannot be used: it takes the question/,
     };
+    const { database_url } = harness.stores;
     await assert.rejects(
-      waitForStores(harness.deps.db, clickhouse, harness.deps.log, 200),
+      waitForStores({ db: harness.deps.db, database_url, clickhouse }, harness.deps.log, 200),
       refusal,
     );
   } finally {

@@ -104,7 +104,7 @@ export async function createBackup(
   const clickhouse = openAnalytics(config, stores, { application: 'sluice-backup' });
   let lock: CopySession | undefined;
   try {
-    await waitForStores(db, clickhouse, log);
+    await waitForStores({ db, database_url: stores.database_url, clickhouse }, log);
     lock = await openCopySession(stores.database_url, 'load');
     await lockBackups(lock);
     const empty = await findEmptyControl(db, clickhouse);

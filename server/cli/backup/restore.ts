@@ -247,7 +247,7 @@ async function fillStores(
   });
   const clickhouse = openAnalytics(config, stores, { application: 'sluice-restore' });
   try {
-    await waitForStores(db, clickhouse, log);
+    await waitForStores({ db, database_url: stores.database_url, clickhouse }, log);
     if (lost !== 'clickhouse') await requireEmptyControl(db);
     if (lost !== 'postgres') {
       await requireEmptyAnalytics(clickhouse);

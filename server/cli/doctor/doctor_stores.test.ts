@@ -5,6 +5,8 @@ import { describe, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { commandOn, passphrase } from '../../../test/factories/backups.ts';
 import { openTestStores } from '../../../test/harness_stores.ts';
+import { accessTo } from '../../../test/servers/databases/embedded_postgres.ts';
+import { openTransactionPooler } from '../../../test/servers/databases/transaction_pooler.ts';
 import { readConfig } from '../../config/config.ts';
 import { lockDataFolder } from '../../platform/data_folder.ts';
 import { openLog, silentLog } from '../../platform/log.ts';
@@ -61,6 +63,25 @@ test('an embedded store that is gone beside one that is there is told, not creat
   // Beside a store that is named and has taken nothing in, none is lost.
   const { code, lines } = await looked({ SLUICE_DATABASE_URL: stores.database_url });
   assert.deepEqual([code, lines.at(-1)], [0, 'Nothing is wrong.']);
+});
+
+test('a pooler that mixes sessions is told each time, by the doctor and by a backup', async (t) => {
+  const pooler = await openTransactionPooler(stores.database_url);
+  t.after(() => pooler.close());
+  const { user, password, database } = accessTo(stores.database_url, pooler.port);
+  const url = `postgres://${user}:${password}@127.0.0.1:${pooler.port}/${database}`;
+  // What one process has prepared is in the way of the next.
+  for (let time = 0; time < 2; time += 1) {
+    const { code, lines } = await looked({ SLUICE_DATABASE_URL: url });
+    assert.equal(code, 1);
+    assert.match(lines.join('\n'), /^fault +SLUICE_DATABASE_URL: .* pooler that mixes sessions/m);
+  }
+  const place = openPlace(join(folder, 'pooled'));
+  const command = commandOn({ clickhouse_url: stores.clickhouse_url, database_url: url }, folder);
+  await assert.rejects(createBackup(command, place, { passphrase, rows_per_file: 100 }), {
+    name: 'ControlStoreError',
+    message: /pooler that mixes sessions/,
+  });
 });
 
 test('an export folder that nobody can create is a fault, and the doctor ends', async () => {

@@ -22,7 +22,6 @@ import { keptSecretKeys } from '../../platform/secrets/kept_secret_keys.ts';
 import { openMail } from '../../platform/mail/mail.ts';
 import { openMetrics } from '../../platform/metrics.ts';
 import { outboundOptions, proxiesOf } from '../../config/outbound.ts';
-import { requireOwnSessions } from '../../platform/postgres/pooler.ts';
 import { openOutbound } from '../../platform/outbound/outbound.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
@@ -91,8 +90,7 @@ export async function openProcess(
   });
   let secrets: Secrets;
   try {
-    await waitForStores(db, clickhouse, log);
-    await requireOwnSessions(stores.database_url);
+    await waitForStores({ db, database_url: stores.database_url, clickhouse }, log);
     await requireVersion(db);
     if (judgeStandbys(await readStandbys(db)) === 'missing')
       log.warn('PostgreSQL waits for a standby that is not connected; every change waits with it');

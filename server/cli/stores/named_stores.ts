@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { addressesOf } from '../../platform/clickhouse/client.ts';
 import { silentLog } from '../../platform/log.ts';
+import { ControlStoreError } from '../../platform/postgres/control_store_error.ts';
 import { readStandbys } from '../../platform/postgres/control_store.ts';
 import { splitHosts } from '../../platform/postgres/hosts.ts';
 import { openDatabase } from '../../platform/postgres/database.ts';
@@ -29,7 +30,7 @@ export async function lookAtNamedStores(config: Config): Promise<Finding[]> {
         const options = { connections_max: 1, application_name: 'sluice-doctor' };
         const db = openDatabase(url, options);
         try {
-          await waitForPostgres(db, silentLog(), wait_ms_max);
+          await waitForPostgres(db, url, silentLog(), wait_ms_max);
           // While a standby is missing every change waits, those of a start too: nothing is opened.
           const standby = standbyFinding(await readStandbys(db));
           return standby.state === 'fault' ? [standby] : [];
@@ -62,7 +63,7 @@ async function look(
     const more = await ask(url);
     findings.push(ok(variable, 'answers'), ...more);
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
+    if (!(error instanceof UserError || error instanceof ControlStoreError)) throw error;
     findings.push(fault(variable, error.message));
   }
   if (used !== undefined && placesOf(used) !== placesOf(url))

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import sql from 'sql-template-tag';
 import type { ClickHouse } from '../../platform/clickhouse/client.ts';
 import {
   isOlder,
@@ -10,6 +9,7 @@ import { findMode } from '../../platform/clickhouse/topology/detect.ts';
 import type { Logger } from '../../platform/log.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { requireOwnSessions } from '../../platform/postgres/pooler.ts';
 import { UserError } from '../user_error.ts';
 
 /** Releases before this one cannot create our tables; docs/operating.md says which to use. */
@@ -26,26 +26,31 @@ const passing_states = /^(57P|08|53)/;
  * database) or stays away is a `UserError` that says which and why.
  */
 export async function waitForStores(
-  db: Database,
-  clickhouse: ClickHouse,
+  { db, database_url, clickhouse }: { db: Database; database_url: string; clickhouse: ClickHouse },
   log: Logger,
   wait_ms_max = default_wait_ms,
 ): Promise<void> {
-  await waitForPostgres(db, log, wait_ms_max);
+  await waitForPostgres(db, database_url, log, wait_ms_max);
   await waitForClickHouse(clickhouse, log, wait_ms_max);
 }
 
-/** Returns when PostgreSQL answers; else as `waitForStores`. */
+/**
+ * Returns when PostgreSQL answers; else as `waitForStores`. Throws a `ControlStoreError` where a
+ * pooler mixes its sessions.
+ */
 export async function waitForPostgres(
   db: Database,
+  url: string,
   log: Logger,
   wait_ms_max: number,
 ): Promise<void> {
   await waitFor(
     { store: 'PostgreSQL', setting: 'SLUICE_DATABASE_URL', wait_ms_max, log },
     isPassingInPostgres,
-    () => db.row(sql`SELECT 1 AS up`),
+    // Not prepared: such a pooler would answer that another session has prepared it.
+    () => db.text('SELECT 1 AS up'),
   );
+  await requireOwnSessions(url);
 }
 
 /** The option of who fills a store, in the place of the setting of who uses it. */
