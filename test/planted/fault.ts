@@ -1,0 +1,41 @@
+import { pathToFileURL } from 'node:url';
+import { join } from 'node:path';
+import process from 'node:process';
+
+/**
+ * A fault that a tired engineer could really make: where `path` says `was`, exactly once, it says
+ * `is`. The test file `killed_by` fails then.
+ */
+export type Fault = PlantedFault & { name: string; killed_by: string };
+
+/** What `plant.ts` needs to know of a fault; `path`: of a file, from the repository's folder. */
+export type PlantedFault = { path: string; was: string; is: string };
+
+/**
+ * The environment in which Node loads the file of the fault with it; processes and threads that
+ * inherit it do so too. No file on disk changes.
+ */
+export function plantedEnvironment(fault: PlantedFault): {
+  NODE_OPTIONS: string;
+  PLANTED_FAULT: string;
+} {
+  const plant = pathToFileURL(join(import.meta.dirname, 'plant.ts')).href;
+  const given = process.env['NODE_OPTIONS'] ?? '';
+  const { path, was, is } = fault;
+  return {
+    NODE_OPTIONS: `${given} --import=${plant}`.trim(),
+    PLANTED_FAULT: JSON.stringify({ path, was, is }),
+  };
+}
+
+/** Gives the source with the fault in it; throws where it does not say `was` exactly once. */
+export function plantIn(source: string, { path, was, is }: PlantedFault): string {
+  const [before, after, ...others] = source.split(was);
+  if (after === undefined || others.length > 0)
+    throw new Error(
+      `${path} says ${after === undefined ? 'nowhere' : 'more than once'}: ${was}\n` +
+        'The fault is planted in place of this text. Write the present text into the list in ' +
+        'test/planted/, or another fault of the same kind where the code is gone.',
+    );
+  return `${before}${is}${after}`;
+}

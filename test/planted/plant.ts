@@ -1,0 +1,26 @@
+/**
+ * Loaded before everything else (`node --import`), plants the fault of `PLANTED_FAULT` in this
+ * process: the one file that has it is loaded with the fault in its source.
+ */
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import process from 'node:process';
+import { pathToFileURL } from 'node:url';
+import { plantIn } from './fault.ts';
+import type { PlantedFault } from './fault.ts';
+
+const planted = process.env['PLANTED_FAULT'];
+if (planted !== undefined) {
+  const fault = JSON.parse(planted) as PlantedFault;
+  const path = join(import.meta.dirname, '..', '..', fault.path);
+  const url = pathToFileURL(path).href;
+  // Where `require` loads a file, the source is not given to hooks.
+  const source = plantIn(readFileSync(path, 'utf8'), fault);
+  registerHooks({
+    load: (loaded, context, nextLoad) => {
+      const result = nextLoad(loaded, context);
+      return loaded === url ? { ...result, source } : result;
+    },
+  });
+}
