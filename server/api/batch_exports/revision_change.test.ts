@@ -7,8 +7,10 @@ import {
   organizationBase,
   projectBase,
 } from '../../../test/factories/batch_exports/batch_exports.ts';
+import { completed, endedRun } from '../../../test/factories/batch_exports/ended_runs.ts';
 import { shareHarness } from '../../../test/harness.ts';
 import type { TestOrganization } from '../../../test/harness.ts';
+import { undelivered } from '../../engine/model/ledger/ledger.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
@@ -70,6 +72,30 @@ test('a change of the place takes open runs back and plans them under a new revi
     true,
     true,
   ]);
+});
+
+test('a new revision delivers again what the one before has, or may have, delivered', async () => {
+  const home = await harness.newOrganization();
+  const { id } = await standing(home);
+  await endedRun(harness, id, completed, { hour: 1 });
+  await insertRunRow(harness, id, { hour: 2, status: 'Failed', committing: true });
+  const hours = [
+    {
+      event_from: -Infinity,
+      event_to: Infinity,
+      inserted_from: Date.parse('2026-01-01T01:00:00Z'),
+      inserted_to: Date.parse('2026-01-01T03:00:00Z'),
+    },
+  ];
+  const left = (revision: number) =>
+    harness.deps.db.transaction((tx) => undelivered(tx, id, revision, hours));
+  assert.deepEqual(await left(1), []);
+  const changed = await home.ask('PATCH', `${projectBase(home)}${id}/`, {
+    destination: { config: { prefix: 'b' } },
+  });
+  assert.equal(changed.status, 200, changed.text);
+  const { revision } = await planOf(id);
+  assert.deepEqual([revision, await left(revision)], [2, hours]);
 });
 
 test('what starts a revision and what does not', async () => {

@@ -145,6 +145,11 @@ test("the provider's sign-in counts as a second factor where that is said", asyn
   const on = await owner.ask('PATCH', url, { provider_is_second_factor: true });
   assert.equal(on.status, 200, on.text);
   assert.equal((await browser.ask('GET', one)).status, 200);
+  // Nobody vouches for who signs in with a password.
+  const outsider = await newPerson(world.harness, { email: 'bob@elsewhere.example' });
+  await addMember(world.harness.deps, home.organization.id, outsider, 1);
+  const alone = openBrowser(world.harness, await world.harness.newSession(outsider));
+  assert.equal(refusalOf(await alone.ask('GET', one)), '403 second_factor_required');
 });
 
 test("an accepted provider's sessions reach the organization of a member", async () => {

@@ -113,3 +113,21 @@ test('what is wrong with one export keeps no other from being compared', async (
     ],
   );
 });
+
+test('a stored receipt that was changed since is named', async () => {
+  const { harness } = exporting;
+  const home = await harness.newOrganization();
+  await exporting.insert(home, [{ event: 'a', at: '2026-01-01T00:10:00Z' }]);
+  const destination = { type: 'File', config: { prefix: 'changed' } };
+  const { id } = await exporting.scheduled(home, { destination }, 1);
+  await exporting.runAll(id);
+  const differences = async () =>
+    (await verifyExports(harness.deps.engine, id)).flatMap((one) =>
+      one.differences.map(({ kind, name }) => `${kind} ${name}`),
+    );
+  assert.deepEqual(await differences(), []);
+  const changed = await harness.deps.db.row<{ id: string }>(sql`
+    UPDATE batch_export_runs SET receipt = replace(receipt, '"records":1', '"records":2')
+    WHERE batch_export_id = ${id} AND receipt LIKE '%"records":1%' RETURNING id`);
+  assert.deepEqual(await differences(), [`changed receipt of run ${changed!.id}`]);
+});

@@ -213,6 +213,21 @@ test('what was stored before merges were known goes on, each distinct id a perso
   });
 });
 
+test('persons of a batch whose events are stored stay, although nobody said so', async () => {
+  const teamId = await newTeam();
+  const v1 = { distinct_id: 'v1' };
+  await store(open(), teamId, [event({ ...v1, $set: { plan: 'none' } })]);
+  const before = await persons(teamId);
+  assert.equal(before.length, 1);
+  // As it is when a process was killed behind its last insert.
+  await harness.deps.db.run(sql`
+    UPDATE ingestion_states SET batch_id = gen_random_uuid(),
+      batch_ends_at = now() - interval '1 minute' WHERE team_id = ${teamId}`);
+  await store(open(), teamId, [event({ event: 'next', ...v1 })]);
+  assert.equal((await readState(harness.deps.db, teamId)).batch_id, null);
+  assert.deepEqual(await persons(teamId), before);
+});
+
 test('persons of a batch whose events are not stored are taken back', async () => {
   const teamId = await newTeam();
   const { db, clickhouse, clock, log } = harness.deps;

@@ -12,7 +12,8 @@ import { startBackfill } from './backfill.ts';
 import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
 import type { StoredRectangle } from '../../model/ledger/rectangles.ts';
-import { lockForWriting } from '../../ingest/lock.ts';
+import { clearBatch, lockForWriting, noteBatch, readState } from '../../ingest/lock.ts';
+import { isoInstant } from '../../../platform/clock.ts';
 import { undelivered } from '../../model/ledger/ledger.ts';
 import { fromStored } from '../../model/ledger/rectangles.ts';
 import { beginCommit, releaseDelivery } from '../runs/progress.ts';
@@ -236,6 +237,30 @@ test('a run that ended in doubt is not made up for: it may have delivered', asyn
     sql`SELECT delivery_id FROM batch_export_runs WHERE id = ANY (${[ids[0], body.id]}::uuid[])`,
   );
   assert.equal(rows[0]?.delivery_id, rows[1]?.delivery_id);
+});
+
+test('a backfill begins once no row can come below its watermark any more', async () => {
+  const { home, id, from } = await newLateExport();
+  const slow = { ...engine, settle_seconds: 3_600 };
+  const team_id = home.project.id;
+  const begun = await harness.deps.db.transaction((tx) =>
+    startBackfill(tx, id, { from, to: from + hour, by: 'timestamp', mode: 'missing' }, 3_600),
+  );
+  assert.equal(await advanceBackfills(slow), 0, 'its watermark has not settled');
+  // A batch from before the watermark, of which nobody has said how it ended.
+  const { now, epoch, last_inserted_at } = await readState(engine.db, team_id);
+  const batch_id = randomUUID();
+  const inserted_at = isoInstant(Date.parse(now) - 60_000);
+  const note = { team_id, epoch, batch_id, inserted_at, last_inserted_at };
+  assert.equal(
+    await noteBatch(engine.db, { ...note, writes_persons: false, seconds_max: 30 }),
+    'noted',
+  );
+  assert.equal(await advanceBackfills(engine), 0, 'rows of the batch may still come');
+  await clearBatch(engine.db, team_id, batch_id);
+  assert.equal(await advanceBackfills(engine), 1);
+  assert.equal((await runsOf(id))[0]?.backfill_id, begun);
+  await harness.deps.db.run(sql`UPDATE batch_exports SET paused = true WHERE id = ${id}`);
 });
 
 test('an export that cannot be planned keeps no other of its project from it', async () => {

@@ -157,6 +157,54 @@ test('a backfill over what is delivered says where the rows are, and repeats non
   assert.equal((await find(home, created.id, all.id)).progress.records_completed, 15);
 });
 
+/** The engine of a process to which something happens between its look and the plan after it. */
+function lookThen(backfillId: string, happens: () => Promise<unknown>): Engine {
+  let isOver = false;
+  const transaction: Engine['db']['transaction'] = async (work) => {
+    const backfill = await engine.db.row<{ status: string }>(
+      sql`SELECT status FROM batch_export_backfills WHERE id = ${backfillId}`,
+    );
+    if (backfill?.status === 'Running' && !isOver) {
+      isOver = true;
+      await happens();
+    }
+    return engine.db.transaction(work);
+  };
+  return { ...engine, db: { ...engine.db, transaction } };
+}
+
+test('rows that a run gave back since the look are delivered', async () => {
+  const home = await newProject([7]);
+  const created = await newExport(home, { paused: true });
+  const before = await begin(home, created.id, 12);
+  await advanceBackfills(engine);
+  const open = (await runsOf(before.id)).find(({ status }) => status === 'Starting')!;
+  const { id } = await begin(home, created.id, 12);
+  const cancelled = { status: 'Cancelled', code: 'cancelled', message: 'Cancelled.' } as const;
+  await advanceBackfills(
+    lookThen(id, async () =>
+      endRun(engine, (await claimRun(engine.db, open.id, randomUUID()))!, cancelled),
+    ),
+  );
+  await finish(home, created.id, id);
+  assert.equal((await find(home, created.id, id)).progress.records_completed, 5);
+});
+
+test('intervals that another process planned since the look are not planned again', async () => {
+  const home = await newProject([0], 12);
+  const created = await newExport(home, { paused: true });
+  const { id } = await begin(home, created.id, 12, { mode: 'all' });
+  await advanceBackfills(
+    lookThen(id, async () => {
+      await advanceBackfills(engine);
+      assert.equal(await work(id), 8);
+    }),
+  );
+  await finish(home, created.id, id);
+  const { progress } = await find(home, created.id, id);
+  assert.deepEqual([progress.finished_runs, progress.records_completed], [12, 60]);
+});
+
 test('of a query only what no row can come of is passed over', async () => {
   const home = await newProject([1]);
   const rows = await newExport(home, {

@@ -183,19 +183,23 @@ test('what comes in while the source is asked belongs to a later interval', asyn
 
 test('what was seen of an export that has changed since counts for nothing', async () => {
   const home = await harness.newOrganization();
-  const ids = [await newDue(home), await newDue(home), await newDue(home)];
+  const ids: string[] = [];
+  for (let count = 0; count < 4; count += 1) ids.push(await newDue(home));
   const change = async () => {
     await harness.deps.db.run(sql`
       UPDATE batch_exports SET planned_until = planned_until - interval '1 hour'
         WHERE id = ${ids[0]}`);
     await harness.deps.db.run(sql`UPDATE batch_exports SET model = 'persons' WHERE id = ${ids[1]}`);
     await harness.deps.db.run(sql`UPDATE batch_exports SET paused = true WHERE id = ${ids[2]}`);
+    await harness.deps.db.run(
+      sql`UPDATE batch_exports SET custom_query = 'SELECT 1' WHERE id = ${ids[3]}`,
+    );
   };
-  assert.equal(await planDueExports(engine, { look: lookThen(change) }), 2);
+  assert.equal(await planDueExports(engine, { look: lookThen(change) }), 3);
   const runs = await Promise.all(ids.map(runsOf));
   assert.deepEqual(
     runs.map(([run]) => run && [run.status, run['needs_worker'], run['due_after']]),
-    [['Starting', false, 5], ['Starting', false, 5], undefined],
+    [['Starting', false, 5], ['Starting', false, 5], undefined, ['Starting', false, 5]],
   );
 });
 

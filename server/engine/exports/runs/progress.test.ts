@@ -10,7 +10,15 @@ import { until } from '../../../../test/processes/server_process.ts';
 import { claimRun } from '../workers/claims.ts';
 import type { Engine } from '../engine.ts';
 import { noteInRunLog } from '../../model/run_log.ts';
-import { beginCommit, storeProgress, storeSlices } from './progress.ts';
+import {
+  beginCommit,
+  giveDeliveryBack,
+  resetProgress,
+  retryLater,
+  storeProgress,
+  storeSlices,
+  takeCommitBack,
+} from './progress.ts';
 import { endRun } from './end_runs.ts';
 import { LostRunError } from '../../model/run.ts';
 import type { ClaimedRun } from '../../model/run.ts';
@@ -138,6 +146,28 @@ const ledgerOf = async (run: ClaimedRun) =>
         WHERE batch_export_id = ${run.batch_export_id}`,
     )
   ).map(({ delivered }) => delivered);
+
+test('a worker from whom a run was taken changes nothing of it', async () => {
+  const steps: ((run: ClaimedRun) => Promise<unknown>)[] = [
+    (run) => retryLater(engine, run, { code: 'timed_out', message: 'No answer came.' }),
+    (run) => resetProgress(engine, run, []),
+    (run) => takeCommitBack(engine, run),
+    (run) => giveDeliveryBack(engine, run),
+  ];
+  for (const step of steps) {
+    const run = await newTaken();
+    await harness.deps.db.run(
+      sql`UPDATE batch_export_runs SET attempt = attempt + 1, records_completed = 7,
+        committing_at = now() WHERE id = ${run.id}`,
+    );
+    const whole = () =>
+      harness.deps.db.row<Row>(sql`SELECT * FROM batch_export_runs WHERE id = ${run.id}`);
+    const before = await whole();
+    await assert.rejects(step(run), LostRunError);
+    assert.deepEqual(await whole(), before);
+    assert.deepEqual(await logOf(run), []);
+  }
+});
 
 test('what has to be told of an end is told, also when others end together with it', async () => {
   const [usual, failing] = [await newTaken(), await newTaken()];

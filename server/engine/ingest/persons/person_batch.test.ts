@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { inDepth } from '../../../../test/depth.ts';
 import { parseEvent } from '../parse/parse.ts';
+import { personId } from './person.ts';
+import type { Person } from './person.ts';
 import { PersonBatch } from './person_batch.ts';
 
 type Pair = [into: string, other: string];
@@ -56,6 +58,37 @@ test('where order decides: the first customer has the visitor, the first value s
       visited,
     )['ada']![2];
   assert.deepEqual([ofAda(['v1', 'v2']), ofAda(['v2', 'v1'])], ['{"a":1}', '{"a":2}']);
+});
+
+test('who became one person has been there since the first of them came', () => {
+  const stored = (distinct_id: string, created_at: string): [string, Person] => [
+    distinct_id,
+    {
+      person_id: personId(1, distinct_id),
+      properties: '{}',
+      person_version: 1,
+      person_distinct_id_version: 1,
+      created_at,
+      merged_into: '',
+      is_identified: 0,
+    },
+  ];
+  const [early, late] = ['2026-01-01T00:00:00.000000Z', '2026-02-01T00:00:00.000000Z'];
+  for (const [ada, v1] of [
+    [late, early],
+    [early, late],
+  ] as const) {
+    const before = new Map([stored('ada', ada), stored('v1', v1)]);
+    const batch = new PersonBatch(1, { persons: before, others: new Map() });
+    const sent = {
+      event: '$identify',
+      distinct_id: 'ada',
+      properties: { $anon_distinct_id: 'v1' },
+    };
+    batch.apply(parseEvent(JSON.stringify(sent), 0).event!);
+    const leader = batch.versions().find(({ distinct_id }) => distinct_id === 'ada');
+    assert.equal(leader?.created_at, early);
+  }
 });
 
 test('what the latest event did is taken back, whatever it was', () => {

@@ -81,6 +81,10 @@ test('a long ledger moves to pages, and a run reads and writes those near it alo
   const near = (await deliveredOf(db, [{ id, revision: 1, within }])).get(id) ?? [];
   assert.ok(near.length <= page_rectangles_max, `${near.length} rectangles were read`);
 
+  const inside = rectangle(always, [40, 42]);
+  const rest = await db.transaction((tx) => undelivered(tx, id, 1, [inside]));
+  assert.deepEqual(rest, [rectangle(always, [41, 42])], 'a page reaches further both ways');
+
   const versions = () =>
     db.rows<{ id: string }>(sql`SELECT id FROM batch_export_ledger_pages
       WHERE batch_export_id = ${id}`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql from 'sql-template-tag';
-import { newExport } from '../../../../test/factories/batch_exports/batch_exports.ts';
+import { insertRunRow, newExport } from '../../../../test/factories/batch_exports/batch_exports.ts';
 import { until } from '../../../../test/factories/batch_exports/delivering_harness.ts';
 import { erasing } from '../../../../test/factories/events/erasures.ts';
 import { shareHarness } from '../../../../test/harness.ts';
@@ -110,4 +110,36 @@ test('a store that is away while copies are judged leaves none of them to somebo
   const { step, copies } = (await ask(home, 'GET', `erasures/${asked.id}/`)).body;
   assert.deepEqual([step, copies.yours], ['note', 0]);
   assert.equal((await work(home, asked.id, 'remove')).copies.waiting, 1);
+});
+
+test('what a delivery in doubt may show is a copy; one of more rows is left to you', async () => {
+  const { db } = harness.deps;
+  const home = await harness.newOrganization();
+  await send(home, [{ event: 'seen', distinct_id: 'lea@x.org' }]);
+  const { id } = await newExport(home, { destination: { type: 'File', config: { prefix: 'l' } } });
+  const run = { selection: [{}] };
+  const in_doubt = await insertRunRow(harness, id, { ...run, status: 'Failed', committing: true });
+  const made = async (source_records: number) => {
+    const delivery = await insertRunRow(harness, id, {
+      ...run,
+      hour: source_records,
+      status: 'Completed',
+      total: source_records,
+    });
+    const filter = { include_events: [], exclude_events: [] };
+    const receipt = JSON.stringify({ model: 'events', source_records, ...filter, slices: [] });
+    await db.run(sql`UPDATE batch_export_runs SET receipt = ${receipt} WHERE id = ${delivery}`);
+    return delivery;
+  };
+  const [of_one, of_five] = [await made(1), await made(5)];
+  const { body: asked } = await ask(home, 'POST', 'erasures/', { distinct_ids: ['lea@x.org'] });
+  await work(home, asked.id, 'remove');
+  const copies = await db.rows<{ delivery_id: string; state: string }>(
+    sql`SELECT delivery_id, state FROM erasure_copies WHERE erasure_id = ${asked.id}`,
+  );
+  const states = new Map(copies.map(({ delivery_id, state }) => [delivery_id, state]));
+  assert.deepEqual(
+    [in_doubt, of_one, of_five].map((delivery) => states.get(delivery)),
+    ['waiting', 'waiting', 'yours'],
+  );
 });

@@ -1,0 +1,156 @@
+import type { Fault } from './fault.ts';
+
+/** Faults of keys, scopes, sessions, invites, domains and sign-ins. */
+export const access_faults: Fault[] = [
+  {
+    name: 'a read scope opens changes',
+    path: 'server/platform/http/caller/scopes.ts',
+    was: "accepted.add(scope.replace(/read$/, 'write'));",
+    is:
+      "accepted.add(scope.replace(/read$/, 'write'));\n  else " +
+      "accepted.add(scope.replace(/write$/, 'read'));",
+    killed_by: 'server/platform/http/caller/auth.test.ts',
+  },
+  {
+    name: 'a key with one allowed address works from everywhere',
+    path: 'server/platform/http/caller/auth.ts',
+    was: 'if (found.allowed_ip_ranges.length > 0 && !',
+    is: 'if (found.allowed_ip_ranges.length > 1 && !',
+    killed_by: 'server/api/api_keys/allowed_ip_ranges.test.ts',
+  },
+  {
+    name: 'a key of one project reads its organization',
+    path: 'server/platform/http/caller/access_finder.ts',
+    was: 'WHERE k.scoped_teams IS NULL\n    AND ${organization_allowed}`;',
+    is: 'WHERE ${organization_allowed}`;',
+    killed_by: 'server/platform/http/caller/auth.test.ts',
+  },
+  {
+    name: 'a key that was kept to projects is limited to nothing once they are gone',
+    path: 'server/api/members/store.ts',
+    was: '\n      OR scoped_teams <@ ${projects})`);',
+    is: ')`);',
+    killed_by: 'server/api/members/removal.test.ts',
+  },
+  {
+    name: 'a key with fewer scopes gets the stored answer of a stronger one',
+    path: 'server/platform/http/idempotency.ts',
+    was: '\n    .update(reachOf(request))',
+    is: '',
+    killed_by: 'server/platform/http/idempotency.test.ts',
+  },
+  {
+    name: 'a new password ends no session',
+    path: 'server/api/sessions/store.ts',
+    was: 'id IS DISTINCT FROM ${kept}::uuid`,',
+    is: 'id <> ${kept}::uuid`,',
+    killed_by: 'server/api/users/password.test.ts',
+  },
+  {
+    name: 'a session begins with a password that was changed meanwhile',
+    path: 'server/api/sessions/sign_in.ts',
+    was: 'if (user === undefined || user.password_hash !== recognised.password_hash)',
+    is: 'if (user === undefined)',
+    killed_by: 'server/api/sessions/sign_in.test.ts',
+  },
+  {
+    name: 'a password alone passes where a provider may stand for the second factor',
+    path: 'server/platform/http/caller/entrance.ts',
+    was: 'AND NOT (o.provider_is_second_factor AND ${is_vouched}) THEN',
+    is: 'AND NOT o.provider_is_second_factor THEN',
+    killed_by: 'server/api/security/security.test.ts',
+  },
+  {
+    name: 'a member invites owners',
+    path: 'server/api/invites/check.ts',
+    was: 'if (fields !== undefined && fields.level > own)',
+    is: 'if (fields !== undefined && fields.level > 15)',
+    killed_by: 'server/api/invites/invites.test.ts',
+  },
+  {
+    name: 'the invite of somebody who lost the right to send it still lets in',
+    path: 'server/api/invites/store.ts',
+    was: 'AND v.level >= i.level))`;',
+    is: '))`;',
+    killed_by: 'server/api/invites/vouching.test.ts',
+  },
+  {
+    name: 'an invite lets another account in',
+    path: 'server/api/invites/accept.ts',
+    was: 'if (addressee?.id !== caller.user_id)',
+    is: 'if (addressee === undefined)',
+    killed_by: 'server/api/invites/accept_with_account.test.ts',
+  },
+  {
+    name: 'a domain lapses because DNS does not answer',
+    path: 'server/api/domains/proof/checks.ts',
+    was: "if (proof.state !== 'verified' || outcome === 'unanswered') return proof;",
+    is: "if (proof.state !== 'verified') return proof;",
+    killed_by: 'server/api/domains/proof/checks.test.ts',
+  },
+  {
+    name: 'an answer for the old name of a domain proves the new one',
+    path: 'server/api/domains/proof/proof.ts',
+    was: 'if (stored === undefined || before === undefined || stored.domain !== domain) return',
+    is: 'if (stored === undefined || before === undefined) return',
+    killed_by: 'server/api/domains/rename.test.ts',
+  },
+  {
+    name: 'a domain that another organization holds can be claimed',
+    path: 'server/api/domains/claim.ts',
+    was: 'if (holder?.is_held === true) throw',
+    is: 'if (holder?.is_held === undefined) throw',
+    killed_by: 'server/api/domains/claim.test.ts',
+  },
+  {
+    name: 'an assertion signs in twice',
+    path: 'server/api/single_sign_on/store.ts',
+    was: '(domain_id, assertion_hash) DO NOTHING`);\n  return used === 1;',
+    is: '(domain_id, assertion_hash) DO NOTHING`);\n  return used <= 1;',
+    killed_by: 'server/api/single_sign_on/saml/refused.test.ts',
+  },
+  {
+    name: 'a provider signs in with an address that it never verified',
+    path: 'server/api/single_sign_on/openid/person.ts',
+    was: 'info.email_verified === true && isHosted',
+    is: 'info.email_verified !== false && isHosted',
+    killed_by: 'server/api/single_sign_on/openid/openid.test.ts',
+  },
+  {
+    name: 'a sign-in goes on with settings of the provider that were changed',
+    path: 'server/api/single_sign_on/saml/response.ts',
+    was:
+      'parties === undefined ||\n    !samlSettingsHash(deps.secrets, ' +
+      'domain).equals(request.settings_hash)',
+    is: 'parties === undefined',
+    killed_by: 'server/api/single_sign_on/saml/meanwhile.test.ts',
+  },
+  {
+    name: 'a directory takes the only owner out',
+    path: 'server/api/scim/owners.ts',
+    was: 'if (await hasOtherOwner(tx, directory.organization.id, member_id)) return;',
+    is: 'if (member_id !== undefined) return;',
+    killed_by: 'server/api/scim/owners.test.ts',
+  },
+  {
+    name: 'the token of an owner who was demoted still works',
+    path: 'server/api/scim/tokens/live.ts',
+    was: 'AND m.level = 15\n      AND u.is_active',
+    is: 'AND m.level >= 1\n      AND u.is_active',
+    killed_by: 'server/api/scim/tokens/tokens.test.ts',
+  },
+  {
+    name: 'a directory lowers owners to the level of their groups',
+    path: 'server/api/scim/levels.ts',
+    was: 'AND m.level <> 15 AND m.level <> w.level',
+    is: 'AND m.level <> w.level',
+    killed_by: 'server/api/scim/groups.test.ts',
+  },
+  {
+    name: 'the token of one domain opens the directory of another',
+    path: 'server/api/scim/tokens/store.ts',
+    was: 'WHERE t.token_hash = ${token_hash} AND t.domain_id = ${domain_id}::uuid',
+    is: 'WHERE t.token_hash = ${token_hash}',
+    killed_by: 'server/api/scim/rights.test.ts',
+  },
+];

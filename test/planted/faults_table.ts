@@ -1,0 +1,11 @@
+import { faults } from './faults.ts';
+
+const head = '| fault | found by |\n| --- | --- |\n';
+
+/** The page of docs/reliability.md with the table of the faults as they are listed now. */
+export function withFaultsTable(page: string): string {
+  const [before = '', after = ''] = page.split(head);
+  const rest = after.slice(after.search(/^(?!\|)/m));
+  const rows = faults.map(({ name, killed_by }) => `| ${name} | \`${killed_by}\` |\n`);
+  return `${before}${head}${rows.join('')}${rest}`;
+}
