@@ -73,6 +73,13 @@ export const runs_faults: Fault[] = [
     killed_by: 'server/api/batch_exports/runs/runs.test.ts',
   },
   {
+    name: 'rejected rows are delivered again to a place that never rejected them',
+    path: 'server/api/batch_exports/runs/redeliver.ts',
+    was: 'if (run.revision !== row.revision)',
+    is: 'if (run.revision > row.revision)',
+    killed_by: 'server/api/batch_exports/runs/redeliver.test.ts',
+  },
+  {
     name: 'a claim does not fence off the worker that had the run before',
     path: 'server/engine/exports/workers/claims.ts',
     was: 'THEN 1 ELSE ${epoch_step}',

@@ -13,7 +13,8 @@ export type CommandLine = { words: string[]; environment: Record<string, string>
 /** The least environment of a process that a test starts: so it compiles nothing anew. */
 export function leastEnvironment(): Record<string, string> {
   const { PATH = '', NODE_COMPILE_CACHE = '', NODE_OPTIONS = '', PLANTED_FAULT } = process.env;
-  const planted = PLANTED_FAULT === undefined ? {} : { NODE_OPTIONS, PLANTED_FAULT };
+  const planted: Record<string, string> =
+    PLANTED_FAULT === undefined ? {} : { NODE_OPTIONS, PLANTED_FAULT };
   // The profiles of whoever runs the tests have no say.
   return { PATH, NODE_COMPILE_CACHE, XDG_CONFIG_HOME: '/nowhere', ...planted };
 }
