@@ -8,7 +8,7 @@ import process from 'node:process';
  */
 export type Fault = PlantedFault & { name: string; killed_by: string };
 
-/** What `plant.ts` needs to know of a fault; `path`: of a file, from the repository's folder. */
+/** The part of a fault that `plant.ts` needs; `path`: a file, from the repository's folder. */
 export type PlantedFault = { path: string; was: string; is: string };
 
 /**

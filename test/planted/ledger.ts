@@ -5,8 +5,8 @@ export const ledger_faults: Fault[] = [
   {
     name: 'a new run delivers again what a run in doubt may have delivered',
     path: 'server/engine/model/ledger/ledger.ts',
-    was: "OR (run.status <> 'Completed'\n    AND run.committing_at IS NOT NULL)`;",
-    is: "OR (run.status <> 'Completed'\n    AND run.committing_at IS NULL)`;",
+    was: " OR (run.status <> 'Completed'\n    AND run.committing_at IS NOT NULL)`;",
+    is: '`;',
     killed_by: 'server/engine/exports/planning/make_up.test.ts',
   },
   {

@@ -5,7 +5,7 @@ import { firstSchedule, nextSchedule } from './plan.ts';
 const hour = 3_600_000;
 const hourly = { interval: 'hour', timezone: 'UTC' } as const;
 
-/** What is planned until (hours), where the export ends, and where its next run ends. */
+/** Hours: until when it is planned, where the export ends, and where its next run ends. */
 const nexts: [string, number, number | null, number | null][] = [
   ['an export without an end goes on', 4, null, 5],
   ['an end further ahead changes nothing', 4, 9, 5],

@@ -10,7 +10,7 @@ import type { Active } from './look_after.ts';
 
 const { harness, home } = shareHome();
 
-/** What happens to a run in the hands of a worker, and for which reason that worker stops it. */
+/** Changes of a run in the hands of a worker, and the reason for which that worker stops it. */
 const cases: [string, ReturnType<typeof sql>, string | undefined][] = [
   ['nothing', sql`UPDATE batch_export_runs SET last_updated_at = now()`, undefined],
   ['another worker takes it over', sql`UPDATE batch_export_runs SET attempt = attempt + 1`, 'lost'],

@@ -8,7 +8,7 @@ import type { LateEvents } from './erased_ids.ts';
 
 const harness = shareHarness({ clickhouse: false });
 
-/** What becomes of an event of somebody who was erased so, one time after the other. */
+/** The person of a late event of somebody who was erased so, one time after the other. */
 async function lateOf(erasures: LateEvents[]): Promise<string | undefined> {
   const { db, secrets } = harness.deps;
   const { project } = await harness.newOrganization();
