@@ -1,5 +1,5 @@
 import { IconFileCode } from '@tabler/icons-react';
-import type { ManagedRow } from '../../server/api/configuration/schema.ts';
+import type { ManagedRow } from '../../server/api/managed/schema.ts';
 
 /** Says in a list that a configuration manages what is beside it; its own page says the rest. */
 export function ManagedMark({ by }: { by: ManagedRow }) {

@@ -1,4 +1,4 @@
-import type { ManagedRow } from '../../server/api/configuration/schema.ts';
+import type { ManagedRow } from '../../server/api/managed/schema.ts';
 import { Instant } from '../time/instant.tsx';
 
 /** Says that a configuration manages what is shown, and what becomes of a change by hand. */

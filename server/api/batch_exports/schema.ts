@@ -10,7 +10,7 @@ import { intervals } from '../../engine/exports/planning/interval.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
-import { ManagedBy } from '../configuration/schema.ts';
+import { ManagedBy } from '../managed/schema.ts';
 import { alias_answers, alias_inputs } from './aliases.ts';
 import { BatchExportRun } from './runs/schema.ts';
 

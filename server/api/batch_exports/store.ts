@@ -11,7 +11,7 @@ import type { Page } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import { instant_column } from '../../platform/postgres/instant.ts';
-import { managedBy } from '../configuration/store.ts';
+import { managedBy } from '../managed/store.ts';
 import { alias_columns } from './aliases.ts';
 import { isInPlace, next_run, own_config, pageOfPlace } from './place.ts';
 import type { Place } from '../../platform/http/caller/mount.ts';

@@ -8,12 +8,13 @@ import { judge } from './judge.ts';
 import type { Judged } from './judge.ts';
 import { kinds } from './kinds/index.ts';
 import type { Kind } from './kinds/kind.ts';
-import type { KindName, PlanRequest } from './schema.ts';
+import type { PlanRequest } from './schema.ts';
 import { kindsNeeded, readState } from './standing.ts';
 import type { State } from './standing.ts';
 import type { Fingerprint } from './steps.ts';
 import { readConfiguration } from './wanted.ts';
 import type { Configuration, Wanted } from './wanted.ts';
+import type { KindName } from '../managed/schema.ts';
 
 /** Where a plan comes from. */
 export type Source = { name: string; commit: string | null };

@@ -3,40 +3,7 @@ import type { Static } from 'typebox';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant } from '../../platform/http/schemas.ts';
-
-/** The kinds of objects that a configuration describes, parents first. */
-export const kind_names = [
-  'organization',
-  'project',
-  'write_key',
-  'connection',
-  'batch_export',
-  'notice_target',
-  'plugin',
-  'plugin_config',
-  'domain',
-  'member',
-  'invite',
-] as const;
-
-/** The name of a kind, as the activity log has it too. */
-export type KindName = (typeof kind_names)[number];
-
-/** Who manages an object by code; every object that a configuration can describe shows it. */
-export const ManagedBy = nullable(
-  Type.Object(
-    {
-      key: Type.String({ description: 'Its key in the configuration, unique in its collection.' }),
-      source: Type.String({ description: 'The name of the configuration.' }),
-      commit: nullable(Type.String({ description: 'The commit that was applied last.' })),
-      applied_at: instant('When it was applied last.'),
-    },
-    { description: 'The configuration that manages it; null: it is managed by hand.' },
-  ),
-);
-
-/** What manages a record, as SELECT gives it. */
-export type ManagedRow = Static<typeof ManagedBy>;
+import { kind_names } from '../managed/schema.ts';
 
 const Source = Type.Object(
   {

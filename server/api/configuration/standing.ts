@@ -4,7 +4,7 @@ import { mapInTurns } from '../../platform/pacing/turns.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { kinds } from './kinds/index.ts';
 import type { Kind, Standing } from './kinds/kind.ts';
-import type { KindName } from './schema.ts';
+import type { KindName } from '../managed/schema.ts';
 import { listManaged } from './store.ts';
 import type { Managed } from './store.ts';
 

@@ -1,8 +1,9 @@
-import sql, { empty } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
 import type { Fields } from '../../platform/fields.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import type { KindName, Plan } from './schema.ts';
+import type { KindName } from '../managed/schema.ts';
+import type { Plan } from './schema.ts';
 
 /** What a configuration knows of an object that it manages; `secrets` are HMACs by path. */
 export type Managed = {
@@ -16,20 +17,6 @@ export type Managed = {
   secrets: Record<string, string>;
   applied_at: string;
 };
-
-/**
- * What `managed_by` of an object is; `id` is SQL for its id. A person may be a member of several
- * organizations: `within` is SQL for the one that is meant. Leans on
- * configuration_objects_by_object.
- */
-export function managedBy(kind: KindName, id: Sql, within?: Sql): Sql {
-  // A long alias: `id` belongs to the statement around it.
-  return sql`(SELECT json_build_object('key', managed.key, 'source', managed.source,
-    'commit', managed.commit_id, 'applied_at', wire_instant(managed.applied_at))
-    FROM configuration_objects managed
-    WHERE managed.kind = ${kind} AND managed.object_id = (${id})::text
-      ${within === undefined ? empty : sql`AND managed.organization_id = ${within}`})`;
-}
 
 /** All that is managed in an organization. Leans on the primary key. */
 export function listManaged(db: Queryable, organization_id: string): Promise<Managed[]> {

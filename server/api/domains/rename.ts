@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import { conflict } from '../../platform/http/errors.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { refuseDeactivated } from '../scim/store.ts';
+import { refuseDeactivated } from '../deactivation/store.ts';
 import { claimDomain, refuseHeld } from './claim.ts';
 import type { AnchorChanges, DomainRow } from './schema.ts';
 import { forgetProvider, hasDirectory, moveClaim } from './store.ts';

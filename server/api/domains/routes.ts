@@ -9,7 +9,7 @@ import { PageQuery, answerPage, pageOf } from '../../platform/http/lists/paginat
 import { Problem } from '../../platform/http/responses.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import { refuseDeactivated } from '../scim/store.ts';
+import { refuseDeactivated } from '../deactivation/store.ts';
 import { isAnchor, isAtOnce, splitChanges } from './anchors.ts';
 import { challengeName } from './proof/challenge.ts';
 import { claimDomain } from './claim.ts';

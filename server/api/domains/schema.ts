@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
-import { ManagedBy } from '../configuration/schema.ts';
+import { ManagedBy } from '../managed/schema.ts';
 
 const jit_description =
   'Whether people who sign in through the identity provider for the first time become members.';

@@ -1,6 +1,8 @@
 import sql, { empty } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
+import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
+import { invalid, notedAs } from '../../platform/http/errors.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import { domainOf } from '../../platform/mail/mailbox.ts';
 import { configuredProviders } from '../../platform/openid_providers.ts';
@@ -8,7 +10,7 @@ import type { OpenidSettings } from '../../platform/openid_providers.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
-import { managedBy } from '../configuration/store.ts';
+import { managedBy } from '../managed/store.ts';
 import type { Pending } from './anchors.ts';
 import { newChallenge } from './proof/challenge.ts';
 import { newProof, nextCheck } from './proof/checks.ts';
@@ -215,4 +217,26 @@ export async function findVerifiedDomain(
       ? row.has_saml
       : configuredProviders(settings).some((provider) => provider === row.sso_enforcement);
   return works ? row : { ...row, sso_enforcement: '' };
+}
+
+/**
+ * Throws 400 `sso_enforced`, with the address at which to sign in, where the domain of the e-mail
+ * address lets nobody in by password. It looks at the domain alone, so it tells nothing about
+ * accounts.
+ */
+export async function refuseEnforced(
+  { db, config }: { db: Queryable; config: Deps['config'] },
+  email: string,
+): Promise<void> {
+  const domain = await findVerifiedDomain(db, config, email);
+  if (domain === undefined || domain.sso_enforcement === '') return;
+  const { sso_enforcement: enforced, organization_id } = domain;
+  const query = enforced === 'saml' ? `?email=${encodeURIComponent(email)}` : '';
+  const refusal = invalid(
+    null,
+    'sso_enforced',
+    'The domain of this address asks for single sign-on: open ' +
+      `${config.public_url}/login/${enforced}/${query} in a browser.`,
+  );
+  throw notedAs(refusal, 'sign_in_failed', 'sso_enforced', organization_id);
 }

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Deps } from '../../deps.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { tellOwners } from '../members/store.ts';
+import { tellOwners } from '../organizations/store.ts';
 import { anchor_fields } from './schema.ts';
 import type { DomainRow } from './schema.ts';
 

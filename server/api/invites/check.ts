@@ -7,7 +7,7 @@ import { attrOf } from '../../platform/http/bodies/violations.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import type { Level } from '../members/schema.ts';
-import { deactivated_detail } from '../scim/store.ts';
+import { deactivated_detail } from '../deactivation/store.ts';
 import { NewInvite } from './schema.ts';
 import { listStandings } from './store.ts';
 import type { InviteFields, Standing } from './store.ts';

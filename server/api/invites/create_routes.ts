@@ -11,7 +11,7 @@ import { attrOf } from '../../platform/http/bodies/violations.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { refuseDeactivated } from '../scim/store.ts';
+import { refuseDeactivated } from '../deactivation/store.ts';
 import { inviteEntry } from './activity.ts';
 import { amendAfterwards } from './amended_answer.ts';
 import { checkInvites } from './check.ts';

@@ -10,7 +10,7 @@ import { write } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { inviteEntry } from './activity.ts';
 import { amendAfterwards } from './amended_answer.ts';
-import { deactivated_detail, refuseDeactivated } from '../scim/store.ts';
+import { deactivated_detail, refuseDeactivated } from '../deactivation/store.ts';
 import { memberDetail } from './check.ts';
 import { shownToSender, withLink } from './link.ts';
 import { sendInvites, writeInviteMails } from './mailing.ts';

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { nullable } from '../../platform/nullable.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
-import { ManagedBy } from '../configuration/schema.ts';
+import { ManagedBy } from '../managed/schema.ts';
 import { Level, Member } from '../members/schema.ts';
 import { NewPassword, User } from '../users/schema.ts';
 

@@ -4,14 +4,11 @@ import { v7 as uuidv7 } from 'uuid';
 import { user_has_second_factor } from '../../platform/http/caller/second_factor.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
-import { compose } from '../../platform/mail/compose.ts';
-import type { MailContent } from '../../platform/mail/compose.ts';
 import type { Mail } from '../../platform/mail/mail.ts';
 import type { Outbox } from '../../platform/mail/outbox.ts';
-import { oneLine } from '../../platform/mail/plain_text.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import { managedBy } from '../configuration/store.ts';
-import { tokensMade } from '../scim/store.ts';
+import { managedBy } from '../managed/store.ts';
+import { memberCount } from '../organizations/store.ts';
 import { endSessions } from '../sessions/store.ts';
 import { user_json } from '../users/store.ts';
 import { joinedMail } from './joined_mail.ts';
@@ -39,16 +36,6 @@ export function listMembers(organization_id: string): List {
       LIMIT ${page.limit} OFFSET ${page.offset}) m JOIN users u ON u.id = m.user_id ${order}`,
     count: sql`SELECT ${memberCount(sql`${organization_id}::uuid`)} AS count`,
   };
-}
-
-/**
- * Counts the active members of an organization: all of them, by members_by_organization alone, less
- * the few of users_inactive.
- */
-export function memberCount(organization_id: Sql): Sql {
-  return sql`((SELECT count(*) FROM members WHERE members.organization_id = ${organization_id})
-    - (SELECT count(*) FROM users JOIN members ON members.user_id = users.id
-      WHERE NOT users.is_active AND members.organization_id = ${organization_id}))`;
 }
 
 /** The active member with this user uuid. */
@@ -190,30 +177,6 @@ async function takeOutOfKeys(
       OR scoped_teams && ${projects})`);
 }
 
-/**
- * Writes a mail to every active owner of the organization, and to `also`, in the transaction of the
- * change that it tells; it goes out once that is committed. Without mail nobody is told.
- */
-export async function tellOwners(
-  { mail, outbox }: { mail: Mail; outbox: Outbox },
-  { tx, afterwards }: { tx: Transaction; afterwards: Afterwards },
-  organization_id: string,
-  said: Pick<MailContent, 'heading' | 'paragraphs'>,
-  also: string[] = [],
-): Promise<void> {
-  if (!mail.is_configured) return;
-  const owners = await tx.rows<{ email: string }>(
-    sql`SELECT u.email FROM ${active(organization_id)} AND m.level = 15 ORDER BY u.id`,
-  );
-  const footer = 'You get this mail because it is about who can sign in to your organization.';
-  const message = { subject: oneLine(said.heading), ...compose({ ...said, footer }) };
-  const addresses = new Set([...owners.map(({ email }) => email), ...also]);
-  await outbox.post(
-    { tx, afterwards },
-    [...addresses].map((to) => ({ message: { ...message, to } })),
-  );
-}
-
 /** Every other active member; nobody when the organization does not want such mails. */
 async function listJoinedMailAddresses(
   tx: Transaction,
@@ -225,4 +188,11 @@ async function listJoinedMailAddresses(
       AND EXISTS (SELECT 1 FROM organizations o WHERE o.id = m.organization_id
         AND o.is_member_join_email_enabled) ORDER BY u.id`);
   return rows.map(({ email }) => email);
+}
+
+/** How many tokens of the organization's directories end when the user is no owner any more. */
+function tokensMade(organization_id: Sql, user_id: Sql): Sql {
+  return sql`(SELECT count(*)::integer FROM scim_tokens made JOIN domains home
+    ON home.id = made.domain_id WHERE made.maker_id = ${user_id}
+      AND home.organization_id = ${organization_id} AND made.expires_at > now())`;
 }

@@ -10,7 +10,7 @@ import { write } from '../../platform/http/write.ts';
 import { mountsOf } from '../../platform/http/caller/mount.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { refuseDeactivated } from '../scim/store.ts';
+import { refuseDeactivated } from '../deactivation/store.ts';
 import { DeliveriesQuery, NoticeDelivery, NoticeDeliveryRecord } from './schema.ts';
 import { findDelivery, listDeliveries, lockDelivery, sendAgain } from './store.ts';
 

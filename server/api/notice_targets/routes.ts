@@ -13,7 +13,7 @@ import type { Entry } from '../../platform/http/write.ts';
 import { mountsOf } from '../../platform/http/caller/mount.ts';
 import type { Mount } from '../../platform/http/caller/mount.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { refuseDeactivated } from '../scim/store.ts';
+import { refuseDeactivated } from '../deactivation/store.ts';
 import { changeTarget, createTarget, no_mails } from './change.ts';
 import {
   NewNoticeTarget,

@@ -4,7 +4,7 @@ import { notice_events } from '../../engine/notices/notice.ts';
 import { hidden_part } from '../../engine/notices/webhook_url.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
-import { ManagedBy } from '../configuration/schema.ts';
+import { ManagedBy } from '../managed/schema.ts';
 
 const exports_max = 100;
 

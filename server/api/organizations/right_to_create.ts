@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import { forbidden } from '../../platform/http/errors.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { refuseDeactivated } from '../scim/store.ts';
+import { refuseDeactivated } from '../deactivation/store.ts';
 import { findStanding } from './store.ts';
 
 /**

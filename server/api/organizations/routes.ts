@@ -10,11 +10,11 @@ import { isValidateOnly } from '../../platform/http/lists/query.ts';
 import { Problem } from '../../platform/http/responses.ts';
 import { lockOutWriters, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
-import { arePluginsUsedElsewhere } from '../plugins/store.ts';
 import { requireRightToCreate } from './right_to_create.ts';
 import { Organization, OrganizationCreate, OrganizationPatch } from './schema.ts';
 import type { OrganizationRow } from './schema.ts';
 import {
+  arePluginsUsedElsewhere,
   deleteOrganization,
   findOrganization,
   insertOrganization,

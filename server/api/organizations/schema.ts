@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
-import { ManagedBy } from '../configuration/schema.ts';
+import { ManagedBy } from '../managed/schema.ts';
 
 const Level = (description: string) => Type.Enum([1, 8, 15], { description });
 

@@ -3,11 +3,16 @@ import type { Sql } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller, RecordPlace } from '../../platform/http/caller/access.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
+import type { Afterwards } from '../../platform/http/write.ts';
+import { compose } from '../../platform/mail/compose.ts';
+import type { MailContent } from '../../platform/mail/compose.ts';
+import type { Mail } from '../../platform/mail/mail.ts';
+import type { Outbox } from '../../platform/mail/outbox.ts';
+import { oneLine } from '../../platform/mail/plain_text.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
-import { managedBy } from '../configuration/store.ts';
-import { memberCount } from '../members/store.ts';
+import { managedBy } from '../managed/store.ts';
 import { insertProject, isReached } from '../projects/store.ts';
 import { available_product_features } from './features.ts';
 import type { OrganizationChanges, OrganizationFields, OrganizationRow } from './schema.ts';
@@ -164,4 +169,63 @@ async function insertWithSlug(
     if (inserted === 1) return;
   }
   throw new Error(`No free slug was found for an organization in ${slug_attempts_max} attempts.`);
+}
+
+/**
+ * How many active members an organization has: all of them, by members_by_organization alone, less
+ * the few of users_inactive.
+ */
+export function memberCount(organization_id: Sql): Sql {
+  return sql`((SELECT count(*) FROM members WHERE members.organization_id = ${organization_id})
+    - (SELECT count(*) FROM users JOIN members ON members.user_id = users.id
+      WHERE NOT users.is_active AND members.organization_id = ${organization_id}))`;
+}
+
+/**
+ * Writes a mail to every active owner of the organization, and to `also`, in the transaction of the
+ * change that it tells; it goes out once that is committed. Without mail nobody is told.
+ */
+export async function tellOwners(
+  { mail, outbox }: { mail: Mail; outbox: Outbox },
+  { tx, afterwards }: { tx: Transaction; afterwards: Afterwards },
+  organization_id: string,
+  said: Pick<MailContent, 'heading' | 'paragraphs'>,
+  also: string[] = [],
+): Promise<void> {
+  if (!mail.is_configured) return;
+  const owners = await tx.rows<{ email: string }>(
+    sql`SELECT u.email FROM members m JOIN users u ON u.id = m.user_id
+      WHERE m.organization_id = ${organization_id}::uuid AND u.is_active AND m.level = 15
+      ORDER BY u.id`,
+  );
+  const footer = 'You get this mail because it is about who can sign in to your organization.';
+  const message = { subject: oneLine(said.heading), ...compose({ ...said, footer }) };
+  const addresses = new Set([...owners.map(({ email }) => email), ...also]);
+  await outbox.post(
+    { tx, afterwards },
+    [...addresses].map((to) => ({ message: { ...message, to } })),
+  );
+}
+
+/**
+ * True when a project of another organization has a config of one of the organization's plugins;
+ * nobody creates another one until the transaction ends.
+ */
+export async function arePluginsUsedElsewhere(
+  tx: Transaction,
+  organization_id: string,
+): Promise<boolean> {
+  // In the order of ids, so that two of these cannot wait for each other; a new config holds its
+  // plugin FOR SHARE.
+  const own = await tx.rows<{ id: number }>(
+    sql`SELECT p.id FROM plugins p WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.id
+      FOR UPDATE`,
+  );
+  if (own.length === 0) return false;
+  const other = await tx.row(sql`
+    SELECT 1 FROM plugins p JOIN plugin_configs c ON c.plugin_id = p.id JOIN projects t
+      ON t.id = c.team_id
+    WHERE p.organization_id = ${organization_id}::uuid
+      AND t.organization_id <> ${organization_id}::uuid LIMIT 1`);
+  return other !== undefined;
 }

@@ -4,7 +4,7 @@ import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { queryInstant } from '../../platform/http/lists/query_instant.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
-import { ManagedBy } from '../configuration/schema.ts';
+import { ManagedBy } from '../managed/schema.ts';
 import { Plugin } from '../plugins/schema.ts';
 
 /**

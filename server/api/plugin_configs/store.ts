@@ -6,7 +6,7 @@ import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
-import { managedBy } from '../configuration/store.ts';
+import { managedBy } from '../managed/store.ts';
 import { configuredPluginJson } from '../plugins/store.ts';
 import type { PluginConfigRow, PluginJobRow, PluginLogQuery } from './schema.ts';
 

@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import type { PluginType } from '../../engine/plugins/plugin.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
-import { ManagedBy } from '../configuration/schema.ts';
+import { ManagedBy } from '../managed/schema.ts';
 import { pageOf } from '../../platform/http/lists/pagination.ts';
 import { uuid } from '../../platform/http/schemas.ts';
 

@@ -8,7 +8,7 @@ import type { List } from '../../platform/http/lists/pagination.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
-import { managedBy } from '../configuration/store.ts';
+import { managedBy } from '../managed/store.ts';
 import { pluginsLevelFault } from './schema.ts';
 import type { PluginPatch, PluginRow } from './schema.ts';
 
@@ -231,29 +231,6 @@ export async function isUsedElsewhere(
 ): Promise<boolean> {
   const other = await tx.row(sql`
     SELECT 1 FROM plugin_configs c JOIN projects t ON t.id = c.team_id WHERE c.plugin_id = ${id}
-      AND t.organization_id <> ${organization_id}::uuid LIMIT 1`);
-  return other !== undefined;
-}
-
-/**
- * True when a project of another organization has a config of one of the organization's plugins;
- * nobody creates another one until the transaction ends.
- */
-export async function arePluginsUsedElsewhere(
-  tx: Transaction,
-  organization_id: string,
-): Promise<boolean> {
-  // In the order of ids, so that two of these cannot wait for each other; a new config holds its
-  // plugin FOR SHARE.
-  const own = await tx.rows<{ id: number }>(
-    sql`SELECT p.id FROM plugins p WHERE p.organization_id = ${organization_id}::uuid ORDER BY p.id
-      FOR UPDATE`,
-  );
-  if (own.length === 0) return false;
-  const other = await tx.row(sql`
-    SELECT 1 FROM plugins p JOIN plugin_configs c ON c.plugin_id = p.id JOIN projects t
-      ON t.id = c.team_id
-    WHERE p.organization_id = ${organization_id}::uuid
       AND t.organization_id <> ${organization_id}::uuid LIMIT 1`);
   return other !== undefined;
 }

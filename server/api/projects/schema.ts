@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { instant, uuid } from '../../platform/http/schemas.ts';
 import { retentions } from '../../engine/privacy/retention/setting.ts';
-import { ManagedBy } from '../configuration/schema.ts';
+import { ManagedBy } from '../managed/schema.ts';
 import { lineOfText } from '../../platform/line_of_text.ts';
 
 const fates = ['keep', 'mark', 'drop'] as const;

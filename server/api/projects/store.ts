@@ -8,7 +8,7 @@ import { isOpenTo } from '../../platform/http/caller/entrance.ts';
 import { assignments } from '../../platform/postgres/assignments.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
-import { managedBy } from '../configuration/store.ts';
+import { managedBy } from '../managed/store.ts';
 import type { ProjectChanges, ProjectRow } from './schema.ts';
 
 const columns = sql`p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token,

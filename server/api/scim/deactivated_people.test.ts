@@ -21,7 +21,7 @@ import {
   server,
 } from '../../../test/factories/people/people_around_tests.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
-import { isDeactivatedByDirectory } from './store.ts';
+import { isDeactivatedByDirectory } from '../deactivation/store.ts';
 
 openAroundTests('mail');
 

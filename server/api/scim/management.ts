@@ -8,7 +8,7 @@ import { ifMatch } from '../../platform/http/etag.ts';
 import { actorOf, write } from '../../platform/http/write.ts';
 import type { Entry } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { tellOwners } from '../members/store.ts';
+import { tellOwners } from '../organizations/store.ts';
 import { settleAndTell } from './levels.ts';
 import { changing, directoryOf, directory_url, placeOf, reading } from './managed.ts';
 import { Directory, DirectoryPatch, DirectoryPut, Group, GroupPatch, GroupPut } from './schema.ts';

@@ -1,10 +1,11 @@
-import { deleteMember, hasOtherOwner, tellOwners } from '../members/store.ts';
+import { deleteMember, hasOtherOwner } from '../members/store.ts';
 import type { Level } from '../members/schema.ts';
 import { endSessions } from '../sessions/store.ts';
 import type { Place } from './calling.ts';
 import { ScimRefused } from './refusal.ts';
 import { ownerByDirectory } from './told.ts';
 import type { PersonRow } from './user_store.ts';
+import { tellOwners } from '../organizations/store.ts';
 
 /**
  * Takes a member out, as the directory says. Somebody with an address of its domain is signed out

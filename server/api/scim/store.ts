@@ -1,7 +1,5 @@
 import sql from 'sql-template-tag';
 import type { Sql } from 'sql-template-tag';
-import { forbidden } from '../../platform/http/errors.ts';
-import type { ApiError } from '../../platform/http/errors.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
 import { isLive } from './tokens/live.ts';
@@ -74,80 +72,6 @@ export function peopleOf({ domain_id, domain, organization }: DomainPlace): Sql 
     WHERE s.domain_id = ${domain_id}::uuid AND s.deactivated_level IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM members m WHERE m.user_id = u.id
         AND m.organization_id = ${organization.id}::uuid))`;
-}
-
-/**
- * SQL that is true if a directory of the organization has deactivated the user, and its domain is
- * verified: nobody else lets them in again.
- */
-export function isBarred(organization_id: Sql, user_id: Sql): Sql {
-  return sql`EXISTS (SELECT 1 FROM scim_users barred JOIN domains home ON home.id = barred.domain_id
-    WHERE barred.user_id = ${user_id} AND barred.deactivated_level IS NOT NULL
-      AND home.organization_id = ${organization_id} AND home.state = 'verified')`;
-}
-
-/**
- * SQL that is true if a person in the hands of a directory of the organization had this address
- * before. No sign-in makes a member of it: it would be a second account of the same person.
- */
-export function isLeft(organization_id: Sql, email: string): Sql {
-  return sql`EXISTS (SELECT 1 FROM scim_left_addresses past
-    JOIN domains home ON home.id = past.domain_id
-    WHERE home.organization_id = ${organization_id} AND home.state = 'verified'
-      AND past.address_hash = scim_address_hash(${email}))`;
-}
-
-/**
- * Says whether a directory of a verified domain has deactivated the person whose address is in that
- * domain: their company has put them out, whatever else they belong to on this server.
- */
-export function isPutOut(user_id: Sql): Sql {
-  return sql`EXISTS (
-    SELECT 1 FROM scim_users s JOIN domains d ON d.id = s.domain_id JOIN users u ON u.id = s.user_id
-    WHERE s.user_id = ${user_id} AND s.deactivated_level IS NOT NULL AND d.state = 'verified'
-      AND right(comparable_address(u.email), length(d.domain) + 1) = '@' || d.domain)`;
-}
-
-/** As `isPutOut`, asked alone. */
-export async function isDeactivatedByDirectory(db: Queryable, user_id: number): Promise<boolean> {
-  const row = await db.row<{ is_out: boolean }>(
-    sql`SELECT ${isPutOut(sql`${user_id}::integer`)} AS is_out`,
-  );
-  return row!.is_out;
-}
-
-/**
- * Throws 403 for a person whom the directory of their company has deactivated. `what` they cannot
- * do stands in a sentence: "create organizations".
- */
-export async function refuseDeactivated(
-  db: Queryable,
-  user_id: number,
-  what: string,
-): Promise<void> {
-  if (await isDeactivatedByDirectory(db, user_id)) throw putOut(what);
-}
-
-/** The 403 of `refuseDeactivated`. */
-export function putOut(what: string): ApiError {
-  return forbidden(
-    `The directory of your company has deactivated you, so you cannot ${what} here. Ask your ` +
-      'company to activate you again.',
-  );
-}
-
-/** Refusal for a caller who would let in again a person whom the directory has deactivated. */
-export const deactivated_detail =
-  'The directory of the organization has deactivated this person: they come back once they are ' +
-  'active there (docs/scim.md).';
-
-/**
- * Counts the tokens of the organization's directories that end when the user is no longer an owner.
- */
-export function tokensMade(organization_id: Sql, user_id: Sql): Sql {
-  return sql`(SELECT count(*)::integer FROM scim_tokens made JOIN domains home
-    ON home.id = made.domain_id WHERE made.maker_id = ${user_id}
-      AND home.organization_id = ${organization_id} AND made.expires_at > now())`;
 }
 
 const group_columns = sql`g.id, g.display_name, g.level,

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import type { Afterwards } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import { tellOwners } from '../members/store.ts';
+import { tellOwners } from '../organizations/store.ts';
 
 const labels: Record<string, string> = {
   provider_is_second_factor: "whether the provider's sign-in counts as a second factor",

@@ -12,7 +12,7 @@ import { clearSessionCookie } from '../../platform/http/caller/session.ts';
 import { countTry, forgiveTries } from '../../platform/http/caller/sign_in_throttle.ts';
 import { write } from '../../platform/http/write.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { refuseEnforced } from '../single_sign_on/store.ts';
+import { refuseEnforced } from '../domains/store.ts';
 import { getUser } from '../users/store.ts';
 import { findSession, listSessions } from './find.ts';
 import { passkeySignInRoutes } from './passkey_routes.ts';

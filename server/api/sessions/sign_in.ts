@@ -8,7 +8,7 @@ import { isNobodysPassword, isPassword } from '../../platform/passwords/password
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { notedPasskey, provePasskey } from '../passkeys/store.ts';
 import type { PasskeyFault } from '../passkeys/store.ts';
-import { refuseDeactivated } from '../scim/store.ts';
+import { refuseDeactivated } from '../deactivation/store.ts';
 import { findIdentity, findIdentityById, useCode } from '../users/store.ts';
 import type { Identity, UsedFactor } from '../users/store.ts';
 import type { SignIn } from './schema.ts';

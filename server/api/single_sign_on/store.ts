@@ -3,14 +3,13 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
 import { sign_in_lifetime_ms } from '../../platform/http/caller/browser_mark.ts';
-import { invalid, notedAs } from '../../platform/http/errors.ts';
 import type { OpenidProvider } from '../../platform/openid_providers.ts';
-import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
+import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import type { VerifiedDomain } from '../domains/store.ts';
 import { isExpired } from '../invites/store.ts';
 import type { Level } from '../members/schema.ts';
-import { isBarred, isLeft } from '../scim/store.ts';
+import { isBarred, isLeft } from '../deactivation/store.ts';
 import type { Outcome, Received } from './outcome.ts';
 
 /**
@@ -264,28 +263,6 @@ export async function limitSession(tx: Transaction, id: string, end: string): Pr
       WHERE id = ${id}::uuid RETURNING expires_at`,
   );
   return row!.expires_at;
-}
-
-/**
- * Throws 400 `sso_enforced`, with the address at which to sign in, where the domain of the e-mail
- * address lets nobody in by password. It looks at the domain alone, so it tells nothing about
- * accounts.
- */
-export async function refuseEnforced(
-  { db, config }: { db: Queryable; config: Deps['config'] },
-  email: string,
-): Promise<void> {
-  const domain = await findVerifiedDomain(db, config, email);
-  if (domain === undefined || domain.sso_enforcement === '') return;
-  const { sso_enforcement: enforced, organization_id } = domain;
-  const query = enforced === 'saml' ? `?email=${encodeURIComponent(email)}` : '';
-  const refusal = invalid(
-    null,
-    'sso_enforced',
-    'The domain of this address asks for single sign-on: open ' +
-      `${config.public_url}/login/${enforced}/${query} in a browser.`,
-  );
-  throw notedAs(refusal, 'sign_in_failed', 'sso_enforced', organization_id);
 }
 
 function tokenHash(secrets: Deps['secrets'], token: string): Buffer {

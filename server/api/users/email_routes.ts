@@ -10,7 +10,7 @@ import type { Afterwards } from '../../platform/http/write.ts';
 import { withPlainDomain } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
-import { refuseDeactivated } from '../scim/store.ts';
+import { refuseDeactivated } from '../deactivation/store.ts';
 import { accountChanges, accountEntry } from './activity.ts';
 import { changeEmail, refuseTaken } from './change_email.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';

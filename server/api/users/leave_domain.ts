@@ -8,8 +8,9 @@ import type { Afterwards } from '../../platform/http/write.ts';
 import { domainOf } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
-import { deleteMember, hasOtherOwner, tellOwners } from '../members/store.ts';
+import { deleteMember, hasOtherOwner } from '../members/store.ts';
 import type { Identity } from './store.ts';
+import { tellOwners } from '../organizations/store.ts';
 
 /** The membership that a change of address ends. */
 export type Leaving = { organization_id: string; name: string; domain: string; level: number };

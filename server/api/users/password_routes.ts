@@ -11,7 +11,7 @@ import { write } from '../../platform/http/write.ts';
 import { hashPassword } from '../../platform/passwords/password.ts';
 import { newPasswordFault } from '../../platform/passwords/new_password.ts';
 import { endSessions, endUnproved, replaceToken } from '../sessions/store.ts';
-import { refuseEnforced } from '../single_sign_on/store.ts';
+import { refuseEnforced } from '../domains/store.ts';
 import { accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { deleteLinks, readLink, useLink } from './links.ts';

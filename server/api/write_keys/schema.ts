@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { lineOfText } from '../../platform/line_of_text.ts';
 import { nullable } from '../../platform/nullable.ts';
 import { instant, uuid } from '../../platform/http/schemas.ts';
-import { ManagedBy } from '../configuration/schema.ts';
+import { ManagedBy } from '../managed/schema.ts';
 
 const day_seconds = 86_400;
 /** The longest time for which a rolled key goes on to work: apps that nobody updates live long. */

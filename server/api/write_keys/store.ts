@@ -5,7 +5,7 @@ import { createWriteKey } from '../../platform/http/caller/write_key.ts';
 import type { List } from '../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
 import { locking } from '../../platform/postgres/locking.ts';
-import { managedBy } from '../configuration/store.ts';
+import { managedBy } from '../managed/store.ts';
 import type { ProjectTraffic } from '../projects/schema.ts';
 import type { WriteKeyRow } from './schema.ts';
 

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { destinations } from '../../../engine/destinations/index.ts';
 import { lineOfText } from '../../../platform/line_of_text.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
-import { ManagedBy } from '../../configuration/schema.ts';
+import { ManagedBy } from '../../managed/schema.ts';
 
 const types = destinations.filter(({ connection }) => connection !== undefined);
 

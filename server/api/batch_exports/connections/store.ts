@@ -5,7 +5,7 @@ import type { RecordPlace } from '../../../platform/http/caller/access.ts';
 import type { List } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable, Transaction } from '../../../platform/postgres/database.ts';
 import { locking } from '../../../platform/postgres/locking.ts';
-import { managedBy } from '../../configuration/store.ts';
+import { managedBy } from '../../managed/store.ts';
 import { named_exports_max } from './schema.ts';
 import type { Connection } from './schema.ts';
 

@@ -5,7 +5,7 @@ import { PageQuery, pageOf } from '../../../platform/http/lists/pagination.ts';
 import { nullable } from '../../../platform/nullable.ts';
 import { instant, uuid } from '../../../platform/http/schemas.ts';
 import { model_names } from '../../../engine/model/models/model.ts';
-import { ManagedBy } from '../../configuration/schema.ts';
+import { ManagedBy } from '../../managed/schema.ts';
 import { NextRun } from '../schema.ts';
 import { run_statuses } from '../runs/schema.ts';
 

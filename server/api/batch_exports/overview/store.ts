@@ -3,7 +3,7 @@ import type { Sql } from 'sql-template-tag';
 import type { PauseReason } from '../../../engine/exports/health/pause_automatically.ts';
 import type { Page } from '../../../platform/http/lists/pagination.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
-import { managedBy } from '../../configuration/store.ts';
+import { managedBy } from '../../managed/store.ts';
 import { isInPlace, next_run, pageOfPlace } from '../place.ts';
 import type { Place } from '../../../platform/http/caller/mount.ts';
 import { health_codes } from './schema.ts';

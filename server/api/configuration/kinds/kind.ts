@@ -3,7 +3,7 @@ import type { Deps } from '../../../deps.ts';
 import type { Fields } from '../../../platform/fields.ts';
 import type { Violation } from '../../../platform/http/errors.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
-import type { KindName } from '../schema.ts';
+import type { KindName } from '../../managed/schema.ts';
 
 /** A field whose values are keys of other objects where the API has their ids. */
 export type Reference = {

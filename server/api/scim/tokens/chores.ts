@@ -2,7 +2,7 @@ import type { Deps } from '../../../deps.ts';
 import { appendActivity, server_actor } from '../../../platform/activity/chain.ts';
 import { changesOf } from '../../../platform/activity/changes.ts';
 import type { Transaction } from '../../../platform/postgres/database.ts';
-import { tellOwners } from '../../members/store.ts';
+import { tellOwners } from '../../organizations/store.ts';
 import { tokenEnded, tokenExpires } from '../told.ts';
 import { takeEndedToken, takeTokenWarning } from './store.ts';
 import type { ToldToken } from './store.ts';

@@ -14,7 +14,7 @@ import { write } from '../../../platform/http/write.ts';
 import type { Entry } from '../../../platform/http/write.ts';
 import { isInstant } from '../../../platform/instant.ts';
 import type { Queryable } from '../../../platform/postgres/database.ts';
-import { tellOwners } from '../../members/store.ts';
+import { tellOwners } from '../../organizations/store.ts';
 import { baseUrl, hashOf } from '../calling.ts';
 import { changing, directory_url, placeOf, reading } from '../managed.ts';
 import type { ManagedPlace } from '../managed.ts';
