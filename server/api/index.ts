@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Deps } from '../deps.ts';
+import { accountRoutes } from './account/routes.ts';
 import { activityRoutes } from './activity/routes.ts';
 import { apiKeyRoutes } from './api_keys/routes.ts';
 import { batchExportRoutes } from './batch_exports/routes.ts';
@@ -28,7 +29,6 @@ import { securityEventRoutes } from './security_events/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { singleSignOnRoutes } from './single_sign_on/routes.ts';
 import { siteAppRoutes } from './site_apps/routes.ts';
-import { userRoutes } from './users/routes.ts';
 import { writeKeyRoutes } from './write_keys/routes.ts';
 
 /** Everything that the API has, one line each. */
@@ -59,7 +59,7 @@ export const slices: ((app: FastifyInstance, deps: Deps) => void)[] = [
   securityEventRoutes,
   configurationRoutes,
   sessionRoutes,
-  userRoutes,
+  accountRoutes,
   singleSignOnRoutes,
   mcpRoutes,
   consoleRoutes,

@@ -1,6 +1,6 @@
 import sql, { raw } from 'sql-template-tag';
 import { v7 as uuidv7 } from 'uuid';
-import { deleteLinks, createLink } from '../api/users/links.ts';
+import { deleteLinks, createLink } from '../api/account/links.ts';
 import { findUserByEmail, insertUser, removeSecondFactor, updateUser } from '../api/users/store.ts';
 import type { UserRow } from '../api/users/store.ts';
 import { endSessions } from '../api/sessions/store.ts';

@@ -8,6 +8,7 @@ import { write } from '../../platform/http/write.ts';
 import { acceptRoute } from './accept_route.ts';
 import { createConfig, changeConfig, secretChanges } from './change.ts';
 import { configEntry } from './entry.ts';
+import { exportingRoutes } from './exporting_routes.ts';
 import { runningRoutes } from './job_routes.ts';
 import { removeOldVersions } from '../../engine/plugins/versions.ts';
 import { requirePluginsLevel } from '../plugins/store.ts';
@@ -30,7 +31,7 @@ const changing = { within: 'project', scope: 'plugin:write', level: 8 } as const
 
 /**
  * `/api/projects/:project_id/plugin_configs/`: what a project makes of plugins. List, create,
- * retrieve, change, delete, logs, metrics, jobs.
+ * retrieve, change, delete, logs, metrics, jobs; and which of an organization export all events.
  */
 export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   readingRoutes(app, deps);
@@ -39,6 +40,7 @@ export function pluginConfigRoutes(app: FastifyInstance, deps: Deps): void {
   acceptRoute(app, deps);
   deleteRoute(app);
   runningRoutes(app, deps);
+  exportingRoutes(app, deps);
 }
 
 function readingRoutes(app: FastifyInstance, { db }: Deps): void {

@@ -11,23 +11,16 @@ import {
 import { ActivityEntry } from '../activity/schema.ts';
 import type { ActivityRow } from '../activity/schema.ts';
 import { level_of_addresses } from '../activity/store.ts';
-import { PluginConfig } from '../plugin_configs/schema.ts';
-import type { PluginConfigRow } from '../plugin_configs/schema.ts';
-import { listExportingConfigs } from '../plugin_configs/store.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { listPluginActivity } from './activity_store.ts';
 import type { Collection } from './collections.ts';
 import { placeOf } from './found.ts';
 import { reading } from './record_routes.ts';
-import { CatalogueItem, Plugin, besideRecord, no_record } from './schema.ts';
+import { CatalogueItem, Plugin, beside, besideRecord, no_record } from './schema.ts';
 import type { PluginRow } from './schema.ts';
 import { findPlugin, listUnusedPlugins, requirePluginsLevel } from './store.ts';
 
-const beside =
-  'The answer is the first plugin that the list is about (null fields: there is none), with ' +
-  'the list beside it. Needs the plugins access level 3.';
-
-/** The sources of a list. */
+/** What a list is read from. */
 type Asked = { db: Database; collection: Collection; catalogue: CatalogueEntry[] };
 /**
  * One list: its name in the path and in the document, what it holds, and how a request for it is
@@ -56,15 +49,6 @@ const lists: List[] = [
       `List the organization's ${plural} that no project has enabled, newest first`,
     item: Plugin,
     answer: answerUnused,
-  },
-  {
-    name: 'exports_unsubscribe_configs',
-    title: 'ExportingPluginConfigs',
-    summary: () =>
-      'List the enabled configs of destinations, which export all events of their project, ' +
-      'newest first',
-    item: PluginConfig,
-    answer: answerExporting,
   },
   {
     name: 'activity',
@@ -126,16 +110,6 @@ async function answerUnused(request: FastifyRequest, { db, collection }: Asked) 
   const place = placeOf(request, collection);
   const page = await answerPage<PluginRow>(request, db, listUnusedPlugins(place));
   return { ...(page.results[0] ?? no_record), ...page };
-}
-
-async function answerExporting(request: FastifyRequest, { db }: Asked) {
-  const { organization_id } = request.access;
-  const page = await answerPage<PluginConfigRow>(
-    request,
-    db,
-    listExportingConfigs(organization_id),
-  );
-  return { ...(page.results[0]?.plugin_info ?? no_record), ...page };
 }
 
 async function answerActivity(request: FastifyRequest, { db, collection }: Asked) {

@@ -214,6 +214,11 @@ export const PluginWithDifferences = Type.Object(
   { title: 'PluginWithDifferences' },
 );
 
+/** Describes lists that `besideRecord` makes. */
+export const beside =
+  'The answer is the first plugin that the list is about (null fields: there is none), with ' +
+  'the list beside it. Needs the plugins access level 3.';
+
 /**
  * A list with the first record that it is about in front: the record's fields, all null when there
  * is none, and the list beside them.

@@ -10,7 +10,7 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import { locking } from '../../platform/postgres/locking.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { stepOfCode } from '../../platform/passwords/totp.ts';
-import { useRecoveryCode } from './recovery_codes.ts';
+import { useRecoveryCode } from './recovery_codes/store.ts';
 import type { AccountRow } from './schema.ts';
 
 /** The fields of a user that sign-in and the command line need. */

@@ -5,10 +5,13 @@
 export type PluginFiles = Record<string, string>;
 
 /** The collections; a record belongs to the one in which it was created. */
-export type PluginCollection =
-  | 'pipeline_destinations'
-  | 'pipeline_frontend_apps'
-  | 'pipeline_import_apps';
+export const plugin_collections = [
+  'pipeline_destinations',
+  'pipeline_frontend_apps',
+  'pipeline_import_apps',
+] as const;
+/** The name of a collection. */
+export type PluginCollection = (typeof plugin_collections)[number];
 
 /** Sources of a package's version. */
 export type PluginType = 'local' | 'custom' | 'repository' | 'source' | 'inline';

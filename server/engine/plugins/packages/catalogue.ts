@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { plugin_collections } from '../plugin.ts';
 import type { PluginCollection } from '../plugin.ts';
 import { isFields } from '../../../platform/fields.ts';
 
@@ -15,11 +16,6 @@ export type CatalogueEntry = {
   maintainer: 'official' | 'community';
 };
 
-const collections: PluginCollection[] = [
-  'pipeline_destinations',
-  'pipeline_frontend_apps',
-  'pipeline_import_apps',
-];
 const maintainers: CatalogueEntry['maintainer'][] = ['official', 'community'];
 const own_catalogue = join(import.meta.dirname, 'catalogue.json');
 
@@ -76,9 +72,9 @@ function faultsOf(entry: unknown): string[] {
     isText(name, 200) ? [] : ['name must be text of 1 to 200 characters'],
     isText(description, 1000) ? [] : ['description must be text of 1 to 1000 characters'],
     isText(url, 800) ? [] : ['url must be text of 1 to 800 characters'],
-    collections.includes(collection as PluginCollection)
+    plugin_collections.includes(collection as PluginCollection)
       ? []
-      : [`collection must be one of ${collections.join(', ')}`],
+      : [`collection must be one of ${plugin_collections.join(', ')}`],
     maintainers.includes(maintainer as CatalogueEntry['maintainer'])
       ? []
       : [`maintainer must be one of ${maintainers.join(', ')}`],

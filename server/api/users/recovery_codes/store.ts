@@ -1,8 +1,12 @@
 import { randomInt } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { hashPassword, isNobodysPassword, isPassword } from '../../platform/passwords/password.ts';
-import type { Transaction } from '../../platform/postgres/database.ts';
-import type { Secrets } from '../../platform/secrets/secrets.ts';
+import {
+  hashPassword,
+  isNobodysPassword,
+  isPassword,
+} from '../../../platform/passwords/password.ts';
+import type { Transaction } from '../../../platform/postgres/database.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 
 const codes = 10;
 const group_length = 5;

@@ -18,9 +18,10 @@ import { listHomes, lockHomes } from './delete_user.ts';
 import { findLeaving, leave } from './leave_domain.ts';
 import { deleteLinks, createLink, useLink } from './links.ts';
 import { addressChangeMail, verificationMail } from './mails.ts';
-import { Account, EmailChange, GivenToken, LinkedEmail } from './schema.ts';
-import { findAccount, findIdentityById } from './store.ts';
-import type { Identity } from './store.ts';
+import { Account, GivenToken, LinkedEmail } from '../users/schema.ts';
+import { findAccount, findIdentityById } from '../users/store.ts';
+import type { Identity } from '../users/store.ts';
+import { EmailChange } from './schema.ts';
 
 /**
  * Routes about the address of an account: change it, have a link sent that proves it, open that

@@ -35,9 +35,9 @@ import { accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed, requireFactor } from './confirm_person.ts';
 import { refuseLastFactor } from './last_factor.ts';
 import { noticeMail } from './mails.ts';
-import { replaceRecoveryCodes } from './recovery_codes.ts';
+import { replaceRecoveryCodes } from '../users/recovery_codes/store.ts';
 import { ConfirmationWithFactor } from './schema.ts';
-import { findIdentityById, removeIdleCodes } from './store.ts';
+import { findIdentityById, removeIdleCodes } from '../users/store.ts';
 
 const list = '/api/users/@me/passkeys/';
 const one = `${list}:id/`;

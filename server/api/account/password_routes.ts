@@ -17,9 +17,10 @@ import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { deleteLinks, readLink, useLink } from './links.ts';
 import { noticeMail } from './mails.ts';
 import { mailResetLink } from './mail_reset_link.ts';
-import { LinkedEmail, PasswordChange, PasswordReset, ResetRequest } from './schema.ts';
-import { actorOf, findIdentity, findIdentityById, updateUser } from './store.ts';
-import type { Identity } from './store.ts';
+import { LinkedEmail } from '../users/schema.ts';
+import { actorOf, findIdentity, findIdentityById, updateUser } from '../users/store.ts';
+import type { Identity } from '../users/store.ts';
+import { PasswordChange, PasswordReset, ResetRequest } from './schema.ts';
 
 /**
  * Routes about the password of an account: change it, ask for a link to choose a new one (signed in

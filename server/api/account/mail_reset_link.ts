@@ -4,7 +4,7 @@ import { appendActivity, server_actor } from '../../platform/activity/chain.ts';
 import { accountEntry } from './activity.ts';
 import { createLink } from './links.ts';
 import { resetMail } from './mails.ts';
-import type { Identity } from './store.ts';
+import type { Identity } from '../users/store.ts';
 
 type Asked = Pick<FastifyRequest, 'ip' | 'id'>;
 

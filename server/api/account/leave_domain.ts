@@ -9,7 +9,7 @@ import { domainOf } from '../../platform/mail/mailbox.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { findVerifiedDomain } from '../domains/store.ts';
 import { deleteMember, hasOtherOwner } from '../members/store.ts';
-import type { Identity } from './store.ts';
+import type { Identity } from '../users/store.ts';
 import { tellOwners } from '../organizations/store.ts';
 
 /** The membership that a change of address ends. */

@@ -6,8 +6,8 @@ import type { MailedLink } from '../../platform/mail/outbox.ts';
 import { invalid } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import type { Queryable, Transaction } from '../../platform/postgres/database.ts';
-import { findIdentityById } from './store.ts';
-import type { Identity } from './store.ts';
+import { findIdentityById } from '../users/store.ts';
+import type { Identity } from '../users/store.ts';
 
 /** Purposes of a link. */
 export type Purpose = 'verify_email' | 'reset_password';

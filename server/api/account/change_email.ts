@@ -3,7 +3,7 @@ import type { ApiError } from '../../platform/http/errors.ts';
 import { isDatabaseError } from '../../platform/postgres/database.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { deleteLinks } from './links.ts';
-import { findUserByEmail, updateUser } from './store.ts';
+import { findUserByEmail, updateUser } from '../users/store.ts';
 
 /** Throws 400 when another account has the address, in any spelling. */
 export async function refuseTaken(tx: Transaction, user_id: number, email: string): Promise<void> {

@@ -13,15 +13,16 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { accountChanges, accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed } from './confirm_person.ts';
 import { deleteUser, listHomes, listOnlyOwned } from './delete_user.ts';
-import { Account, AccountPatch, Confirmation } from './schema.ts';
-import type { AccountRow } from './schema.ts';
-import { findAccount, updateUser } from './store.ts';
+import { Account } from '../users/schema.ts';
+import type { AccountRow } from '../users/schema.ts';
+import { findAccount, updateUser } from '../users/store.ts';
+import { AccountPatch, Confirmation } from './schema.ts';
 
 const url = '/api/users/@me/';
 const mascot_config_length_max = 10_000;
 
 /** `/api/users/@me/`: retrieve, change, delete. */
-export function accountRoutes(app: FastifyInstance, deps: Deps): void {
+export function recordRoutes(app: FastifyInstance, deps: Deps): void {
   const { clock, db } = deps;
   app.get(
     url,

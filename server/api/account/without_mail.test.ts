@@ -10,7 +10,7 @@ import {
   signedIn,
   trySignIn,
 } from '../../../test/factories/people/people.ts';
-import { sweepPeople } from './sweep.ts';
+import { sweepPeople } from '../users/sweep.ts';
 import {
   clock,
   harness,

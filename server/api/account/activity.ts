@@ -1,8 +1,8 @@
 import { changesOf } from '../../platform/activity/changes.ts';
 import type { Change } from '../../platform/activity/changes.ts';
 import type { Entry } from '../../platform/http/write.ts';
-import type { AccountRow } from './schema.ts';
-import type { Identity } from './store.ts';
+import type { AccountRow } from '../users/schema.ts';
+import type { Identity } from '../users/store.ts';
 
 type Person = Pick<Identity, 'uuid' | 'email'>;
 

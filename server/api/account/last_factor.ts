@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { conflict } from '../../platform/http/errors.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
-import type { Identity } from './store.ts';
+import type { Identity } from '../users/store.ts';
 
 /**
  * Says whether the user, whom the caller holds, keeps a second factor without codes of the app, or

@@ -14,9 +14,9 @@ import { accountEntry } from './activity.ts';
 import { confirmPerson, holdConfirmed, requireFactor } from './confirm_person.ts';
 import { refuseLastFactor } from './last_factor.ts';
 import { noticeMail } from './mails.ts';
-import { replaceRecoveryCodes } from './recovery_codes.ts';
+import { replaceRecoveryCodes } from '../users/recovery_codes/store.ts';
 import { ConfirmationWithFactor, RecoveryCodes, TotpCode, TotpSecret } from './schema.ts';
-import { findIdentityById, removeIdleCodes, removeTotp, totpSealContext } from './store.ts';
+import { findIdentityById, removeIdleCodes, removeTotp, totpSealContext } from '../users/store.ts';
 import { confirmTotp, setTotpSecret } from './totp_seed.ts';
 
 const url = '/api/users/@me/totp/';

@@ -19,8 +19,8 @@ import type { Transaction } from '../../platform/postgres/database.ts';
 import type { GivenPasskey } from '../passkeys/schema.ts';
 import { provePasskey, wrongPasskey } from '../passkeys/store.ts';
 import type { Confirmation } from './schema.ts';
-import { findIdentityById, useCode } from './store.ts';
-import type { Identity } from './store.ts';
+import { findIdentityById, useCode } from '../users/store.ts';
+import type { Identity } from '../users/store.ts';
 
 /**
  * A person who has proved themselves again, the checked body of the proof, and effects for the time

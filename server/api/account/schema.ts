@@ -1,0 +1,91 @@
+import { Type } from 'typebox';
+import type { TProperties } from 'typebox';
+import { lineOfText } from '../../platform/line_of_text.ts';
+import { ShownPasskey } from '../passkeys/schema.ts';
+import { GivenAddress, GivenToken, NewPassword, SecondFactorCode } from '../users/schema.ts';
+
+const name = (description: string) => Type.Optional(lineOfText({ maxLength: 150, description }));
+
+/** Body of PATCH and PUT of the caller's account: what is left out keeps its value. */
+export const AccountPatch = Type.Object({
+  first_name: name('At most 150 characters; may be blank.'),
+  last_name: name('At most 150 characters; may be blank.'),
+  mascot_config: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      maxProperties: 100,
+      description: 'Any keys; at most 10,000 characters of JSON.',
+    }),
+  ),
+});
+
+const current_password = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  description:
+    'The present password. Left out by an account without one, whose person must then have ' +
+    'shown what is their own within the last ten minutes.',
+});
+
+/**
+ * Bodies by which a person proves anew that it is them: `any` is what the API describes,
+ * `with_password` what an account with a password has to send.
+ */
+function confirmed<Fields extends TProperties>(fields: Fields) {
+  return {
+    any: Type.Object({ current_password: Type.Optional(current_password), ...fields }),
+    with_password: Type.Object({ current_password, ...fields }),
+  };
+}
+
+/** Body of what the person has to prove anew that it is them for. */
+export const Confirmation = confirmed({});
+
+/** As `Confirmation`, with a second factor: a code, or a passkey. */
+export const ConfirmationWithFactor = confirmed({
+  code: Type.Optional(SecondFactorCode),
+  passkey: Type.Optional(ShownPasskey),
+});
+
+/** Body of the change of the password. */
+export const PasswordChange = confirmed({ new_password: NewPassword });
+
+/** Body of the change of the e-mail address. */
+export const EmailChange = confirmed({
+  email: Type.String({
+    trim: true,
+    format: 'email',
+    maxLength: 254,
+    description: 'White space around it is removed; the domain is stored in lower case.',
+  }),
+});
+
+/** Body that asks for a link to choose a new password. */
+export const ResetRequest = Type.Object({ email: GivenAddress });
+
+/** Body of the choice of a new password by a link. */
+export const PasswordReset = Type.Object({ ...GivenToken.properties, password: NewPassword });
+
+/** The seed of a second factor that is being set up. */
+export const TotpSecret = Type.Object({
+  secret: Type.Optional(
+    Type.String({
+      description:
+        'The seed in base 32, for typing it in; `validate_only` creates none and shows none.',
+    }),
+  ),
+  otpauth_url: Type.Optional(Type.String({ description: 'What a QR code for the app holds.' })),
+});
+
+/** Body that finishes setting up a second factor. */
+export const TotpCode = Type.Object({
+  code: Type.String({ trim: true, pattern: '^[0-9]{6}$', wrong_detail: 'Must be six digits.' }),
+});
+
+/** Recovery codes; shown once. */
+export const RecoveryCodes = Type.Object({
+  recovery_codes: Type.Array(Type.String(), {
+    description:
+      'Each signs in once in place of a code of the app; `validate_only` creates none and shows ' +
+      'none.',
+  }),
+});
