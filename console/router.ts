@@ -27,25 +27,21 @@ import {
   organization_settings_route,
 } from './organizations/routes.ts';
 import { plugin_route, plugins_route } from './plugins/routes.ts';
-import {
-  project_index_route,
-  project_route,
-  project_settings_route,
-  start_route,
-} from './projects/routes.ts';
+import { project_index_route, project_route, project_settings_route } from './projects/routes.ts';
 import { security_route } from './security/routes.ts';
 import { ConfirmPlace } from './sessions/confirm_place.tsx';
 import { confirm_route, login_link_route, login_route } from './sessions/routes.ts';
-import { current_session } from './sessions/sessions.ts';
+import { current_session } from './signed_in/sessions.ts';
 import { root_route } from './shell/root_route.ts';
 import { signed_in_route } from './shell/signed_in_route.ts';
-import { account } from './users/account.ts';
+import { account } from './signed_in/account.ts';
 import {
   account_route,
   forgot_password_route,
   reset_password_route,
   verify_email_route,
 } from './users/routes.ts';
+import { start_route } from './batch_exports/start_route.ts';
 
 /** Every page that there is, one line each. */
 const routes = root_route.addChildren([

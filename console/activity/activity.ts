@@ -6,7 +6,7 @@ import type {
 } from '../../server/api/activity/schema.ts';
 import type { Continued } from '../http/list.ts';
 import { reading } from '../http/reading.ts';
-import { organizationPath } from '../organizations/organization.ts';
+import { organizationPath } from '../signed_in/organization.ts';
 
 /** What narrows the activity, with the place in it, as the address has it. */
 export type Filter = Omit<ActivityWanted, 'after_number'> & { cursor?: string };

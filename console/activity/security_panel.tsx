@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { SyntheticEvent } from 'react';
 import type { SecurityEventRow } from '../../server/api/security_events/schema.ts';
 import { readValues } from '../form/values.ts';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Shown } from '../page/shown.tsx';
 import { EventList } from '../security_events/event_list.tsx';
 import { event_words } from '../security_events/event_words.ts';

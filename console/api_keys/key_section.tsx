@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Static } from 'typebox';
 import type { ApiKeyRow, NewApiKey } from '../../server/api/api_keys/schema.ts';
-import { organizations } from '../organizations/organizations.ts';
+import { organizations } from '../signed_in/organizations.ts';
 import { ChoiceField, ChoicesField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { RollForm } from '../form/roll_form.tsx';

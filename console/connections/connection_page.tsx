@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { DestinationTest } from '../../server/api/batch_exports/drafts/schema.ts';
 import type { Connection } from '../../server/api/batch_exports/connections/schema.ts';
 import type { DestinationType } from '../../server/api/destinations/schema.ts';
-import { Steps } from '../batch_exports/form/trial.tsx';
+import { TestSteps } from '../destinations/test_steps.tsx';
 import { ManagedNote } from '../configuration/managed_note.tsx';
 import { configToSend, exportPart } from '../destinations/config.ts';
 import type { Typed } from '../destinations/config.ts';
@@ -13,7 +13,7 @@ import { destinationTypes } from '../destinations/destinations.ts';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Section, useDone } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
@@ -106,7 +106,7 @@ function Test({ connection, organization_id, type }: Given & { type: Destination
   const asked = exportPart(type, { is_required: true });
   return (
     <>
-      <div role="status">{tested !== undefined && <Steps test={tested} is_old={false} />}</div>
+      <div role="status">{tested !== undefined && <TestSteps test={tested} is_old={false} />}</div>
       <Form<DestinationTest>
         path={`${connectionPath(organization_id, connection.id)}test/`}
         body={() => ({ config: configToSend(asked, typed, undefined) })}

@@ -5,7 +5,7 @@ import type { Connection } from '../../server/api/batch_exports/connections/sche
 import { ManagedMark } from '../configuration/managed_mark.tsx';
 import { destinationTypes } from '../destinations/destinations.ts';
 import { pathOf } from '../http/reading.ts';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';

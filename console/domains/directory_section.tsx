@@ -4,7 +4,7 @@ import type { DomainRow } from '../../server/api/domains/schema.ts';
 import type { DirectoryRow, NewTokenRow } from '../../server/api/scim/schema.ts';
 import { BoxField, isTicked } from '../form/box_field.tsx';
 import { Form } from '../form/form.tsx';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Command } from '../page/command.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
@@ -13,7 +13,7 @@ import { Instant } from '../time/instant.tsx';
 import { directoryOf, directoryPath, tokensOf } from './directory.ts';
 import { DirectoryGroups } from './directory_groups.tsx';
 import { CreateToken, DirectoryTokens } from './directory_tokens.tsx';
-import { counted } from '../batch_exports/quantities.ts';
+import { counted } from '../page/quantities.ts';
 
 type Given = { domain: DomainRow; organization_id: string };
 type Created = { created: (token: NewTokenRow | undefined) => void };

@@ -7,7 +7,7 @@ import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { Command } from '../page/command.tsx';
 import { ManagedNote } from '../configuration/managed_note.tsx';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, useDone } from '../page/section.tsx';

@@ -2,7 +2,7 @@ import type { DomainRow } from '../../server/api/domains/schema.ts';
 import type { Listed } from '../http/list.ts';
 import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
-import { organizationPath } from '../organizations/organization.ts';
+import { organizationPath } from '../signed_in/organization.ts';
 
 /** One page of the domains of an organization, by name. */
 export function domains(organization_id: string, page: number) {

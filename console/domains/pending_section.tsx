@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { DomainRow } from '../../server/api/domains/schema.ts';
 import { Form } from '../form/form.tsx';
 import { etagOf } from '../http/reading.ts';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Command } from '../page/command.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';

@@ -1,7 +1,7 @@
 import type { DomainRow } from '../../server/api/domains/schema.ts';
 import { ask } from '../http/ask.ts';
 import { etagOf } from '../http/reading.ts';
-import { useIsOwner } from '../members/only_for.tsx';
+import { useIsOwner } from '../signed_in/only_for.tsx';
 import { useDone } from '../page/section.tsx';
 import { waitingFields } from './anchor_words.ts';
 import type { AnchorField, AnchorValue } from './anchor_words.ts';

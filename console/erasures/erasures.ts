@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import type { Erasure, ErasureCopy, ErasurePreview } from '../../server/api/erasures/schema.ts';
-import { counted } from '../batch_exports/quantities.ts';
+import { counted } from '../page/quantities.ts';
 import { ask } from '../http/ask.ts';
 import type { Listed } from '../http/list.ts';
 import { pageQuery } from '../http/page_number.ts';

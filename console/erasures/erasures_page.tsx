@@ -2,7 +2,7 @@ import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { pathOf } from '../http/reading.ts';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Pages } from '../page/pages.tsx';
 import { Rows } from '../page/rows.tsx';

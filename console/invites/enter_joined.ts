@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
-import { organizations } from '../organizations/organizations.ts';
-import { rememberProject } from '../projects/remembered.ts';
+import { organizations } from '../signed_in/organizations.ts';
+import { rememberProject } from '../signed_in/remembered_project.ts';
 import { useEnter } from '../sessions/enter.ts';
 import type { Accepted } from './invite.ts';
 

@@ -7,7 +7,7 @@ import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 import { ChoiceField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
-import { levelChoices } from '../members/level_names.ts';
+import { levelChoices } from '../signed_in/member_words.ts';
 import { Panel } from '../page/panel.tsx';
 import { useDone } from '../page/section.tsx';
 import { addressesIn, refusedAmong } from './addresses.ts';

@@ -2,7 +2,7 @@ import type { InviteRow } from '../../server/api/invites/schema.ts';
 import type { Listed } from '../http/list.ts';
 import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
-import { organizationPath } from '../organizations/organization.ts';
+import { organizationPath } from '../signed_in/organization.ts';
 
 /** One page of the invites that nobody has accepted yet. */
 export function invites(organization_id: string, page: number) {

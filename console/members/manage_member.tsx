@@ -8,10 +8,10 @@ import { TypedForm } from '../form/typed_form.tsx';
 import { Panel } from '../page/panel.tsx';
 import { useDone } from '../page/section.tsx';
 import { useSignedOut } from '../shell/sign_out.ts';
-import { account } from '../users/account.ts';
-import { levelChoices } from './level_names.ts';
+import { account } from '../signed_in/account.ts';
+import { levelChoices, nameOf } from '../signed_in/member_words.ts';
 import { MemberSessions } from './member_sessions.tsx';
-import { memberPath, members, nameOf } from './members.ts';
+import { memberPath, members } from './members.ts';
 
 type Given = { member: MemberRow; organization: OrganizationRow; page: number };
 

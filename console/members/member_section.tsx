@@ -10,10 +10,10 @@ import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
-import { account } from '../users/account.ts';
-import { levelWord } from './level_names.ts';
+import { account } from '../signed_in/account.ts';
+import { levelWord, nameOf } from '../signed_in/member_words.ts';
 import { ManageMember } from './manage_member.tsx';
-import { members, nameOf } from './members.ts';
+import { members } from './members.ts';
 
 const columns = ['Name', 'Address', 'Level', 'Second factor', 'Last seen', 'Joined', 'Change'];
 

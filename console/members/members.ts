@@ -2,7 +2,7 @@ import type { MemberRow } from '../../server/api/members/schema.ts';
 import type { Listed } from '../http/list.ts';
 import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
-import { organizationPath } from '../organizations/organization.ts';
+import { organizationPath } from '../signed_in/organization.ts';
 
 /** One page of the active members, newest first. */
 export function members(organization_id: string, page: number) {
@@ -13,10 +13,4 @@ export function members(organization_id: string, page: number) {
 export function memberPath(organization_id: string, uuid?: string): string {
   const path = `${organizationPath(organization_id)}members/`;
   return uuid === undefined ? path : `${path}${uuid}/`;
-}
-
-/** The name of a person, or their address where they have none. */
-export function nameOf({ first_name, last_name, email }: MemberRow['user']): string {
-  const name = `${first_name} ${last_name}`.trim();
-  return name === '' ? email : name;
 }

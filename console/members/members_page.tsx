@@ -4,7 +4,7 @@ import { Link, getRouteApi } from '@tanstack/react-router';
 import { pathOf } from '../http/reading.ts';
 import { InviteSection } from '../invites/invite_section.tsx';
 import { invites } from '../invites/invites.ts';
-import { organizationOf } from '../organizations/organization.ts';
+import { organizationOf } from '../signed_in/organization.ts';
 import { Page } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { MemberSection } from './member_section.tsx';

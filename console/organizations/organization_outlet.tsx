@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useParams } from '@tanstack/react-router';
 import { Around } from '../page/around_pages.tsx';
 import { NoSuch } from '../page/shown.tsx';
-import { organizationOf } from './organization.ts';
+import { organizationOf } from '../signed_in/organization.ts';
 
 /** Around the pages of an organization: they are there once it is known. */
 export function OrganizationOutlet() {

@@ -8,14 +8,14 @@ import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { ZoneField } from '../projects/zone_field.tsx';
-import { account } from '../users/account.ts';
-import { organizationOf, organizationPath } from './organization.ts';
-import { organizations } from './organizations.ts';
+import { account } from '../signed_in/account.ts';
+import { organizationOf, organizationPath } from '../signed_in/organization.ts';
+import { organizations } from '../signed_in/organizations.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/settings');
 

@@ -12,7 +12,7 @@ import { readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
-import { OnlyFor, useIsAdministrator } from '../members/only_for.tsx';
+import { OnlyFor, useIsAdministrator } from '../signed_in/only_for.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { AttachmentInput } from './attachment_input.tsx';

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Catalogue } from './catalogue.tsx';
 import { pluginPath } from './plugins.ts';

@@ -4,7 +4,7 @@ import { BoxField } from '../form/box_field.tsx';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { jobsOf, payloadOf } from './jobs.ts';
 import type { Job, JobField } from './jobs.ts';

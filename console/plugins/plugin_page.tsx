@@ -5,7 +5,7 @@ import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf, pathOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';

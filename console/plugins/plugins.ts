@@ -12,7 +12,7 @@ import type { Static } from 'typebox';
 import type { Listed } from '../http/list.ts';
 import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
-import { organizationPath } from '../organizations/organization.ts';
+import { organizationPath } from '../signed_in/organization.ts';
 
 /** The three collections, under the names of the API, and what the plugins of each are for. */
 export const collections = [

@@ -5,7 +5,7 @@ import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { useFault } from '../form/context.ts';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
-import { OnlyFor, useIsAdministrator } from '../members/only_for.tsx';
+import { OnlyFor, useIsAdministrator } from '../signed_in/only_for.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { pluginPath, readsOfPlugin, sourceOf } from './plugins.ts';

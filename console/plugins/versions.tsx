@@ -11,7 +11,7 @@ import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { ask } from '../http/ask.ts';
 import { etagOf } from '../http/reading.ts';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { BusyButton } from '../page/busy_button.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';

@@ -1,7 +1,7 @@
 import type { PluginConfigRow } from '../../server/api/plugin_configs/schema.ts';
 import { Form } from '../form/form.tsx';
 import { etagOf } from '../http/reading.ts';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { useDone } from '../page/section.tsx';
 import { Instant } from '../time/instant.tsx';
 import { configPath, pluginConfigOf, pluginConfigs } from './plugins.ts';

@@ -5,7 +5,7 @@ import { Around } from '../page/around_pages.tsx';
 import { NoSuch } from '../page/shown.tsx';
 import { ZoneContext } from '../time/instant.tsx';
 import { projectOf } from './project.ts';
-import { rememberProject } from './remembered.ts';
+import { rememberProject } from '../signed_in/remembered_project.ts';
 
 /** Around the pages of a project: they are there once it is known, and write times in its zone. */
 export function ProjectOutlet() {

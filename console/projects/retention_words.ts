@@ -1,4 +1,4 @@
-import { counted } from '../batch_exports/quantities.ts';
+import { counted } from '../page/quantities.ts';
 import type { RetentionAnswer } from '../../server/api/retention/schema.ts';
 
 /** What a setting would remove now, as a sentence; `on` writes an instant for people. */

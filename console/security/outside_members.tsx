@@ -5,10 +5,10 @@ import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { etagOf } from '../http/reading.ts';
 import { memberPath } from '../members/members.ts';
-import { useIsOwner } from '../members/only_for.tsx';
+import { useIsOwner } from '../signed_in/only_for.tsx';
 import { Rows } from '../page/rows.tsx';
 import { useDone } from '../page/section.tsx';
-import { account } from '../users/account.ts';
+import { account } from '../signed_in/account.ts';
 import { securityOf, securityPath } from './security.ts';
 import type { OutsideMember } from './security.ts';
 

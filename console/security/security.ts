@@ -1,6 +1,6 @@
 import type { SecurityRow } from '../../server/api/security/schema.ts';
 import { reading } from '../http/reading.ts';
-import { organizationPath } from '../organizations/organization.ts';
+import { organizationPath } from '../signed_in/organization.ts';
 
 /** The security settings of an organization. */
 export function securityOf(organization_id: string) {

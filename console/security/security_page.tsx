@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { SecurityRow } from '../../server/api/security/schema.ts';
-import { OnlyFor } from '../members/only_for.tsx';
+import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Page } from '../page/page.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';

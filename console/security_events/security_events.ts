@@ -1,7 +1,7 @@
 import type { SecurityEventRow } from '../../server/api/security_events/schema.ts';
 import type { Continued } from '../http/list.ts';
 import { reading } from '../http/reading.ts';
-import { organizationPath } from '../organizations/organization.ts';
+import { organizationPath } from '../signed_in/organization.ts';
 
 /** The filters of the security events, with the place in them, as the address has it. */
 export type EventFilter = {

@@ -4,9 +4,9 @@ import { Link } from '@tanstack/react-router';
 import type { Problem } from '../http/problem.ts';
 import { Dialog } from '../page/dialog.tsx';
 import { Shown } from '../page/shown.tsx';
-import { account } from '../users/account.ts';
+import { account } from '../signed_in/account.ts';
 import { ConfirmForm } from './confirm_form.tsx';
-import { current_session } from './sessions.ts';
+import { current_session } from '../signed_in/sessions.ts';
 
 /** The request that a dialog confirms. */
 export type Confirming = {

@@ -8,8 +8,8 @@ import { Form } from '../form/form.tsx';
 import { Panel } from '../page/panel.tsx';
 import { useShownPasskey } from '../passkeys/use_passkey.tsx';
 import { provider_names } from '../single_sign_on/provider_names.ts';
-import { FactorField } from '../users/factor_field.tsx';
-import { current_session } from './sessions.ts';
+import { FactorField } from '../passkeys/factor_field.tsx';
+import { current_session } from '../signed_in/sessions.ts';
 
 type Given = {
   own: AccountRow;

@@ -9,11 +9,11 @@ import { PlainPage } from '../page/page.tsx';
 import { Shown } from '../page/shown.tsx';
 import { useSignOut } from '../shell/sign_out.ts';
 import { providerAddress } from '../single_sign_on/providers.ts';
-import { account } from '../users/account.ts';
+import { account } from '../signed_in/account.ts';
 import { ConfirmForm } from './confirm_form.tsx';
 import { useEnter } from './enter.ts';
-import { providerOf } from './partial_note.tsx';
-import { current_session } from './sessions.ts';
+import { providerOf } from '../shell/partial_note.tsx';
+import { current_session } from '../signed_in/sessions.ts';
 
 const route = getRouteApi('/confirm');
 

@@ -1,7 +1,7 @@
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { Form } from '../form/form.tsx';
 import { PlainPage } from '../page/page.tsx';
-import { useTakenToken } from '../users/taken_token.ts';
+import { useTakenToken } from './taken_token.ts';
 import { useEnter } from './enter.ts';
 
 const route = getRouteApi('/login/link');

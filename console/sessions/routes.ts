@@ -2,7 +2,7 @@ import { createRoute, redirect } from '@tanstack/react-router';
 import { loadedPage } from '../page/load_page.tsx';
 import { root_route } from '../shell/root_route.ts';
 import { requireSession } from '../shell/signed_in_route.ts';
-import { account } from '../users/account.ts';
+import { account } from '../signed_in/account.ts';
 import { localPath } from './local_path.ts';
 
 function nextOf({ next }: { next?: string }): { next?: string } {

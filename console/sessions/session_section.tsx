@@ -6,7 +6,7 @@ import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { exactly } from '../time/words.ts';
 import { browserOf } from './browser_name.ts';
-import { sessions } from './sessions.ts';
+import { sessions } from '../signed_in/sessions.ts';
 
 /** The browsers in which the person is signed in, each with a button that ends it. */
 export function SessionSection() {

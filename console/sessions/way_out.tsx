@@ -3,8 +3,8 @@ import { Link, useLocation } from '@tanstack/react-router';
 import type { Problem } from '../http/problem.ts';
 import { ProviderLink } from '../single_sign_on/provider_link.tsx';
 import { providersFor } from '../single_sign_on/providers.ts';
-import { account } from '../users/account.ts';
-import { ConfirmButton } from './confirm_button.tsx';
+import { account } from '../signed_in/account.ts';
+import { ConfirmButton } from '../shell/confirm_button.tsx';
 
 /** The way out for a person to whom something is closed because of how they signed in. */
 export function WayOut({ problem: { status, code } }: { problem: Problem }) {

@@ -3,7 +3,7 @@ import { IconBook2, IconCheck, IconLogout, IconUser } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { addressOf } from '../http/address.ts';
-import { account } from '../users/account.ts';
+import { account } from '../signed_in/account.ts';
 import { useSignOut } from './sign_out.ts';
 import { themes } from './themes.ts';
 

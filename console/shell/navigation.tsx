@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { useHome } from '../organizations/home.ts';
+import { useHome } from '../signed_in/home.ts';
 import { AccountMenu } from './account_menu.tsx';
 import { organization_pages, project_pages } from './pages.ts';
 import { PaletteButton } from './palette/opener.tsx';

@@ -2,7 +2,7 @@ import { Menu, UnstyledButton } from '@mantine/core';
 import { IconCheck, IconSelector } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { organizations } from '../organizations/organizations.ts';
+import { organizations } from '../signed_in/organizations.ts';
 
 /** Says which organization and project is looked at, and leads to the others. */
 export function ProjectSwitcher({ project_id }: { project_id: string | undefined }) {

@@ -2,7 +2,7 @@ import type { AccountRow } from '../../server/api/users/schema.ts';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
-import { account } from './account.ts';
+import { account } from '../signed_in/account.ts';
 import { PresentPassword } from './present_password.tsx';
 
 /** The address, whether it is confirmed, and its change. */

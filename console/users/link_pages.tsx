@@ -5,7 +5,7 @@ import { PasswordField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { Panel } from '../page/panel.tsx';
 import { PlainPage } from '../page/page.tsx';
-import { useTakenToken } from './taken_token.ts';
+import { useTakenToken } from '../sessions/taken_token.ts';
 
 const reset_route = getRouteApi('/reset-password/{-$token}');
 const verify_route = getRouteApi('/verify-email/{-$token}');

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { AccountRow } from '../../server/api/users/schema.ts';
-import { level_names } from '../members/level_names.ts';
+import { level_names } from '../signed_in/member_words.ts';
 import { Section } from '../page/section.tsx';
-import { current_session } from '../sessions/sessions.ts';
+import { current_session } from '../signed_in/sessions.ts';
 
 /** The organizations of the account, and which of them are closed to it. */
 export function MembershipSection({ own }: { own: AccountRow }) {

@@ -2,8 +2,8 @@ import type { AccountRow } from '../../server/api/users/schema.ts';
 import { PasswordField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
-import { sessions } from '../sessions/sessions.ts';
-import { account } from './account.ts';
+import { sessions } from '../signed_in/sessions.ts';
+import { account } from '../signed_in/account.ts';
 import { PresentPassword } from './present_password.tsx';
 
 /** The password and its change. */

@@ -3,7 +3,7 @@ import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { etagOf } from '../http/reading.ts';
 import { Section, useDone } from '../page/section.tsx';
-import { account } from './account.ts';
+import { account } from '../signed_in/account.ts';
 
 /** The name of the person. */
 export function ProfileSection({ own }: { own: AccountRow }) {

@@ -6,8 +6,8 @@ import { Form } from '../form/form.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { useShownPasskey } from '../passkeys/use_passkey.tsx';
-import { account } from './account.ts';
-import { FactorField } from './factor_field.tsx';
+import { account } from '../signed_in/account.ts';
+import { FactorField } from '../passkeys/factor_field.tsx';
 import { PresentPassword } from './present_password.tsx';
 import { RecoveryCodes } from './recovery_codes.tsx';
 

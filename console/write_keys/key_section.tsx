@@ -5,7 +5,7 @@ import { ManagedNote } from '../configuration/managed_note.tsx';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { RollForm } from '../form/roll_form.tsx';
-import { OnlyFor, useIsAdministrator } from '../members/only_for.tsx';
+import { OnlyFor, useIsAdministrator } from '../signed_in/only_for.tsx';
 import { Command } from '../page/command.tsx';
 import { CopyButton } from '../page/copy_button.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';

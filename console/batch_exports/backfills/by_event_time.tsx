@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import { useExport } from '../export_context.ts';
-import { counted } from '../quantities.ts';
+import { counted } from '../../page/quantities.ts';
 import { hasFailed, latestBackfills } from './backfills.ts';
 
 /**

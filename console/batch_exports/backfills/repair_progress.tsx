@@ -8,7 +8,7 @@ import { Form } from '../../form/form.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { useReadAnew } from '../read_anew.ts';
-import { counted } from '../quantities.ts';
+import { counted } from '../../page/quantities.ts';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
 import { oneBackfill } from './backfills.ts';

@@ -10,7 +10,7 @@ import { Sentence } from '../../page/sentence.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
-import { counted, inBytes } from '../quantities.ts';
+import { counted, inBytes } from '../../page/quantities.ts';
 import { ReceiptLink } from '../runs/receipt_link.tsx';
 import { exportPath } from '../export_context.ts';
 import { foundRecords } from './find.ts';

@@ -7,7 +7,7 @@ import type { Config } from '../../destinations/config.ts';
 import { ConfigFields, FilterFields, filter_keys } from '../../destinations/config_fields.tsx';
 import { connectionChoices } from '../../connections/connections.ts';
 import { useFault } from '../../form/context.ts';
-import { useHome } from '../../organizations/home.ts';
+import { useHome } from '../../signed_in/home.ts';
 import { QueryField } from '../../queries/query_field.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { intervals, model_choices, rejected_choices, storedConfig } from './draft.ts';

@@ -9,8 +9,9 @@ import { askForChange } from '../../http/change.ts';
 import type { Problem } from '../../http/problem.ts';
 import { BusyButton } from '../../page/busy_button.tsx';
 import { now } from '../../time/now.ts';
+import { TestSteps } from '../../destinations/test_steps.tsx';
 import { shown_keys } from './draft.ts';
-import { counted, inBytes, inTime } from '../quantities.ts';
+import { counted, inBytes, inTime } from '../../page/quantities.ts';
 
 type Given = {
   /** The path under which `test/` and `preview/` are. */
@@ -40,7 +41,9 @@ export function Trial(given: Given) {
         {test.isPending && <Waited what="Testing" />}
       </div>
       <div role="status">
-        {test.data !== undefined && <Steps test={test.data} is_old={test.variables !== tried} />}
+        {test.data !== undefined && (
+          <TestSteps test={test.data} is_old={test.variables !== tried} />
+        )}
       </div>
       {preview.data !== undefined && (
         <Preview preview={preview.data} is_old={preview.variables !== tried} />
@@ -77,35 +80,6 @@ function Waited({ what }: { what: string }) {
     <span className="muted">
       {what}… {inTime((at - began) / 1000)}
     </span>
-  );
-}
-
-const tones = { passed: 'good', failed: 'bad', skipped: 'muted' } as const;
-
-/** The steps of a connection test and their results. */
-export function Steps({ test: { steps }, is_old }: { test: DestinationTest; is_old: boolean }) {
-  const failed = steps.find(({ status }) => status === 'failed');
-  return (
-    <>
-      <p className={is_old ? 'muted' : failed === undefined ? 'good' : 'bad'}>
-        {failed === undefined ? 'The test passed.' : `The test failed at "${failed.name}".`}
-        {is_old && ' You changed the form since then: test it again.'}
-      </p>
-      <ol className="steps">
-        {steps.map(({ name, status, detail, duration_ms }) => (
-          <li key={name}>
-            <span className={tones[status]}>{status}</span>
-            <span>
-              {name}
-              <span className="muted"> {detail}</span>
-            </span>
-            <span className="muted number">
-              {status === 'skipped' ? '' : `${Math.round(duration_ms)} ms`}
-            </span>
-          </li>
-        ))}
-      </ol>
-    </>
   );
 }
 

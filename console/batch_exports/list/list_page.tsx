@@ -11,7 +11,7 @@ import { Filters } from './filters.tsx';
 import { ids_max, matchingIds, overviewPage } from './overview.ts';
 import type { ListSearch, OverviewPage } from './overview.ts';
 import { ExportTable } from './table.tsx';
-import { counted } from '../quantities.ts';
+import { counted } from '../../page/quantities.ts';
 import './list.css';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports');

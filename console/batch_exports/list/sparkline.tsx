@@ -1,4 +1,4 @@
-import { counted } from '../quantities.ts';
+import { counted } from '../../page/quantities.ts';
 const [width, height] = [96, 22];
 
 /** Rows of the latest runs as one line, of a single one as a number; in words for who sees none. */

@@ -2,7 +2,7 @@ import type {
   ExportOverview,
   HealthCode,
 } from '../../../server/api/batch_exports/overview/schema.ts';
-import { counted } from '../quantities.ts';
+import { counted } from '../../page/quantities.ts';
 import { run_states } from '../state.ts';
 import type { State } from '../state.ts';
 

@@ -4,7 +4,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useContext, useMemo, useState } from 'react';
 import type { MetricPoint } from '../../../server/api/batch_exports/metrics/schema.ts';
 import { useExport } from '../export_context.ts';
-import { inBytes, inTime } from '../quantities.ts';
+import { inBytes, inTime } from '../../page/quantities.ts';
 import { Seldom } from '../../page/section.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';

@@ -9,7 +9,7 @@ import { Shown } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
-import { counted } from '../quantities.ts';
+import { counted } from '../../page/quantities.ts';
 import {
   deliveryPath,
   delivery_states,

@@ -12,7 +12,7 @@ import { Form } from '../../form/form.tsx';
 import { Panel } from '../../page/panel.tsx';
 import { Shown } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
-import { counted } from '../quantities.ts';
+import { counted } from '../../page/quantities.ts';
 import { useReadAnew } from '../read_anew.ts';
 import { matchingRuns, oneAction } from './bulk.ts';
 import { Results } from './results.tsx';

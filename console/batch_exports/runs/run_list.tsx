@@ -4,7 +4,7 @@ import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
 import { useRowsAround } from '../../page/printing.ts';
 import { useExport } from '../export_context.ts';
-import { counted, inBytes } from '../quantities.ts';
+import { counted, inBytes } from '../../page/quantities.ts';
 import { run_states } from '../state.ts';
 import { Instant } from '../../time/instant.tsx';
 import { RunActions } from './run_actions.tsx';

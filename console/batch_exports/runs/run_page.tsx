@@ -11,7 +11,7 @@ import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly, seconds } from '../../time/words.ts';
 import { useExport } from '../export_context.ts';
 import { useRunsFollowed } from '../following.ts';
-import { counted, inBytes } from '../quantities.ts';
+import { counted, inBytes } from '../../page/quantities.ts';
 import { runsOfSlot } from '../slots/slots.ts';
 import { run_states } from '../state.ts';
 import { AttemptBars } from './attempt_bars.tsx';

@@ -14,7 +14,7 @@ import { Section, useDone } from '../../page/section.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { intervals } from '../form/draft.ts';
 import { configFacts } from './config_facts.ts';
-import { counted, inTime } from '../quantities.ts';
+import { counted, inTime } from '../../page/quantities.ts';
 import { Instant } from '../../time/instant.tsx';
 
 /** What an export is: its settings, its pause, and its end. */

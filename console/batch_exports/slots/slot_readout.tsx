@@ -15,7 +15,7 @@ import { rangeAt } from './drawn.ts';
 import type { Drawn } from './drawn.ts';
 import { inWords } from './kinds.ts';
 import { isoInstant, runsOfSlot } from './slots.ts';
-import { counted } from '../quantities.ts';
+import { counted } from '../../page/quantities.ts';
 
 /** The pointer has to rest on a slot before the server is asked about it. */
 const rest_ms = 150;

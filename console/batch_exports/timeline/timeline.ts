@@ -1,6 +1,6 @@
 import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/schema.ts';
 import { readingPages } from '../../http/reading_pages.ts';
-import { counted, inBytes } from '../quantities.ts';
+import { counted, inBytes } from '../../page/quantities.ts';
 import { run_states } from '../state.ts';
 
 /** What the stream can be narrowed to, and how that is called. */

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { provider_names } from '../single_sign_on/provider_names.ts';
 import type { Provider } from '../single_sign_on/provider_names.ts';
-import { account } from '../users/account.ts';
+import { account } from '../signed_in/account.ts';
 import { ConfirmButton } from './confirm_button.tsx';
-import { current_session } from './sessions.ts';
+import { current_session } from '../signed_in/sessions.ts';
 
 /** Says in a session that reaches only a part of the account how to see the rest. */
 export function PartialNote() {

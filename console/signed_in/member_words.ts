@@ -1,4 +1,4 @@
-import type { Level } from '../../server/api/members/schema.ts';
+import type { Level, MemberRow } from '../../server/api/members/schema.ts';
 
 /** What a member of the level is, with its article. */
 export const level_names: Record<Level, string> = {
@@ -26,4 +26,10 @@ export function levelChoices(own: Level): { value: string; label: string }[] {
   return levels
     .filter(({ value }) => value <= own)
     .map(({ value, label }) => ({ value: String(value), label }));
+}
+
+/** The name of a person, or their address where they have none. */
+export function nameOf({ first_name, last_name, email }: MemberRow['user']): string {
+  const name = `${first_name} ${last_name}`.trim();
+  return name === '' ? email : name;
 }

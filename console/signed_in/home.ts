@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { rememberedProject } from '../projects/remembered.ts';
+import { rememberedProject } from './remembered_project.ts';
 import { organizations } from './organizations.ts';
 
 /**

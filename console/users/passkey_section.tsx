@@ -10,13 +10,13 @@ import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { browserOf } from '../sessions/browser_name.ts';
 import { Instant } from '../time/instant.tsx';
-import { account } from '../users/account.ts';
-import { FactorField } from '../users/factor_field.tsx';
-import { PresentPassword } from '../users/present_password.tsx';
-import { RecoveryCodes } from '../users/recovery_codes.tsx';
-import { createPasskey } from './ceremony.ts';
-import { passkeys, passkeys_path } from './passkeys.ts';
-import { useShownPasskey } from './use_passkey.tsx';
+import { account } from '../signed_in/account.ts';
+import { FactorField } from '../passkeys/factor_field.tsx';
+import { PresentPassword } from './present_password.tsx';
+import { RecoveryCodes } from './recovery_codes.tsx';
+import { createPasskey } from '../passkeys/ceremony.ts';
+import { passkeys, passkeys_path } from '../passkeys/passkeys.ts';
+import { useShownPasskey } from '../passkeys/use_passkey.tsx';
 
 type Own = { own: AccountRow };
 

@@ -1,7 +1,7 @@
 import type { AccountRow } from '../../server/api/users/schema.ts';
 import { CodeField } from '../form/fields.tsx';
-import { UsePasskey } from '../passkeys/use_passkey.tsx';
-import type { ShownPasskey } from '../passkeys/use_passkey.tsx';
+import { UsePasskey } from './use_passkey.tsx';
+import type { ShownPasskey } from './use_passkey.tsx';
 
 /** The second factor, where the account has one: a code, or a passkey in place of it. */
 export function FactorField({ own, shown }: { own: AccountRow; shown: ShownPasskey }) {

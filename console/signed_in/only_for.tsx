@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Level } from '../../server/api/members/schema.ts';
 import { LookOnlyContext } from '../form/context.ts';
-import { organizations } from '../organizations/organizations.ts';
-import { level_names, level_plurals } from './level_names.ts';
+import { organizations } from './organizations.ts';
+import { level_names, level_plurals } from './member_words.ts';
 
 /** The level of who is signed in; undefined: it is not known, and the API has to say what holds. */
 function useLevel(organization_id: string): { is_pending: boolean; own: Level | undefined } {

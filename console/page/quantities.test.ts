@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bytesOf } from './backfills/estimate.ts';
+import { bytesOf } from '../batch_exports/backfills/estimate.ts';
 import { counted, inBytes, inTime } from './quantities.ts';
 
 test('bytes and times are said in a few digits', () => {
