@@ -14,6 +14,8 @@ type Ban = { name: string; pattern: RegExp; except: RegExp[]; advice: string };
 
 const outside_server = /^(test|scripts|bench)\//;
 const tests = /\.test\.ts$/;
+/** Lines that a file may have without a reason; with one oxlint allows 500. */
+const lines_max = 300;
 
 const bans: Ban[] = [
   {
@@ -100,6 +102,21 @@ test('no file is a drawer', () => {
       /^(utils?|helpers?|types|constants|common|misc|shared)(\.test)?\.tsx?$/.test(basename(path)),
     );
   assert.deepEqual(drawers, [], 'Name these files after the one job that they do.');
+});
+
+/** Whether a file is short, or says at its head why its story is longer. */
+function isExcused({ text }: Pick<SourceFile, 'text'>): boolean {
+  const lines = text.split('\n').length - 1;
+  return lines <= lines_max || /^\/\/ Length: \S/.test(text);
+}
+
+test('a file of more than 300 lines says why at its head', () => {
+  const unexcused = files.filter((file) => !isExcused(file)).map(({ path }) => path);
+  const advice = 'Split these files, or begin them with `// Length: <reason>` (up to 500 lines).';
+  assert.deepEqual(unexcused, [], advice);
+  const story = 'export {};\n'.repeat(lines_max + 1);
+  assert.equal(isExcused({ text: story }), false);
+  assert.equal(isExcused({ text: `// Length: one story.\n${story}` }), true);
 });
 
 test('every exported function, type and value has a doc comment', () => {

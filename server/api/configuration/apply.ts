@@ -1,27 +1,23 @@
 import type { FastifyRequest } from 'fastify';
 import sql from 'sql-template-tag';
 import type { Deps } from '../../deps.ts';
-import { appendActivity } from '../../platform/activity/chain.ts';
-import { changesOf } from '../../platform/activity/changes.ts';
-import { isoInstant } from '../../platform/clock.ts';
 import { requireDone } from '../../platform/http/inner/beforehand.ts';
 import { ApiError, conflict, invalidMany, notFound } from '../../platform/http/errors.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { openInnerRequests } from '../../platform/http/inner/inner_requests.ts';
-import { actorOf, lockOutWriters } from '../../platform/http/write.ts';
-import type { Afterwards, RecordActivity } from '../../platform/http/write.ts';
 import type { Beforehand } from '../../platform/http/inner/inner_call.ts';
+import { openInnerRequests } from '../../platform/http/inner/inner_requests.ts';
+import { lockOutWriters } from '../../platform/http/write.ts';
+import type { Afterwards, RecordActivity } from '../../platform/http/write.ts';
 import type { Transaction } from '../../platform/postgres/database.ts';
 import { carryOut } from './carry_out.ts';
 import type { CarriedOut } from './carry_out.ts';
-import { look } from './look.ts';
-import type { Looked } from './look.ts';
-import { manageApplied } from './manage.ts';
-import { noteOf, summaryOf, versionsOf } from './plan.ts';
+import { compare, versionsOf } from './compare.ts';
+import type { Compared } from './compare.ts';
+import { attrOfPath, read } from './read.ts';
+import { noteOf, recordApplied } from './record.ts';
 import type { Applied, Need, PlanRequest } from './schema.ts';
-import { findPlan, listLatestEntries, markApplied, planContext } from './store.ts';
+import { findPlan, listLatestEntries, planContext } from './store.ts';
 import type { StoredPlan } from './store.ts';
-import { attrOfPath } from './wanted.ts';
 
 /** The transaction of an apply, and what was done before it. */
 export type Applying = {
@@ -49,37 +45,28 @@ export async function applyPlan(
     deps.secrets.open(plan.request_sealed, planContext(plan.id)),
   ) as PlanRequest;
   const who = { organization_id, scopes: request.caller.scopes };
-  const looked = await look(deps, tx, who, asked);
-  if (looked.violations.length > 0) throw invalidMany(looked.violations);
-  await refuseMoved(deps, tx, organization_id, plan, looked);
-  refuseLacking(looked.judged.needs);
-  const { judged, source, configuration } = looked;
+  const wanted = await read(deps, tx, who, asked);
+  const compared = compare(wanted);
+  if (compared.violations.length > 0) throw invalidMany(compared.violations);
+  await refuseMoved(deps, tx, organization_id, plan, compared);
+  refuseLacking(compared.needs);
   const inner = openInnerRequests(request, tx, afterwards, beforehand, 'change');
-  const carried = await carryOut(judged, {
+  const carried = await carryOut(compared, {
     db: tx,
     inner,
     organization_id,
     prune: asked.prune ?? false,
-    noteOf: (_path, key) => noteOf(source, hash, key),
+    noteOf: (_path, key) => noteOf(wanted.source, hash, key),
   });
   requireDone(beforehand);
   if (carried.violations.length > 0) throw invalidMany(carried.violations);
   refuseLacking(carried.needs);
-  const applied_at = isoInstant(deps.clock.now());
-  await recordRest(deps, request, tx, looked, carried, hash);
-  await manageApplied(deps, tx, organization_id, looked, carried, applied_at);
-  await markApplied(tx, plan.id, applied_at);
-  const summary = summaryOf(carried.steps, configuration.objects);
-  if (carried.steps.length === 0) record('nothing');
-  else
-    record({
-      activity: 'applied',
-      scope: 'configuration',
-      item_id: plan.id,
-      item_name: source.name,
-      changes: changesOf(undefined, { ...source, plan: hash, ...summary }),
-    });
-  return { hash, source, applied_at, summary, ...shown(carried) };
+  const said = await recordApplied(deps, request, { tx, record }, plan, {
+    read: wanted,
+    compared,
+    carried,
+  });
+  return { hash, source: wanted.source, ...said, ...shown(carried) };
 }
 
 async function getOpenPlan(
@@ -103,13 +90,13 @@ async function refuseMoved(
   tx: Transaction,
   organization_id: string,
   { versions }: StoredPlan,
-  looked: Looked,
+  compared: Compared,
 ): Promise<void> {
-  const present = versionsOf(deps, looked);
+  const present = versionsOf(deps, compared);
   const paths = [...new Set([...Object.keys(versions), ...Object.keys(present)])];
   const moved = paths.filter((path) => versions[path] !== present[path]);
   if (moved.length === 0) return;
-  const { pairs, left } = looked.judged;
+  const { pairs, left } = compared;
   const standing = moved.map((path) =>
     path.startsWith('- ')
       ? left.find((one) => `- ${one.path}` === path)
@@ -143,33 +130,6 @@ function refuseLacking(needs: Need[]): void {
       detail,
     })),
   );
-}
-
-/** Entries for what was only taken over or given another key: no route was asked for it. */
-async function recordRest(
-  deps: Deps,
-  request: FastifyRequest,
-  tx: Transaction,
-  { source }: Looked,
-  { steps }: CarriedOut,
-  hash: string,
-): Promise<void> {
-  for (const { wanted, standing, is_recorded, action, name } of steps) {
-    if (is_recorded || wanted === undefined || standing === undefined) continue;
-    await appendActivity(
-      tx,
-      deps.secrets,
-      { organization_id: request.access.organization_id },
-      actorOf(request, undefined),
-      {
-        activity: action === 'move' ? 'moved' : 'adopted',
-        scope: wanted.kind.activityScope(standing.fields),
-        item_id: standing.id,
-        item_name: name,
-        changes: [noteOf(source, hash, wanted.key)],
-      },
-    );
-  }
 }
 
 function shown({ steps }: CarriedOut): Pick<Applied, 'objects' | 'shown_once'> {

@@ -1,18 +1,20 @@
+// Length: the requests of one step, what they refuse, cost and change are one story; its parts have
+// no other reader.
+import type { Change } from '../../platform/activity/changes.ts';
+import { counted } from '../../platform/counted.ts';
 import { isFields } from '../../platform/fields.ts';
 import type { Fields } from '../../platform/fields.ts';
-import type { Change } from '../../platform/activity/changes.ts';
 import type { Violation } from '../../platform/http/errors.ts';
 import type { InnerAnswer, InnerRequests } from '../../platform/http/inner/inner_requests.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { costOf, endingLedger, ledgerOf } from './cost.ts';
-import type { Judged } from './judge.ts';
+import { countDelivered, listExportIds } from '../batch_exports/store.ts';
+import type { Delivered } from '../batch_exports/store.ts';
+import type { Candidate, Compared } from './compare.ts';
 import type { Home, Request } from './kinds/kind.ts';
-import { bodyOf, fieldOf, pathOfReference } from './request_fields.ts';
-import type { FieldChange, Need, Step } from './schema.ts';
-import type { Placed } from './standing.ts';
-import type { Candidate } from './steps.ts';
-import { attrOfPath } from './wanted.ts';
-import type { Wanted } from './wanted.ts';
+import { attrOfPath } from './read.ts';
+import type { Placed, Wanted } from './read.ts';
+import type { Applied, Cost, FieldChange, Need, Step } from './schema.ts';
+import { joinSecrets } from './secret_values.ts';
 
 /** A step that was carried out, with what its route showed once. */
 export type Done = Step & {
@@ -48,16 +50,16 @@ export type Carrying = {
  * no step. What a route refuses is a violation at the object's place, and the others go on. What is
  * faulty is left out, with what needs it.
  */
-export async function carryOut(judged: Judged, carrying: Carrying): Promise<CarriedOut> {
+export async function carryOut(compared: Compared, carrying: Carrying): Promise<CarriedOut> {
   const result: CarriedOut = {
     steps: [],
     violations: [],
     needs: [],
-    ids: new Map(judged.ids),
+    ids: new Map(compared.ids),
   };
-  const unmade = unmadeOf(judged);
-  for (const candidate of judged.candidates) {
-    if (judged.faulty.has(candidate.wanted.path)) continue;
+  const unmade = unmadeOf(compared);
+  for (const candidate of compared.candidates) {
+    if (compared.faulty.has(candidate.wanted.path)) continue;
     if (lacksOthers(candidate.wanted, unmade)) {
       result.steps.push(unrehearsed(candidate));
       unmade.add(candidate.wanted.path);
@@ -70,12 +72,12 @@ export async function carryOut(judged: Judged, carrying: Carrying): Promise<Carr
     } else if (done !== undefined) result.steps.push(done);
   }
   if (carrying.prune)
-    for (const standing of judged.left.toReversed())
+    for (const standing of compared.left.toReversed())
       result.steps.push(await removeOne(standing, carrying, result));
   return result;
 }
 
-function unmadeOf({ pairs, faulty }: Judged): Set<string> {
+function unmadeOf({ pairs, faulty }: Compared): Set<string> {
   const unmade = pairs.filter((pair) => faulty.has(pair.wanted.path) && isNeeded(pair));
   return new Set(unmade.map(({ wanted }) => wanted.path));
 }
@@ -295,4 +297,108 @@ function takenOver({ action, standing, source }: Candidate): FieldChange[] {
 
 function nameOf({ fields }: Wanted, standing: Placed | undefined): string | null {
   return typeof fields['name'] === 'string' ? fields['name'] : (standing?.name ?? null);
+}
+
+/** How many objects each action concerns. */
+export function summaryOf(steps: readonly Done[], objects: readonly Wanted[]): Applied['summary'] {
+  const count = (action: Step['action']) => steps.filter((step) => step.action === action).length;
+  const deleted = count('delete');
+  return {
+    create: count('create'),
+    change: count('change'),
+    move: count('move'),
+    adopt: count('adopt'),
+    delete: deleted,
+    unchanged: objects.filter((one) => !one.is_reference).length - (steps.length - deleted),
+  };
+}
+
+/** The path of the object that a key refers to. */
+function pathOfReference(
+  { parent_path }: Wanted,
+  kind: string,
+  within: 'project' | 'organization',
+  key: string,
+): string {
+  const section = `${kind}s`;
+  return within === 'project' ? `${parent_path}.${section}.${key}` : `${section}.${key}`;
+}
+
+/** The name in files of what a route calls `attr`. */
+function fieldOf(wanted: Wanted | undefined, attr: string): string {
+  const reference = wanted?.kind.references.find(({ api_field }) => attr.startsWith(api_field));
+  return reference === undefined ? attr : attr.replace(reference.api_field, reference.field);
+}
+
+/** The fields as the API takes them: ids for keys, and the values of secrets. */
+function bodyOf(wanted: Wanted, ids: ReadonlyMap<string, string>): Fields {
+  const values = Object.entries(wanted.secrets).flatMap(([path, secret]) =>
+    'value' in secret ? [[path, secret.value]] : [],
+  );
+  const fields = { ...joinSecrets(wanted.fields, Object.fromEntries(values) as Fields) };
+  for (const { field, api_field, kind, within } of wanted.kind.references) {
+    if (!Object.hasOwn(fields, field)) continue;
+    const sent = fields[field];
+    delete fields[field];
+    const idOfKey = (key: unknown) => {
+      if (typeof key !== 'string') return key;
+      const id = ids.get(pathOfReference(wanted, kind, within, key)) ?? key;
+      return /^\d+$/.test(id) ? Number(id) : id;
+    };
+    fields[api_field] = Array.isArray(sent)
+      ? sent.map(idOfKey)
+      : sent === null
+        ? null
+        : idOfKey(sent);
+  }
+  return fields;
+}
+
+/** What an export has delivered; undefined for other kinds, which a change costs nothing. */
+async function ledgerOf(
+  db: Queryable,
+  { kind, id }: Pick<Placed, 'kind' | 'id'>,
+): Promise<Delivered | undefined> {
+  return kind.name === 'batch_export' ? countDelivered(db, [id]) : undefined;
+}
+
+/** What ends with an object: of a project, what all its exports have delivered. */
+async function endingLedger(
+  db: Queryable,
+  standing: Pick<Placed, 'kind' | 'id'>,
+): Promise<Delivered | undefined> {
+  if (standing.kind.name !== 'project') return ledgerOf(db, standing);
+  return countDelivered(db, await listExportIds(db, Number(standing.id)));
+}
+
+/** What a deletion costs, or a change after which the ledger has another revision. */
+function costOf(
+  before: Delivered | undefined,
+  after: Delivered | undefined,
+  action: string,
+): Cost | null {
+  if (before === undefined) return null;
+  const { delivered_records, open_runs } = before;
+  const rows = counted(delivered_records, 'delivered row');
+  const runs = open_runs === 0 ? '' : ` It cancels ${counted(open_runs, 'run')}.`;
+  if (action === 'delete')
+    return before.exports === 0
+      ? null
+      : {
+          starts_anew: false,
+          ledger_ends: true,
+          delivered_records,
+          open_runs,
+          detail: `The ledger ends: ${rows} stay where they are and count no more.${runs}`,
+        };
+  if (after === undefined || after.revisions === before.revisions) return null;
+  return {
+    starts_anew: true,
+    ledger_ends: false,
+    delivered_records,
+    open_runs,
+    detail:
+      `The export starts anew: ${rows} no longer count, a backfill delivers them ` +
+      `again.${runs}`,
+  };
 }

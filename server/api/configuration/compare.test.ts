@@ -3,13 +3,10 @@ import { test } from 'node:test';
 import type { Fields } from '../../platform/fields.ts';
 import { project } from './kinds/project.ts';
 import { notice_target } from './kinds/notice_target.ts';
-import { judge } from './judge.ts';
+import { candidateOf, compare, driftOf, versionOf } from './compare.ts';
+import type { Fingerprint, Placed, Wanted } from './read.ts';
 import { joinSecrets } from './secret_values.ts';
 import type { SecretWanted } from './secret_values.ts';
-import type { Placed } from './standing.ts';
-import { candidateOf, driftOf, versionOf } from './steps.ts';
-import type { Fingerprint } from './steps.ts';
-import type { Wanted } from './wanted.ts';
 
 const fingerprint: Fingerprint = (_kind, id, path, value) => `${id} ${path} ${String(value)}`;
 
@@ -154,11 +151,12 @@ test('judging: what is found how, what is left, and two claims on one object', (
   const strange = stands({ name: 'S' }, { source: 'other' }, { key: 'strange', id: '3' });
   const target = stands({}, is_managed, { key: 'mail', id: '4', kind: notice_target });
   const of = (objects: Wanted[], sections: string[]) =>
-    judge(
-      { objects, sections: new Set(sections), left_out: [], violations: [] },
-      { objects: [web, old, strange, target], gone: [] },
-      { source: 'default', fingerprint },
-    );
+    compare({
+      configuration: { objects, sections: new Set(sections), left_out: [], violations: [] },
+      state: { objects: [web, old, strange, target], gone: [] },
+      source: { name: 'default', commit: null },
+      fingerprint,
+    });
   const first = of([wants(name)], ['projects']);
   assert.equal(first.pairs[0]!.standing, web);
   // Of its own source, in sections that are there.
@@ -182,16 +180,17 @@ test('judging: what is found how, what is left, and two claims on one object', (
 
 test('judging: keys that were each other are looked at once each, and circles found', () => {
   const of = (moves: readonly [key: string, was: string][]) =>
-    judge(
-      {
+    compare({
+      configuration: {
         objects: moves.map(([key, was]) => wants({}, { key, path: `projects.${key}`, was })),
         sections: new Set(),
         left_out: [],
         violations: [],
       },
-      { objects: [], gone: [] },
-      { source: 'default', fingerprint },
-    ).violations.map(({ attr }) => attr?.split('__')[2]);
+      state: { objects: [], gone: [] },
+      source: { name: 'default', commit: null },
+      fingerprint,
+    }).violations.map(({ attr }) => attr?.split('__')[2]);
   const ring = [
     ['d', 'a'],
     ['a', 'b'],

@@ -2,29 +2,23 @@ import type { FastifyRequest } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import type { Deps } from '../../deps.ts';
 import { isoInstant } from '../../platform/clock.ts';
-import { requireDone } from '../../platform/http/inner/beforehand.ts';
+import { isOfAgent } from '../../platform/http/caller/agent.ts';
 import { invalidMany } from '../../platform/http/errors.ts';
-import { openInnerRequests } from '../../platform/http/inner/inner_requests.ts';
-import type { Beforehand } from '../../platform/http/inner/inner_call.ts';
-import type { Transaction } from '../../platform/postgres/database.ts';
-import { refuseSecretsOfAgent } from './agent_secrets.ts';
-import { carryOut } from './carry_out.ts';
-import type { CarriedOut, Done } from './carry_out.ts';
-import { driftShown } from './drift.ts';
-import { look, refuseUnreadable } from './look.ts';
-import type { Looked, Source } from './look.ts';
-import type { Applied, Need, Plan, PlanRequest, Step } from './schema.ts';
-import { kindsNeeded } from './standing.ts';
-import type { Placed } from './standing.ts';
-import { keepPlan, planContext } from './store.ts';
+import { requireDone } from '../../platform/http/inner/beforehand.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { summaryOf } from './carry_out.ts';
+import type { Done } from './carry_out.ts';
+import { compare, versionsOf } from './compare.ts';
+import type { Compared } from './compare.ts';
+import { attrOfPath, kindsNeeded, read, refuseUnreadable } from './read.ts';
+import type { Configuration, Placed, Read } from './read.ts';
+import { rehearse } from './rehearse.ts';
+import type { Planning } from './rehearse.ts';
+import type { Drift, Need, Plan, PlanRequest, Step } from './schema.ts';
+import { keepPlan, listLatestEntries, planContext } from './store.ts';
 
 /** So long a plan can be applied: an hour. */
 const open_for_ms = 3_600_000;
-
-import type { Wanted } from './wanted.ts';
-
-/** The transaction of a plan, and what was done before it. */
-export type Planning = { tx: Transaction; beforehand: Beforehand };
 
 /**
  * Creates the plan that a request asks for and keeps it. What would be done is rehearsed by the
@@ -39,34 +33,35 @@ export async function createPlan(
 ): Promise<Plan> {
   const { organization_id } = request.access;
   const who = { organization_id, scopes: request.caller.scopes };
-  const looked = await look(deps, tx, who, asked);
-  refuseSecretsOfAgent(request, looked.configuration);
-  const { carried, lacks } = await rehearse(deps, request, { tx, beforehand }, asked, looked);
+  const wanted = await read(deps, tx, who, asked);
+  refuseSecretsOfAgent(request, wanted.configuration);
+  const compared = compare(wanted);
+  const { carried, lacks } = await rehearse(deps, request, { tx, beforehand }, asked, compared);
   requireDone(beforehand);
-  const violations = [...looked.violations, ...carried.violations];
+  const violations = [...compared.violations, ...carried.violations];
   if (violations.length > 0) throw invalidMany(violations);
   const now_ms = deps.clock.now();
-  const { judged, source, configuration } = looked;
+  const { source, configuration } = wanted;
   const steps = carried.steps.map(shownStep);
   const plan: Plan = {
-    hash: hashOf(deps, organization_id, asked, looked),
+    hash: hashOf(deps, organization_id, asked, wanted, compared),
     source,
     prune: asked.prune ?? false,
     people: asked.people ?? false,
     is_empty: steps.length === 0,
     summary: summaryOf(carried.steps, configuration.objects),
     steps,
-    drift: await driftShown(tx, organization_id, judged),
+    drift: await driftShown(tx, organization_id, compared),
     needs: [
-      ...judged.needs,
-      ...carried.needs.filter(({ path }) => judged.needs.every((one) => one.path !== path)),
+      ...compared.needs,
+      ...carried.needs.filter(({ path }) => compared.needs.every((one) => one.path !== path)),
       ...[...lacks].map(needOfRight),
     ],
     left: [
-      ...(asked.prune === true ? [] : judged.left.map((one) => leftShown(one))),
-      ...judged.held.map(({ standing, other }) => leftShown(standing, other)),
+      ...(asked.prune === true ? [] : compared.left.map((one) => leftShown(one))),
+      ...compared.held.map(({ standing, other }) => leftShown(standing, other)),
     ],
-    notes: judged.notes,
+    notes: compared.notes,
     left_out: configuration.left_out,
     created_at: isoInstant(now_ms),
     expires_at: isoInstant(now_ms + open_for_ms),
@@ -77,7 +72,7 @@ export async function createPlan(
     hash: plan.hash,
     request_sealed: deps.secrets.seal(JSON.stringify(asked), planContext(id)),
     answer: plan,
-    versions: versionsOf(deps, looked),
+    versions: versionsOf(deps, compared),
   });
   return plan;
 }
@@ -95,61 +90,37 @@ export function keptPlan(answer: Plan, scopes: readonly string[]): Plan {
   return { ...answer, left_out, notes };
 }
 
-/** Carries what the rehearsal gave out of what is rolled back. */
-class Rehearsed extends Error {
-  readonly carried: CarriedOut;
-  constructor(carried: CarriedOut) {
-    super('Nothing is kept of a rehearsal.');
-    this.carried = carried;
-  }
-}
-
-async function rehearse(
-  deps: Deps,
-  request: FastifyRequest,
-  { tx, beforehand }: Planning,
-  asked: PlanRequest,
-  { judged, violations }: Looked,
-): Promise<{ carried: CarriedOut; lacks: ReadonlySet<string | number> }> {
-  // What a rehearsal would do once it is committed is never done.
-  const inner = openInnerRequests(request, tx, () => undefined, beforehand, 'rehearsal');
-  const carrying = {
-    db: tx,
-    inner,
-    organization_id: request.access.organization_id,
-    // What a fault hides would be taken for what is no longer named.
-    prune: asked.prune === true && violations.length === 0,
-    noteOf: () => ({ field: 'managed_by', action: 'changed' as const, before: null, after: null }),
-  };
-  try {
-    await deps.db.within(tx, () =>
-      deps.db.transaction(async () => {
-        throw new Rehearsed(await carryOut(judged, carrying));
-      }),
-    );
-  } catch (error) {
-    if (error instanceof Rehearsed) return { carried: error.carried, lacks: inner.lacks };
-    throw error;
-  }
-  throw new Error('A rehearsal ended without a word.');
-}
-
-/** The versions of what a plan looked at, as HMACs: they stand beside the plan in clear. */
-export function versionsOf(
-  { secrets }: Pick<Deps, 'secrets'>,
-  { judged }: Looked,
-): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(judged.versions).map(([path, version]) => [
-      path,
-      secrets.hash(`configuration version ${version}`).toString('hex'),
-    ]),
+/**
+ * Throws 400 when an agent sends the value of a secret: what an agent knows stands in its context,
+ * and in what is kept of it. A person enters secrets, and the agent says `keep`.
+ */
+function refuseSecretsOfAgent(request: FastifyRequest, { objects }: Configuration): void {
+  if (!isOfAgent(request)) return;
+  const given = objects.flatMap(({ path, secrets }) =>
+    Object.entries(secrets).flatMap(([field, secret]) =>
+      'value' in secret ? [attrOfPath(path, field)] : [],
+    ),
   );
+  if (given.length > 0)
+    throw invalidMany(
+      given.map((attr) => ({
+        attr,
+        code: 'invalid_input',
+        detail:
+          'No secret goes through an agent: write {"keep": true}, and let a person enter it in ' +
+          'the console. One that was written down should be replaced.',
+      })),
+    );
 }
 
 /** The same plan of the same state has the same hash; only the server's key can create it. */
-function hashOf(deps: Deps, organization_id: string, asked: PlanRequest, looked: Looked): string {
-  const { configuration, source, fingerprint } = looked;
+function hashOf(
+  deps: Deps,
+  organization_id: string,
+  asked: PlanRequest,
+  { configuration, source, fingerprint }: Read,
+  compared: Compared,
+): string {
   const objects = configuration.objects.map(({ kind, path, was, fields, secrets }) => [
     path,
     was ?? null,
@@ -161,7 +132,7 @@ function hashOf(deps: Deps, organization_id: string, asked: PlanRequest, looked:
   ]);
   const said = [organization_id, source, asked.prune ?? false, asked.people ?? false, objects];
   return deps.secrets
-    .hash(`configuration plan ${JSON.stringify([...said, versionsOf(deps, looked)])}`)
+    .hash(`configuration plan ${JSON.stringify([...said, versionsOf(deps, compared)])}`)
     .toString('hex');
 }
 
@@ -178,20 +149,6 @@ function shownStep(done: Done): Step {
     moved_from,
     changes,
     cost,
-  };
-}
-
-/** How many objects each action concerns. */
-export function summaryOf(steps: readonly Done[], objects: readonly Wanted[]): Applied['summary'] {
-  const count = (action: Step['action']) => steps.filter((step) => step.action === action).length;
-  const deleted = count('delete');
-  return {
-    create: count('create'),
-    change: count('change'),
-    move: count('move'),
-    adopt: count('adopt'),
-    delete: deleted,
-    unchanged: objects.filter((one) => !one.is_reference).length - (steps.length - deleted),
   };
 }
 
@@ -218,8 +175,42 @@ function leftShown({ kind, path, id, name }: Placed, other?: Placed): Plan['left
   return { kind: kind.name, path, id, name, detail };
 }
 
-/** Where what was applied comes from, as the log says it. */
-export function noteOf(source: Source, hash: string, key: string) {
-  const after = { key, source: source.name, commit: source.commit, plan: hash };
-  return { field: 'managed_by', action: 'changed' as const, before: null, after };
+/** What was changed by hand, with who did it as the activity log has it. */
+async function driftShown(
+  db: Queryable,
+  organization_id: string,
+  { drift, gone }: Pick<Compared, 'drift' | 'gone'>,
+): Promise<Drift[]> {
+  const found = [
+    ...drift.map(({ wanted, standing, changes }) => ({
+      scope: wanted.kind.activityScope(standing.fields),
+      kind: wanted.kind.name,
+      path: wanted.path,
+      id: standing.id,
+      name: standing.name,
+      is_deleted: false,
+      changes,
+    })),
+    ...gone.map(({ wanted, managed }) => ({
+      scope: wanted.kind.activityScope(managed.fields),
+      kind: wanted.kind.name,
+      path: wanted.path,
+      id: managed.object_id,
+      name: null,
+      is_deleted: true,
+      changes: [],
+    })),
+  ];
+  if (found.length === 0) return [];
+  const entries = await listLatestEntries(
+    db,
+    organization_id,
+    found.map(({ scope, id }) => ({ scope, item_id: id })),
+  );
+  const latest = new Map(entries.map((entry) => [`${entry.scope} ${entry.item_id}`, entry]));
+  return found.map(({ scope, ...one }) => {
+    const entry = latest.get(`${scope} ${one.id}`);
+    const { user, key, at } = entry ?? {};
+    return { ...one, by: at === undefined ? null : { user: user ?? null, key: key ?? null, at } };
+  });
 }

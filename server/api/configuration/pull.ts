@@ -6,10 +6,9 @@ import type { Fields } from '../../platform/fields.ts';
 import { mapInTurns } from '../../platform/pacing/turns.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { kinds } from './kinds/index.ts';
-import { mayRead } from './look.ts';
+import { mayRead, readState } from './read.ts';
+import type { Placed } from './read.ts';
 import { joinSecrets } from './secret_values.ts';
-import { readState } from './standing.ts';
-import type { Placed } from './standing.ts';
 
 /** What stands, in the form of files, with the variables that stand for secrets. */
 export type Pulling = {

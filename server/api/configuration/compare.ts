@@ -1,16 +1,37 @@
+// Length: one pass pairs what is wanted with what stands and says all of it: steps, drift, faults,
+// needs and notes of the same pairs.
 import { isDeepStrictEqual } from 'node:util';
+import type { Deps } from '../../deps.ts';
+import { isGivenSecret } from '../../engine/model/destination/stored_config.ts';
+import { changesOf, secretChange } from '../../platform/activity/changes.ts';
+import type { Fields } from '../../platform/fields.ts';
 import type { Violation } from '../../platform/http/errors.ts';
-import { needsOf, notesOf } from './needs.ts';
-import type { Need, Note } from './schema.ts';
-import type { Placed, State } from './standing.ts';
-import { candidateOf, driftOf, versionOf } from './steps.ts';
-import type { Candidate, Drifted, Fingerprint, Pair } from './steps.ts';
+import { isInstant } from '../../platform/instant.ts';
+import { attrOfPath } from './read.ts';
+import type { Fingerprint, Placed, Read, State, Wanted } from './read.ts';
+import type { FieldChange, Need, Note } from './schema.ts';
+import type { SecretWanted } from './secret_values.ts';
 import type { Managed } from './store.ts';
-import { attrOfPath } from './wanted.ts';
-import type { Configuration, Wanted } from './wanted.ts';
+
+/** A wanted object beside the one that stands in its place. */
+export type Pair = { wanted: Wanted; standing: Placed | undefined };
+
+/** What one object may need; the route says whether a difference is a change. */
+export type Candidate = Pair & {
+  action: 'create' | 'change' | 'move' | 'adopt';
+  moved_from: string | null;
+  /** The configuration that wants it. */
+  source: string;
+  /** Whether fields or secrets differ from what stands. */
+  differs: boolean;
+  changes: FieldChange[];
+};
+
+/** What was changed by hand since it was applied; of an object that is gone there is no pair. */
+export type Drifted = { wanted: Wanted; standing: Placed; changes: FieldChange[] };
 
 /** What a configuration means for what stands; nothing is asked or changed. */
-export type Judged = {
+export type Compared = {
   pairs: Pair[];
   candidates: Candidate[];
   drift: Drifted[];
@@ -22,6 +43,7 @@ export type Judged = {
   held: { standing: Placed; other: Placed }[];
   needs: Need[];
   notes: Note[];
+  /** Every fault of form, and every one between objects. */
   violations: Violation[];
   /** The paths of what has a fault, of form or between objects: it is not tried. */
   faulty: ReadonlySet<string>;
@@ -30,17 +52,20 @@ export type Judged = {
   ids: Map<string, string>;
 };
 
-/** How a configuration is looked at. */
-export type How = { source: string; fingerprint: Fingerprint };
-
 /**
  * Finds for each wanted object what stands in its place, by its key, by the key that it had, or by
  * the key that its name would give; says what differs, what somebody else changed, what is missing
  * and what is wrong between objects.
  */
-export function judge({ objects, sections }: Configuration, state: State, how: How): Judged {
+export function compare({
+  configuration,
+  state,
+  source: { name: source },
+  fingerprint,
+}: Read): Compared {
+  const { objects, sections } = configuration;
   const pairs = pairsOf(objects, state.objects);
-  const violations = [
+  const between = [
     ...keyFaults(objects, pairs),
     ...referenceFaults(objects, pairs, state),
     ...pairs.flatMap(fixedFaults),
@@ -49,34 +74,34 @@ export function judge({ objects, sections }: Configuration, state: State, how: H
   const projects = projectPaths(pairs);
   const unnamed = state.objects.filter(
     (one) =>
-      one.managed?.source === how.source &&
+      one.managed?.source === source &&
       !one.kind.is_single &&
       !matched.has(one) &&
       sections.has(sectionOf(one, projects) ?? ''),
   );
-  const held = unnamed.flatMap((standing) => heldBy(standing, state, how.source));
+  const held = unnamed.flatMap((standing) => heldBy(standing, state, source));
   const left = unnamed.filter((one) => held.every(({ standing }) => standing !== one));
   return {
     pairs,
     candidates: pairs.flatMap((pair) =>
-      pair.wanted.is_reference ? [] : (candidateOf(pair, how.source) ?? []),
+      pair.wanted.is_reference ? [] : (candidateOf(pair, source) ?? []),
     ),
-    drift: pairs.flatMap((pair) => driftOf(pair, how.fingerprint) ?? []),
+    drift: pairs.flatMap((pair) => driftOf(pair, fingerprint) ?? []),
     gone: goneOf(pairs, state),
     left,
     held,
     needs: pairs.flatMap(needsOf),
-    notes: pairs.flatMap((pair) => notesOf(pair, how.source)),
-    violations,
+    notes: pairs.flatMap((pair) => notesOf(pair, source)),
+    violations: [...configuration.violations, ...between],
     faulty: new Set([
       ...objects.filter(({ is_faulty }) => is_faulty).map(({ path }) => path),
-      ...pathsOf(violations, objects),
+      ...pathsOf(between, objects),
     ]),
     versions: Object.fromEntries([
-      ...pairs.map((pair) => [pair.wanted.path, versionOf(pair, how.fingerprint)]),
+      ...pairs.map((pair) => [pair.wanted.path, versionOf(pair, fingerprint)]),
       ...left.map((standing) => [
         `- ${standing.path}`,
-        versionOf({ wanted: undefined, standing }, how.fingerprint),
+        versionOf({ wanted: undefined, standing }, fingerprint),
       ]),
     ]) as Record<string, string>,
     ids: idsOf(pairs, state, projects),
@@ -84,7 +109,7 @@ export function judge({ objects, sections }: Configuration, state: State, how: H
 }
 
 /** A project that is no longer named, with the first object in it that another source applied. */
-function heldBy(standing: Placed, { objects }: State, source: string): Judged['held'] {
+function heldBy(standing: Placed, { objects }: State, source: string): Compared['held'] {
   const other = objects.find(
     ({ kind, parent_id, managed }) =>
       kind.parent === standing.kind.name &&
@@ -271,12 +296,195 @@ function sectionOf(
   return parent === undefined ? undefined : `${parent}.${kind.section}`;
 }
 
-function goneOf(pairs: Pair[], { gone }: State): Judged['gone'] {
+function goneOf(pairs: Pair[], { gone }: State): Compared['gone'] {
   const parents = new Map(pairs.map(({ wanted, standing }) => [wanted.path, standing?.id]));
   const managed_by = new Map(gone.map((one) => [`${one.kind} ${one.parent_id} ${one.key}`, one]));
   return pairs.flatMap(({ wanted, standing }) => {
     const parent_id = parents.get(wanted.parent_path) ?? '';
     const managed = managed_by.get(`${wanted.kind.name} ${parent_id} ${wanted.key}`);
     return standing !== undefined || managed === undefined ? [] : [{ wanted, managed }];
+  });
+}
+
+/** The versions of what a plan looked at, as HMACs: they stand beside the plan in clear. */
+export function versionsOf(
+  { secrets }: Pick<Deps, 'secrets'>,
+  { versions }: Compared,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(versions).map(([path, version]) => [
+      path,
+      secrets.hash(`configuration version ${version}`).toString('hex'),
+    ]),
+  );
+}
+
+/** What has to be done for a pair; undefined: nothing. */
+export function candidateOf(pair: Pair, source: string): Candidate | undefined {
+  const { wanted, standing } = pair;
+  const base = { ...pair, source, moved_from: null };
+  if (standing === undefined)
+    return { ...base, action: 'create', differs: true, changes: creation(wanted) };
+  const changes = differencesOf(wanted, standing);
+  const differs = changes.length > 0;
+  if (standing.managed !== undefined && standing.key !== wanted.key)
+    return { ...base, action: 'move', moved_from: standing.path, differs, changes };
+  if (standing.managed?.source !== source) return { ...base, action: 'adopt', differs, changes };
+  return differs ? { ...base, action: 'change', differs, changes } : undefined;
+}
+
+/** What somebody else changed, and the files would change back; undefined: nothing. */
+export function driftOf({ wanted, standing }: Pair, fingerprint: Fingerprint): Drifted | undefined {
+  const managed = standing?.managed;
+  if (standing === undefined || managed === undefined) return undefined;
+  const differing = Object.keys(wanted.fields).filter(
+    (name) => Object.hasOwn(managed.fields, name) && !isSame(wanted, standing.fields, name),
+  );
+  const changes = changesOf(only(managed.fields, differing), only(standing.fields, differing));
+  const secrets = Object.entries(wanted.secrets).flatMap(([path, secret]) => {
+    const applied = managed.secrets[path];
+    const stands = standing.secrets[path];
+    if (applied === undefined || isSameSecret(secret, stands)) return [];
+    return stands !== undefined && fingerprint(standing.kind, standing.id, path, stands) === applied
+      ? []
+      : [secretChange(path, stands === undefined ? 'deleted' : 'changed')];
+  });
+  const all = [...changes, ...secrets];
+  return all.length === 0 ? undefined : { wanted, standing, changes: all };
+}
+
+/**
+ * A text that is another one as soon as something differs that the plan looked at: of a wanted
+ * object the fields that are named, of one that would be deleted all.
+ */
+export function versionOf(
+  { wanted, standing }: { wanted: Wanted | undefined; standing: Placed | undefined },
+  fingerprint: Fingerprint,
+): string {
+  if (standing === undefined) return 'absent';
+  const { kind, id, key, fields, secrets, managed } = standing;
+  const named = wanted === undefined ? fields : only(fields, Object.keys(wanted.fields));
+  const sealed = Object.entries(secrets).map(([path, value]) => [
+    path,
+    fingerprint(kind, id, path, value),
+  ]);
+  return JSON.stringify([id, key, managed?.source ?? null, named, sealed]);
+}
+
+/** What of the wanted fields and secrets differs from what stands. */
+function differencesOf(wanted: Wanted, standing: Placed): FieldChange[] {
+  const differing = Object.keys(wanted.fields).filter(
+    (name) => !isSame(wanted, standing.fields, name),
+  );
+  return [
+    ...changesOf(only(standing.fields, differing), only(wanted.fields, differing)),
+    ...Object.entries(wanted.secrets).flatMap(([path, secret]) => {
+      const stands = standing.secrets[path];
+      if (isSameSecret(secret, stands)) return [];
+      const [had, has] = [isGivenSecret(stands), 'value' in secret && isGivenSecret(secret.value)];
+      return [secretChange(path, had ? (has ? 'changed' : 'deleted') : 'created')];
+    }),
+  ];
+}
+
+function creation({ fields, secrets }: Wanted): FieldChange[] {
+  return [
+    ...changesOf(undefined, fields),
+    ...Object.entries(secrets)
+      .filter(([, secret]) => !('value' in secret) || isGivenSecret(secret.value))
+      .map(([path]) => secretChange(path, 'created')),
+  ];
+}
+
+/** Whether a secret says nothing else than what stands; only a value can. */
+function isSameSecret(secret: SecretWanted, stands: unknown): boolean {
+  if (!('value' in secret)) return true;
+  return isDeepStrictEqual(secret.value ?? undefined, stands ?? undefined);
+}
+
+/** Two spellings of one instant are the same. */
+function isSame({ kind, fields }: Wanted, stands: Fields, name: string): boolean {
+  const [one, other] = [fields[name], stands[name]];
+  const { format } = (kind.schema.properties as Record<string, { format?: string }>)[name] ?? {};
+  if (format === 'date-time' && [one, other].every(isInstantText))
+    return Date.parse(one as string) === Date.parse(other as string);
+  return isDeepStrictEqual(one, other);
+}
+
+function isInstantText(value: unknown): boolean {
+  return typeof value === 'string' && isInstant(value);
+}
+
+function only(fields: Fields, names: readonly string[]): Fields {
+  return Object.fromEntries(
+    names.flatMap((name) => (Object.hasOwn(fields, name) ? [[name, fields[name]]] : [])),
+  );
+}
+
+/**
+ * What to look at before it is applied. A `was` may stay in the files after its move: where neither
+ * key stands it moved nothing. What two configurations name goes to whoever applies last.
+ */
+export function notesOf({ wanted, standing }: Pair, source: string): Note[] {
+  const { kind, path, was, secrets, is_reference } = wanted;
+  const other = standing?.managed?.source;
+  const taken_over: Note[] =
+    is_reference || other === undefined || other === source
+      ? []
+      : [{ code: 'taken_over', kind: kind.name, path, detail: takenOverDetail(kind.name, other) }];
+  const moved_nothing: Note[] =
+    was === undefined || standing !== undefined
+      ? []
+      : [
+          {
+            code: 'was_not_found',
+            kind: kind.name,
+            path: `${path}.was`,
+            detail: `Nothing here has the key ${was}, so a new object is created: check it.`,
+          },
+        ];
+  const plain = Object.entries(secrets).flatMap(([field, secret]): Note[] =>
+    'value' in secret && secret.is_plain === true
+      ? [
+          {
+            code: 'plain_secret',
+            kind: kind.name,
+            path: `${path}.${field}`,
+            detail:
+              'This is a secret in plain text, which whoever reads the file has: write ' +
+              '{ env: NAME } or { file: path } in its place.',
+          },
+        ]
+      : [],
+  );
+  return [...moved_nothing, ...taken_over, ...plain];
+}
+
+function takenOverDetail(kind: string, other: string): string {
+  const stays =
+    kind === 'project'
+      ? 'name its sections alone here, without its own fields.'
+      : 'take it out of these files; its key can still be referred to.';
+  const taken = `The configuration ${other} manages this, and this one takes it over.`;
+  return `${taken} To leave it: ${stays}`;
+}
+
+/** The secrets that are missing: nothing can be applied without them. */
+export function needsOf({ wanted, standing }: Pair): Need[] {
+  return Object.entries(wanted.secrets).flatMap(([field, secret]): Need[] => {
+    if ('value' in secret) return [];
+    const isKept = 'keep' in secret;
+    if (isKept && standing?.secrets[field] !== undefined) return [];
+    return [
+      {
+        code: 'secret',
+        kind: wanted.kind.name,
+        path: `${wanted.path}.${field}`,
+        reference: isKept ? null : secret.reference,
+        detail: isKept
+          ? 'Nothing is stored that could be kept: give the secret.'
+          : `The secret is not set: give what ${secret.reference} stands for.`,
+      },
+    ];
   });
 }
