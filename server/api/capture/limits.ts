@@ -7,7 +7,8 @@ import type { Arrivals } from '../../platform/http/limits/arrivals.ts';
 import { openLimiter } from '../../platform/http/limits/rate_limit.ts';
 import { openRoom } from '../../platform/http/limits/room.ts';
 import type { Place } from '../../platform/http/limits/room.ts';
-import { busyCapture } from './busy.ts';
+import { unavailable } from '../../platform/http/errors.ts';
+import type { ApiError } from '../../platform/http/errors.ts';
 
 /** Bytes that are kept of bodies that have not come whole. */
 const arriving_bytes_max = 128 * 1024 * 1024;
@@ -82,4 +83,12 @@ export function openCaptureLimits(app: FastifyInstance, deps: Deps): CaptureLimi
 
 function refuse(wait_seconds: number | undefined): void {
   if (wait_seconds !== undefined) throw busyCapture(wait_seconds);
+}
+
+/**
+ * 503: come again. Not 429, which makes browsers lose their events.
+ */
+export function busyCapture(wait_seconds: number): ApiError {
+  const detail = `The server cannot take the events now: send them again in ${wait_seconds} s.`;
+  return unavailable(detail, wait_seconds);
 }

@@ -1,6 +1,6 @@
 import type { ApiError } from '../../platform/http/errors.ts';
 import type { WarningReason } from '../../engine/ingest/warnings/warning.ts';
-import type { Draft } from './draft.ts';
+import type { Mended } from '../../engine/ingest/parse/tolerant_json.ts';
 
 /** A request with events, as plain data: what is long is read in another thread. */
 export type Sent = {
@@ -27,6 +27,42 @@ export type Sent = {
    * what has no id of its own is named after the refused event.
    */
   again?: string;
+};
+
+/** Largest event at the paths for AI: it holds what a model was told and what it answered. */
+export const ai_event_size_bytes_max = 8 * 1024 * 1024;
+
+/**
+ * One event as a protocol's message has it: nothing of it is checked yet. `properties` and what is
+ * set are kept as they were sent.
+ */
+export type Draft = {
+  name: unknown;
+  distinct_id: unknown;
+  /** Why it is not taken, whatever else it says. */
+  refused_as?: WarningReason;
+  /** What to call somebody whom the message does not name; without it such an event is refused. */
+  distinct_id_otherwise?: 'uuid' | undefined;
+  /** The event's own uuid. */
+  uuid?: unknown;
+  /** What names the event where there is no uuid: a `messageId`. */
+  message_id?: unknown;
+  /** When it happened, by the clock of the sender; an instant or a number of epoch time. */
+  at?: unknown;
+  /** How many milliseconds before it was sent, where `at` is not known. */
+  offset_ms?: unknown;
+  /** `at` is right whatever the clock of the sender says. */
+  is_at_right?: boolean;
+  /** The largest that it may be, in bytes of its row, where its protocol says that. */
+  size_bytes_max?: number | undefined;
+  properties: unknown;
+  set?: unknown;
+  set_once?: unknown;
+  unset?: unknown;
+  /** The event as the message has it. */
+  source?: unknown;
+  /** What of it was no JSON, and was read as something else. */
+  mended?: readonly Mended[];
 };
 
 /**
@@ -122,3 +158,19 @@ export type Protocol = {
   tells_each?(sent: Sent): boolean;
   settings: readonly SettingsDoor[];
 };
+
+const json_type = 'application/json; charset=utf-8';
+const pixel_bytes = Buffer.from(
+  'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7',
+  'base64',
+);
+
+/** An answer in JSON. */
+export function jsonAnswer(value: unknown, headers: Record<string, string> = {}): Answer {
+  return { type: json_type, headers, body: JSON.stringify(value) };
+}
+
+/** The transparent picture of one pixel that an `img` of a page waits for. */
+export function pixelAnswer(): Answer {
+  return { type: 'image/gif', body: pixel_bytes };
+}

@@ -6,7 +6,7 @@ import { ApiError } from '../../platform/http/errors.ts';
 import { shownKeys } from './keys.ts';
 import { protocolsOf } from './read/message.ts';
 import type { Sent } from './protocol.ts';
-import { UnreadError } from './read/unread.ts';
+import { UnreadError } from './read/unpack.ts';
 import type { WriteAccessFinder } from './write_access.ts';
 
 /** Notes requests that were refused or put off as a whole, each error once. */

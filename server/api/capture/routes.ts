@@ -13,10 +13,9 @@ import { apiErrorOf } from '../../platform/http/error_handler.ts';
 import { hiddenRoute } from '../../platform/http/hidden_route.ts';
 import { etagOf, isKnown } from '../../platform/http/etag.ts';
 import { addressOf } from '../../platform/http/limits/address.ts';
-import { busyCapture } from './busy.ts';
 import { doorSchema, problemAnswer, settingsSchema } from './door_schema.ts';
 import { oneKey, shownKeys } from './keys.ts';
-import { openCaptureLimits } from './limits.ts';
+import { busyCapture, openCaptureLimits } from './limits.ts';
 import { protocolsOf } from './read/message.ts';
 import { protocols } from './protocols.ts';
 import type { Answer, Door, Sent, SettingsDoor } from './protocol.ts';
@@ -24,7 +23,6 @@ import { refusedEventRoutes } from './refused_events/routes.ts';
 import { openRefusals } from './refusals.ts';
 import type { Refusals } from './refusals.ts';
 import { sdkRefusal } from './sdk_refusal.ts';
-import { sentOf } from './sent.ts';
 import { openTake } from './take.ts';
 import type { TakeSent } from './take.ts';
 import { capture_size_bytes_max, dataOf } from './read/unpack.ts';
@@ -232,4 +230,38 @@ function refuse(
     .find((one) => one !== undefined);
   const { status, headers } = told;
   return send(reply.headers(headers), { ...(answer ?? sdkRefusal(told, request.id)), status });
+}
+
+/** What of a request its protocol looks at. */
+function sentOf(request: FastifyRequest, received_ms: number): Sent {
+  const text = (name: string) => {
+    const value = request.headers[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  return {
+    method: request.method,
+    // As it is declared: `/%65/` is a way to write `/e/`.
+    path: request.routeOptions.url ?? '',
+    query: plainQuery(request.query),
+    headers: {
+      authorization: text('authorization'),
+      write_key: text('x-write-key'),
+      content_type: text('content-type'),
+      sent_at: text('posthog-request-timestamp') ?? text('sentat'),
+      sdk_info: text('posthog-sdk-info'),
+      request_id: text('posthog-request-id'),
+    },
+    sender: { user_agent: text('user-agent'), address: request.ip },
+    received_ms,
+  };
+}
+
+/** Of a name that comes twice, the first value. */
+function plainQuery(query: unknown): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries((query ?? {}) as Record<string, string | string[]>).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? (value[0] ?? '') : value,
+    ]),
+  );
 }

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { errorBody } from '../../platform/http/errors.ts';
 import type { ApiError } from '../../platform/http/errors.ts';
 import { Problem } from '../../platform/http/responses.ts';
-import { jsonAnswer } from './answers.ts';
+import { jsonAnswer } from './protocol.ts';
 import type { Answer } from './protocol.ts';
 
 /** The schema of a refusal that an SDK reads, where its protocol has no form of its own. */

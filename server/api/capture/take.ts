@@ -15,7 +15,7 @@ import { out_of_files } from '../../platform/open_files.ts';
 import type { TakeFailure } from '../../engine/ingest/batcher.ts';
 import { readMessage } from './read/aside.ts';
 import type { OpenedMessage } from './read/aside.ts';
-import { busyCapture } from './busy.ts';
+import { busyCapture } from './limits.ts';
 import { unknownKey } from './keys.ts';
 import type { CaptureLimits } from './limits.ts';
 import { protocols } from './protocols.ts';

@@ -1,4 +1,4 @@
-import { jsonAnswer, pixelAnswer } from '../answers.ts';
+import { jsonAnswer, pixelAnswer } from '../protocol.ts';
 import type { Protocol } from '../protocol.ts';
 import { decodeMessages, messageAlone } from '../segment/segment.ts';
 

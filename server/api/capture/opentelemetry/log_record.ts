@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
-import type { Draft } from '../draft.ts';
+import type { Draft } from '../protocol.ts';
 import { plainAttributes, plainValue } from './attributes.ts';
 import { firstOf, id_names, idText, instantOf } from './record.ts';
 import type { Shared } from './record.ts';

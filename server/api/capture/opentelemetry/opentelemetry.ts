@@ -1,9 +1,8 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { ApiError, unparsable } from '../../../platform/http/errors.ts';
-import { jsonAnswer } from '../answers.ts';
-import type { Draft } from '../draft.ts';
-import type { Answer, Decoded, Outcome, Protocol, Sent } from '../protocol.ts';
+import { jsonAnswer } from '../protocol.ts';
+import type { Answer, Decoded, Draft, Outcome, Protocol, Sent } from '../protocol.ts';
 import { plainAttributes } from './attributes.ts';
 import { logDraft } from './log_record.ts';
 import { decodeRequest, encodeAnswer } from './messages.ts';

@@ -1,8 +1,8 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { withoutUndefined } from '../../../platform/fields.ts';
-import { ai_event_size_bytes_max } from '../draft.ts';
-import type { Draft } from '../draft.ts';
+import { ai_event_size_bytes_max } from '../protocol.ts';
+import type { Draft } from '../protocol.ts';
 import { aiEventName, aiProperties } from './ai_properties.ts';
 import { plainAttributes } from './attributes.ts';
 import { firstOf, id_names, idText, instantOf, nanosecondsOf } from './record.ts';

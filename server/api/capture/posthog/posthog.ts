@@ -1,10 +1,9 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { isWriteKey } from '../../../platform/http/caller/write_key.ts';
-import { jsonAnswer, pixelAnswer } from '../answers.ts';
-import type { Draft } from '../draft.ts';
+import { jsonAnswer, pixelAnswer } from '../protocol.ts';
 import { shownKeys } from '../keys.ts';
-import type { Decoded, Protocol, Sent } from '../protocol.ts';
+import type { Decoded, Draft, Protocol, Sent } from '../protocol.ts';
 import { readNumber } from '../read/times.ts';
 import { posthogSettings } from './settings.ts';
 import { decodeResults, resultsAnswer, resultsRefusal, sizeMaxOf } from './results.ts';

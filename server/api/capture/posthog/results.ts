@@ -1,10 +1,8 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { ApiError } from '../../../platform/http/errors.ts';
-import { jsonAnswer } from '../answers.ts';
-import { ai_event_size_bytes_max } from '../draft.ts';
-import type { Draft } from '../draft.ts';
-import type { Answer, Decoded, Outcome, Sent, Verdict } from '../protocol.ts';
+import { ai_event_size_bytes_max, jsonAnswer } from '../protocol.ts';
+import type { Answer, Decoded, Draft, Outcome, Sent, Verdict } from '../protocol.ts';
 
 /** The largest that an event may be, where the path says so. */
 export function sizeMaxOf({ path }: Sent): number | undefined {

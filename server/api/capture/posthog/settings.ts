@@ -1,5 +1,5 @@
 import { unauthenticated } from '../../../platform/http/errors.ts';
-import { jsonAnswer } from '../answers.ts';
+import { jsonAnswer } from '../protocol.ts';
 import type { Answer, Asked, SettingsDoor } from '../protocol.ts';
 
 /** Switches off the other features of PostHog's clients, so that they stop asking for them. */

@@ -15,8 +15,8 @@ import type { Message } from './message.ts';
 import type { Sent } from '../protocol.ts';
 import type { Read } from './read_draft.ts';
 import type { Traffic } from './traffic.ts';
-import { UnreadError } from './unread.ts';
-import type { UnreadBody } from './unread.ts';
+import { UnreadError } from './unpack.ts';
+import type { UnreadBody } from './unpack.ts';
 
 /** What the thread is asked: to read a message, to go on with one, or to forget it. */
 export type AsideQuestion =

@@ -9,7 +9,7 @@ import type { Message } from './message.ts';
 import type { Sent } from '../protocol.ts';
 import type { Read } from './read_draft.ts';
 import type { Traffic } from './traffic.ts';
-import { UnreadError } from './unread.ts';
+import { UnreadError } from './unpack.ts';
 
 /** The messages that were read and not yet given. */
 const messages = new Map<number, Message['read'] | Iterator<Read<PlainEvent>>>();

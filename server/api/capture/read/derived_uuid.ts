@@ -1,5 +1,5 @@
 import { namespaceOf, nameUuid } from '../../../engine/ingest/parse/create_uuid.ts';
-import type { Draft } from '../draft.ts';
+import type { Draft } from '../protocol.ts';
 import { milliseconds_min, readNumber, readTime } from './times.ts';
 
 // Fixed for ever: the same event gets the same uuid on every server.

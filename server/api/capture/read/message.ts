@@ -9,18 +9,15 @@ import { examples_max } from '../../../engine/ingest/warnings/store.ts';
 import type { WarningReason } from '../../../engine/ingest/warnings/warning.ts';
 import { ApiError, notJson, unparsable } from '../../../platform/http/errors.ts';
 import { oneKey, shownKeys } from '../keys.ts';
-import type { Draft } from '../draft.ts';
-import type { Protocol, Sent } from '../protocol.ts';
+import type { Draft, Protocol, Sent } from '../protocol.ts';
 import { protocols } from '../protocols.ts';
 import { openDerivedUuids, openUuidsAgain } from './derived_uuid.ts';
 import { readDraft } from './read_draft.ts';
 import type { Read } from './read_draft.ts';
 import { skewOf } from './times.ts';
 import { openTraffic } from './traffic.ts';
-import { lz64, packedWithLz64, tooManyValues } from './unpack.ts';
-import { UnreadError, unreadBody } from './unread.ts';
+import { UnreadError, lz64, packedWithLz64, tooManyValues, unreadBody } from './unpack.ts';
 import { openVisitors } from './visitors.ts';
-import { withWholeCharacters } from './whole_characters.ts';
 import type { Traffic } from './traffic.ts';
 
 const protocols_of_path = new Map<string, Protocol[]>();
@@ -143,4 +140,26 @@ function readJson(given: Buffer, sent: Sent): { value: unknown; mended?: MendedE
   if (read.fault === 'too_deep') throw unparsable('The body is nested too deeply.');
   if (sent.query['compression'] === lz64) throw packedWithLz64();
   throw notJson(read.fault);
+}
+
+const pair = /\xed([\xa0-\xaf])([\x80-\xbf])\xed([\xb0-\xbf])([\x80-\xbf])/g;
+const half = /\xed[\xa0-\xbf][\x80-\xbf]/g;
+const replacement = Buffer.from('\uFFFD').toString('latin1');
+
+/**
+ * The bytes with each character as UTF-8 has it, where its two halves (a surrogate pair) were
+ * written one by one; a half alone becomes U+FFFD. Libraries for browsers of some years ago write
+ * base64 so, and an emoji must not cost them their events. Other faults stay.
+ */
+function withWholeCharacters(bytes: Buffer): Buffer {
+  // One letter a byte, so that the bytes can be looked for as text.
+  const text = bytes
+    .toString('latin1')
+    .replace(pair, (_all, ...bits: string[]) => {
+      const [a, b, c, d] = bits.slice(0, 4).map((letter) => letter.charCodeAt(0) & 0x3f);
+      const both = String.fromCharCode(0xd000 | (a! << 6) | b!, 0xd000 | (c! << 6) | d!);
+      return Buffer.from(both).toString('latin1');
+    })
+    .replace(half, replacement);
+  return Buffer.from(text, 'latin1');
 }

@@ -7,7 +7,7 @@ import { eventOf } from '../../../engine/ingest/parse/parse.ts';
 import { isoInstant } from '../../../platform/clock.ts';
 import { isUuid } from '../../../platform/uuid.ts';
 import type { WarningReason } from '../../../engine/ingest/warnings/warning.ts';
-import type { Draft } from '../draft.ts';
+import type { Draft } from '../protocol.ts';
 import { exactInstant, future_ms_max, readNumber, readTime } from './times.ts';
 import type { Judged, TrafficJudge } from './traffic.ts';
 

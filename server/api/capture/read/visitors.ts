@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { cookieless_id } from '../../../engine/ingest/identities/illegal_ids.ts';
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
-import type { Draft } from '../draft.ts';
+import type { Draft } from '../protocol.ts';
 
 /** What tells the visitors of a project apart who keep nothing. Plain data. */
 export type Visit = {

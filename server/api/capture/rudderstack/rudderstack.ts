@@ -1,4 +1,4 @@
-import { jsonAnswer } from '../answers.ts';
+import { jsonAnswer } from '../protocol.ts';
 import type { Asked, Protocol } from '../protocol.ts';
 import { decodeMessages, messageAlone } from '../segment/segment.ts';
 

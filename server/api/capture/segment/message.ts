@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
-import type { Draft } from '../draft.ts';
+import type { Draft } from '../protocol.ts';
 
 /**
  * Fields of a call that are properties of its event, under the names that they have. They hold

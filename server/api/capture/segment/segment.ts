@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { unparsable } from '../../../platform/http/errors.ts';
-import { jsonAnswer, pixelAnswer } from '../answers.ts';
+import { jsonAnswer, pixelAnswer } from '../protocol.ts';
 import type { Asked, Decoded, Protocol, Sent } from '../protocol.ts';
 import { messageDraft } from './message.ts';
 

@@ -4,10 +4,9 @@ import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import { readTolerantJson } from '../../../engine/ingest/parse/tolerant_json.ts';
 import type { Mended } from '../../../engine/ingest/parse/tolerant_json.ts';
 import { withoutUndefined } from '../../../platform/fields.ts';
-import { pixelAnswer } from '../answers.ts';
-import type { Draft } from '../draft.ts';
+import { pixelAnswer } from '../protocol.ts';
 import { shownKeys } from '../keys.ts';
-import type { Decoded, Protocol, Sent } from '../protocol.ts';
+import type { Decoded, Draft, Protocol, Sent } from '../protocol.ts';
 
 /** The protocol of Snowplow's trackers; the write key stands in the app id. */
 export const snowplow: Protocol = {
