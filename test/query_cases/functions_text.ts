@@ -27,11 +27,10 @@ export function functionTable(): string {
     ].join('\n');
   });
   const head = [
-    'In a signature, `T`, `U`, `K` and `V` stand for any type, `N` for a number,',
-    '`[T]` for an array and `{K:V}` for a map; `?` may be left out (of a result: may be NULL),',
-    '`...` may be repeated, `#` is a literal written in the query itself, ' +
-      '`condition` a boolean or a',
-    'number. A result is NULL where an argument is, unless the signature says `!`.',
+    'In a signature, `T`, `U`, `K` and `V` are any type, `N` is a number, `[T]` an array and',
+    '`{K:V}` a map. `?` is optional (a result with it may be NULL), `...` may be repeated, `#` is a',
+    'literal in the query itself, and `condition` a boolean or a number. A result is NULL if an',
+    'argument is NULL, unless the signature says `!`.',
     '',
     'This part of the page is written by `npm run docs:query` ' +
       'from `server/engine/query/functions/`;',

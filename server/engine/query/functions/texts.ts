@@ -7,11 +7,11 @@ const scans = { scans: true };
 export const texts: FunctionTopic = {
   title: 'Text',
   note:
-    'What is looked for (marked `#`) is written as text of up to 1,000 characters. Regular ' +
-    'expressions are those of RE2. Of a text the first 4,096 bytes are searched by the ' +
-    'functions that find every match, which stand outside of lambdas, and by the others as many ' +
-    'as 1,000,000 divided by the characters and classes of the expression; what is not searched ' +
-    'is not replaced. `a || b` joins texts.',
+    'Write the text to find (marked `#`) in the query, with up to 1,000 characters. Regular ' +
+    'expressions have the syntax of RE2. Functions that find every match search the first 4,096 ' +
+    'bytes of a text and cannot be in a lambda. The others search as many bytes as 1,000,000 ' +
+    'divided by the characters and classes of the expression. They replace nothing after that. ' +
+    '`a || b` joins texts.',
   functions: [
     define(
       'length',
