@@ -125,3 +125,29 @@ test(
     );
   },
 );
+
+test('a day that a zone skipped is no interval, and one that it repeated is one', () => {
+  const cases: [string, string, string, number][] = [
+    ['Pacific/Apia', '2011-12-29T12:00:00Z', '2012-01-01T12:00:00Z', 4],
+    ['Pacific/Kwajalein', '1993-08-20T00:00:00Z', '1993-08-23T00:00:00Z', 4],
+    ['Pacific/Kwajalein', '1960-01-01T12:00:00Z', '2000-01-01T12:00:00Z', 14_610],
+    ['America/Juneau', '1867-10-17T00:00:00Z', '1867-10-20T00:00:00Z', 3],
+  ];
+  for (const [timezone, from, to, expected] of cases) {
+    let walked = 0;
+    for (let edge = at(from); edge < at(to); edge = boundaryAfter('day', timezone, edge))
+      walked += 1;
+    const counted = intervalCount('day', timezone, at(from), at(to));
+    assert.deepEqual([timezone, counted, walked], [timezone, expected, expected]);
+  }
+});
+
+test('the days and weeks of a millennium are counted at once', () => {
+  const before = process.cpuUsage();
+  const [from, to] = [at('0908-12-04T10:01:42Z'), at('2000-01-01T00:00:00Z')];
+  assert.equal(intervalCount('day', 'Europe/Berlin', from, to), 398_508);
+  assert.equal(intervalCount('week', 'Europe/Berlin', from, to), 56_930);
+  const { user, system } = process.cpuUsage(before);
+  // Day by day it took 16 s.
+  assert.ok(user + system < 3_000_000, `${user + system} microseconds`);
+});

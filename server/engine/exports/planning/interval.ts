@@ -12,6 +12,9 @@ export type Interval = (typeof intervals)[number];
 export const run_days_max = 8;
 
 const minute_ms = 60_000;
+const day_ms = 24 * 60 * minute_ms;
+/** Days that are counted at once; a zone that skipped one and repeated another took years. */
+const block_days = 366;
 const fixed_ms: Partial<Record<Interval, number>> = {
   'every 5 minutes': 5 * minute_ms,
   'every 15 minutes': 15 * minute_ms,
@@ -26,11 +29,8 @@ const fixed_ms: Partial<Record<Interval, number>> = {
 export function boundaryAtOrBefore(interval: Interval, timezone: string, instant: number): number {
   const length = fixed_ms[interval];
   if (length !== undefined) return Math.floor(instant / length) * length;
-  const day = Temporal.Instant.fromEpochMilliseconds(instant)
-    .toZonedDateTimeISO(timezone)
-    .toPlainDate();
-  const first = interval === 'week' ? day.subtract({ days: day.dayOfWeek - 1 }) : day;
-  return startOf(first, timezone);
+  const day = dayOf(instant, timezone);
+  return startOf(interval === 'week' ? mondayOf(day) : day, timezone);
 }
 
 /** The earliest boundary after an instant (milliseconds). */
@@ -38,9 +38,7 @@ export function boundaryAfter(interval: Interval, timezone: string, instant: num
   const length = fixed_ms[interval];
   const start = boundaryAtOrBefore(interval, timezone, instant);
   if (length !== undefined) return start + length;
-  const day = Temporal.Instant.fromEpochMilliseconds(start)
-    .toZonedDateTimeISO(timezone)
-    .toPlainDate();
+  const day = dayOf(start, timezone);
   return startOf(day.add({ days: interval === 'week' ? 7 : 1 }), timezone);
 }
 
@@ -57,11 +55,27 @@ export function intervalCount(
   if (from >= to) return 0;
   const length = fixed_ms[interval];
   if (length !== undefined) return Math.ceil(to / length) - Math.floor(from / length);
-  // Days are walked and not divided: a zone may have skipped one, as Samoa did.
-  let count = 0;
-  for (let boundary = from; boundary < to; boundary = boundaryAfter(interval, timezone, boundary))
-    count += 1;
-  return count;
+  const [first, last] = [dayOf(from, timezone), dayOf(to - 1, timezone)];
+  if (interval === 'week') return 1 + mondayOf(first).until(mondayOf(last)).days / 7;
+  const days = first.until(last).days;
+  let skipped = 0;
+  // Whoever walked every day of a millennium would keep all others waiting for a minute.
+  for (let start = 0; start < days; start += block_days)
+    skipped += skippedDays(
+      first.add({ days: start }),
+      Math.min(block_days, days - start),
+      timezone,
+    );
+  return 1 + days - skipped;
+}
+
+/** How many of the days are none in the zone, as one is in Samoa, which moved over the date line. */
+function skippedDays(first: Temporal.PlainDate, days: number, timezone: string): number {
+  const starts = (day: number) => startOf(first.add({ days: day }), timezone);
+  if (starts(days) - starts(0) > (days - 0.5) * day_ms) return 0;
+  let skipped = 0;
+  for (let day = 0; day < days; day += 1) if (starts(day) === starts(day + 1)) skipped += 1;
+  return skipped;
 }
 
 /**
@@ -76,7 +90,15 @@ export function fixedLength(interval: Interval): number | undefined {
  * Nominal length in milliseconds, for limits and charts; a real day or week may differ by an hour.
  */
 export function nominalLength(interval: Interval): number {
-  return fixed_ms[interval] ?? (interval === 'day' ? 24 : 7 * 24) * 60 * minute_ms;
+  return fixed_ms[interval] ?? (interval === 'day' ? 1 : 7) * day_ms;
+}
+
+function dayOf(instant: number, timezone: string): Temporal.PlainDate {
+  return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(timezone).toPlainDate();
+}
+
+function mondayOf(day: Temporal.PlainDate): Temporal.PlainDate {
+  return day.subtract({ days: day.dayOfWeek - 1 });
 }
 
 function startOf(day: Temporal.PlainDate, timezone: string): number {
