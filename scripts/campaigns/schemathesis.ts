@@ -1,14 +1,27 @@
-// Schemathesis, a tester of others, asks a server of its own all that /api/schema/ declares, also
-// one operation after the other as its answers lead (stateful). Needs python3; what it installs
-// goes into peers/. Exit code 1 for a 5xx, or for an answer that the document does not declare.
-// npm run schemathesis [-- --minutes 60 --seed 1]
+// Schemathesis, a tester of others, asks servers of their own all that /api/schema/ declares, also
+// one operation after the other along links (stateful). Needs python3; what it installs goes into
+// peers/. Says the shares of the answers by phase. Exit code 1 for a 5xx, or for an answer that
+// the document does not declare.
+// npm run schemathesis [-- --minutes 60 --seed 1 --round 10]
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Json } from '../../server/platform/http/openapi/json.ts';
+import { listOperations } from '../../test/fuzz/operations.ts';
+import type { FuzzedDocument, Operation } from '../../test/fuzz/operations.ts';
+import { recordRequests } from '../../test/reference/recorder.ts';
+import type { Recorded } from '../../test/reference/recorder.ts';
+import { stories } from '../../test/reference/stories.ts';
 import { openStoryWorld } from '../../test/reference/world.ts';
+import type { StoryWorld } from '../../test/reference/world.ts';
 import { root } from '../child.ts';
 import { anySeed, readOptions } from '../options.ts';
+import { preparedDocument } from './schemathesis/document.ts';
+import type { Published as JsonPublished } from './schemathesis/document.ts';
+import { createObjects } from './schemathesis/objects.ts';
+import { countAnswers, openTally } from './schemathesis/tally.ts';
 
 const version = 'schemathesis==4.32.5';
 /** What the document promises of every answer. */
@@ -18,11 +31,19 @@ const checks = [
   'content_type_conformance',
   'response_schema_conformance',
 ];
-/** Ends the account, the session or the organization that asks, so that nothing is left to ask. */
-const endings = '^/api/(users/@me|sessions|organizations/\\{id\\}|projects/\\{id\\})/$';
+/** Ends the account or all sessions of the one who asks, so that nothing is left to ask. */
+const endings = ['DELETE /api/users/@me/', 'DELETE /api/sessions/'];
+/** Wide phases are over by themselves, in about a minute each. */
+const wide = ['examples', 'coverage'];
 
-const { minutes, seed } = readOptions({ minutes: 10, seed: anySeed() });
-const peers = join(root, 'peers/clients');
+/** What is planned as a world begins is delivered after that long. */
+const worker_ms = 5_000;
+
+type Published = FuzzedDocument &
+  JsonPublished & { components: { securitySchemes: { session: { name: string } } } };
+
+const { minutes, seed, round } = readOptions({ minutes: 10, seed: anySeed(), round: 10 });
+const peers = join(root, 'peers/schemathesis');
 const bin = join(peers, 'python/bin');
 mkdirSync(peers, { recursive: true });
 if (!existsSync(bin))
@@ -30,34 +51,127 @@ if (!existsSync(bin))
 if (!existsSync(join(bin, 'schemathesis')))
   execFileSync(join(bin, 'pip'), ['install', '-q', version], { stdio: 'inherit' });
 
-const world = await openStoryWorld();
-try {
-  const address = await world.harness.app.listen({ host: '127.0.0.1', port: 0 });
-  // The examples name what another server had.
-  const document = world.harness.app.swagger() as { paths: object; servers: object[] };
-  const schema = join(peers, 'schemathesis.json');
-  const { body } = await world.harness.app.inject('/api/schema/');
-  const published = { ...(JSON.parse(body) as typeof document), servers: [{ url: address }] };
-  writeFileSync(
-    schema,
-    JSON.stringify(published, (key, value) => (key === 'example' ? undefined : value)),
-  );
-  console.log(`seed ${seed}, ${minutes} minutes`);
+const end_ms = performance.now() + minutes * 60_000;
+const left_minutes = () => (end_ms - performance.now()) / 60_000;
+const tally = openTally();
+console.log(`${version}, seed ${seed}, ${minutes} minutes`);
+let has_failed = false;
+for (const phase of wide) await runPhase(phase, Math.min(round, left_minutes()), seed);
+for (let n = 0; left_minutes() > 0.5; n += 1) {
+  const phase = n % 3 === 2 ? 'fuzzing' : 'stateful';
+  await runPhase(phase, Math.min(round, left_minutes()), seed + n);
+}
+tally.print();
+process.exitCode = has_failed || tally.serverErrors() > 0 ? 1 : 0;
+
+/** Runs one phase on a server of its own, on which there are objects of each kind, and a worker. */
+async function runPhase(phase: string, for_minutes: number, phase_seed: number): Promise<void> {
+  const world = await openStoryWorld();
+  try {
+    const recorded = recordRequests(world.harness.app);
+    for (const tell of Object.values(stories)) await tell(world);
+    await world.delivering(async () => {
+      const { args, spared, operations } = await prepare(world, recorded);
+      countAnswers(world.harness.app, operations, tally.of(phase));
+      const limits = { 'max-time': Math.max(1, Math.round(for_minutes * 60)), seed: phase_seed };
+      const given = Object.entries(limits).flatMap(([name, value]) => [`--${name}`, `${value}`]);
+      const code = await run([...args, '--phases', phase, ...given], spared);
+      console.log(`${phase}, seed ${phase_seed}: exit code ${code}`);
+      has_failed ||= code !== 0;
+    });
+  } finally {
+    await world.close();
+  }
+}
+
+async function run(args: string[], spared: string[]): Promise<number | null> {
+  const child = spawn(join(bin, 'schemathesis'), [...args, '--continue-on-failure'], {
+    cwd: peers,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      SPARED: JSON.stringify(spared),
+      SCHEMATHESIS_HOOKS: 'hooks',
+      PYTHONPATH: join(import.meta.dirname, 'schemathesis'),
+    },
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code;
+}
+
+/** Creates objects, writes what Schemathesis reads, and says how it is called. */
+async function prepare(world: StoryWorld, recorded: Recorded) {
+  const { harness, home } = world;
+  const { body } = await harness.app.inject('/api/schema/');
+  const published = JSON.parse(body) as Published;
+  const operations = listOperations(published);
+  const { name } = published.components.securitySchemes.session;
+  const session = await harness.newSession(home.user);
+  const cookie = `${name}=${session.slice(session.indexOf('=') + 1)}`;
+  const key = { authorization: `Bearer ${home.key}` };
+  const create = (times: number) =>
+    createObjects(operations, recorded, times, async (operation, path, sent) => {
+      const headers = needsSession(published, operation) ? { cookie } : key;
+      return (await harness.request(operation.method, path, { body: sent, headers })).body as Json;
+    });
+  await create(2);
+  await delay(worker_ms);
+  const objects = await create(0);
+  const address = await harness.app.listen({ host: '127.0.0.1', port: 0 });
+  const schema = join(peers, 'document.json');
+  const prepared = preparedDocument(published, address, { operations, recorded, objects });
+  writeFileSync(schema, JSON.stringify(prepared));
+  const config = join(peers, 'schemathesis.toml');
+  writeFileSync(config, configuration(home.key, cookie));
   const options = {
     url: address,
-    seed: String(seed),
     checks: checks.join(','),
-    header: `Authorization: Bearer ${world.home.key}`,
-    'max-time': String(minutes * 60),
-    phases: 'coverage,fuzzing,stateful',
-    'exclude-path-regex': endings,
     'request-timeout': '120',
+    // It would leave out or break the credential as one more parameter.
+    'generation-with-security-parameters': 'false',
   };
-  const given = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
-  const args = ['run', schema, ...given, '--continue-on-failure'];
-  const child = spawn(join(bin, 'schemathesis'), args, { cwd: peers, stdio: 'inherit' });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  process.exitCode = code === 0 ? 0 : 1;
-} finally {
-  await world.close();
+  const given = Object.entries(options).flatMap(([option, value]) => [`--${option}`, value]);
+  const without = endings.flatMap((ending) => ['--exclude-name', ending]);
+  const args = ['--config-file', config, 'run', schema, ...given, ...without];
+  return { args, operations, spared: await callerOf(world, cookie) };
+}
+
+/** It also finds links itself, some 10,000: so many that it spends its time on them. */
+function configuration(key: string, cookie: string): string {
+  return [
+    '[phases.stateful.inference]',
+    'algorithms = []',
+    '[auth.openapi.personal_api_key]',
+    `bearer = "${key}"`,
+    '[auth.openapi.session]',
+    `api_key = "${cookie}"`,
+  ].join('\n');
+}
+
+/** What the caller stands on: changed or deleted, there would be nothing left to ask. */
+async function callerOf({ harness, home, organization, project }: StoryWorld, cookie: string) {
+  const list = async (path: string) =>
+    (await harness.request('GET', path, { headers: { cookie } })).body.results as { id: string }[];
+  const member = `${organization}members/${home.user.uuid}/`;
+  const keys = await list('/api/personal_api_keys/');
+  const sessions = await list('/api/sessions/');
+  const changed = (path: string) => ['PATCH', 'PUT', 'DELETE'].map((method) => `${method} ${path}`);
+  return [
+    ...[organization, project, `${member}sessions/`].map((path) => `DELETE ${path}`),
+    ...[`${organization}security/`, member].flatMap(changed),
+    ...keys.flatMap(({ id }) => [
+      ...changed(`/api/personal_api_keys/${id}/`),
+      `POST /api/personal_api_keys/${id}/roll/`,
+    ]),
+    ...sessions.flatMap(({ id }) => [
+      `DELETE /api/sessions/${id}/`,
+      `DELETE ${member}sessions/${id}/`,
+    ]),
+  ];
+}
+
+/** Does the operation take nothing but a session? */
+function needsSession({ paths }: Published, { method, path }: Operation): boolean {
+  const { security } = paths[path]![method.toLowerCase()] as { security?: object[] };
+  return security?.some((one) => 'session' in one) === true;
 }

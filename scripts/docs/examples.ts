@@ -10,31 +10,13 @@ import '../require_node.mjs';
 import { examples_folder, readExamples } from '../../server/api/reference/reference.ts';
 import type { Json } from '../../server/platform/http/openapi/json.ts';
 import type { Example } from '../../server/platform/http/openapi/reference.ts';
-import { tellAccounts } from '../../test/reference/accounts.ts';
-import { tellConfiguration } from '../../test/reference/configuration.ts';
-import { tellDomains } from '../../test/reference/domains.ts';
-import { tellEvents } from '../../test/reference/events.ts';
 import { findFaults, listExampled } from '../../test/reference/faults.ts';
-import { tellExports } from '../../test/reference/exports.ts';
-import { tellNotices } from '../../test/reference/notices.ts';
-import { tellOrganizations } from '../../test/reference/organizations.ts';
-import { tellPlugins } from '../../test/reference/plugins.ts';
 import { recordRequests } from '../../test/reference/recorder.ts';
 import { stableExamples } from '../../test/reference/stable.ts';
+import { stories } from '../../test/reference/stories.ts';
 import { openStoryWorld } from '../../test/reference/world.ts';
 import { readOptions } from '../options.ts';
 import { compactJson } from './compact_json.ts';
-
-const stories = {
-  tellOrganizations,
-  tellExports,
-  tellNotices,
-  tellEvents,
-  tellPlugins,
-  tellDomains,
-  tellAccounts,
-  tellConfiguration,
-};
 
 const { all } = readOptions({ all: false });
 const world = await openStoryWorld();

@@ -87,7 +87,12 @@ test('columns of MariaDB that keep less are named as well', { skip: mariaDbMissi
     price int) ENGINE = InnoDB`);
   const { user, password, port } = server;
   const config = {
-    ...{ user, password, port, host: '127.0.0.1', database: 'place', table_name: 'mine' },
+    user,
+    password,
+    port,
+    host: '127.0.0.1',
+    database: 'place',
+    table_name: 'mine',
     has_self_signed_cert: true,
   };
   const finding = await verified({ type: 'MySQL', config });
