@@ -2,9 +2,10 @@ import { createRoute } from '@tanstack/react-router';
 import { organization_route } from '../organizations/routes.ts';
 import { loadedPage } from '../page/load_page.tsx';
 import type { Filter } from './activity.ts';
+import type { EventFilter } from '../security_events/security_events.ts';
 
 /** `tab` and `event` are those of the security events. */
-type Search = Filter & { tab?: 'security'; event?: string };
+type Search = Filter & { tab?: 'security' } & Pick<EventFilter, 'event'>;
 
 const names = [
   'user',

@@ -15,6 +15,7 @@ import { now } from '../time/now.ts';
 import { api_keys } from './api_keys.ts';
 import { projectChoices, whereItWorks } from './key_limits.ts';
 import { scope_choices, scopesInWords } from './scope_names.ts';
+import { pathTo } from '../http/path.ts';
 
 const day_ms = 86_400_000;
 
@@ -81,16 +82,18 @@ type Creating = { created: (key: NewKey) => void };
 function CreateKey({ created }: Creating) {
   const done = useDone();
   return (
-    <Form<NewKey>
-      path="/api/personal_api_keys/"
+    <Form
+      path={pathTo('/api/personal_api_keys/')}
       body={({
+        label,
+        scopes,
         expires_at,
         scoped_organizations = [],
         scoped_teams = [],
         allowed_ip_ranges = '',
-        ...values
       }) => ({
-        ...values,
+        label,
+        scopes,
         allowed_ip_ranges: String(allowed_ip_ranges)
           .split(/[\s,]+/)
           .filter((range) => range !== ''),
@@ -184,8 +187,8 @@ function Key({ api_key, created }: { api_key: ApiKeyRow } & Creating) {
           )}
           , <LastUse api_key={api_key} />
         </p>
-        <RollForm<NewKey>
-          path={`/api/personal_api_keys/${id}/`}
+        <RollForm
+          path={pathTo('/api/personal_api_keys/:id/roll/', { id })}
           name={label}
           overlaps={overlaps}
           usual_seconds={86_400}
@@ -197,7 +200,7 @@ function Key({ api_key, created }: { api_key: ApiKeyRow } & Creating) {
       </div>
       <Form
         method="DELETE"
-        path={`/api/personal_api_keys/${id}/`}
+        path={pathTo('/api/personal_api_keys/:id/', { id })}
         done={() => done('The key was revoked.', api_keys)}
         button="Revoke"
         about={`the key ${label}`}

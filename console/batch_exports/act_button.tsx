@@ -4,33 +4,35 @@ import { ask } from '../http/ask.ts';
 import { openIdempotencyKeys } from '../http/idempotency.ts';
 import { BusyButton } from '../page/busy_button.tsx';
 import { Sentence } from '../page/sentence.tsx';
+import type { Answer, Body, Path, Route } from '../http/path.ts';
 
 /**
  * A button that asks the API to do one thing, without a form. Beside it stands what was done, or
  * why it was refused; a lost answer is asked for again without a second effect.
  */
-export function ActButton<Answer>({
+export function ActButton<To extends Route<'POST'>>({
   path,
-  body = {},
+  body,
   label,
   about,
   done,
   size = 'compact-xs',
 }: {
-  path: string;
-  body?: object;
+  path: Path<To>;
+  body?: Body<'POST', To>;
   label: string;
   /** What screen readers add, where several are alike. */
   about?: string;
   /** Reads anew what changed, and says what was done. */
-  done: (answer: Answer) => Promise<string> | string;
+  done: (answer: Answer<'POST', To>) => Promise<string> | string;
   size?: 'compact-xs' | 'compact-sm';
 }) {
   const [keys] = useState(openIdempotencyKeys);
   const { mutate, isPending, error, data } = useMutation<string>({
     mutationFn: async () => {
-      const idempotency_key = keys.keyOf(body);
-      const outcome = await ask<Answer>('POST', path, { body, idempotency_key });
+      const sent = body ?? ({} as Body<'POST', To>);
+      const idempotency_key = keys.keyOf(sent);
+      const outcome = await ask('POST', path, { body: sent, idempotency_key });
       if (outcome.ok || outcome.problem.status !== 0) keys.settle();
       if (!outcome.ok) throw outcome.problem;
       return done(outcome.body);

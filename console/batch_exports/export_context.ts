@@ -1,18 +1,26 @@
 import { createContext, useContext } from 'react';
 import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
+import { pathTo } from '../http/path.ts';
 
 /** The export whose pages are looked at. */
 export const ExportContext = createContext<BatchExport | undefined>(undefined);
 
-/** The export around a page of it, and its path in the API, with a slash at its end. */
-export function useExport(): { row: BatchExport; path: string } {
+/** An export in the paths of the API, where its id has two names. */
+export type ExportIds = { project_id: string; id: string; batch_export_id: string };
+
+/** The export around a page of it, and its ids in the API. */
+export function useExport(): { row: BatchExport; ids: ExportIds } {
   const row = useContext(ExportContext);
   if (row === undefined) throw new Error('This stands on a page of an export only.');
-  return { row, path: exportPath(String(row.team_id), row.id) };
+  return { row, ids: exportIds(String(row.team_id), row.id) };
 }
 
-/** The path of an export in the API, with a slash at its end. */
-export function exportPath(project_id: string, export_id: string): string {
-  const [project, id] = [encodeURIComponent(project_id), encodeURIComponent(export_id)];
-  return `/api/projects/${project}/batch_exports/${id}/`;
+/** The ids of an export in the API. */
+export function exportIds(project_id: string, export_id: string): ExportIds {
+  return { project_id, id: export_id, batch_export_id: export_id };
+}
+
+/** The path of an export in the API. */
+export function exportPath(ids: ExportIds) {
+  return pathTo('/api/projects/:project_id/batch_exports/:id/', ids);
 }

@@ -12,7 +12,7 @@ import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { by_dates } from './backfills/by_dates.ts';
 import { intervals } from './form/draft.ts';
-import { ExportContext, exportPath } from './export_context.ts';
+import { ExportContext, exportIds, exportPath } from './export_context.ts';
 import { oneExport } from './one_export.ts';
 import { useWhenChanged } from './following.ts';
 import { Health } from './list/health.tsx';
@@ -20,18 +20,24 @@ import { overviewOf } from './list/overview.ts';
 import { NoSuchExport } from './no_such_export.tsx';
 import { useReadAnew } from './read_anew.ts';
 import './one_export.css';
+import { pathTo } from '../http/path.ts';
+import type { Path } from '../http/path.ts';
+import { deliveriesPath } from './notices/notices.ts';
+import { runPath } from './runs/runs.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id');
 
 const base = '/projects/$project_id/exports/$export_id';
-/** `asked` is what the tab is read from, under the export's path in the API. */
+const exported = '/api/projects/:project_id/batch_exports/:id/';
+const runs = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/';
+/** The tabs, each with the route of the API that it is read from. */
 const tabs = [
-  { label: 'Map', to: base, asked: 'slots/' },
-  { label: 'Runs', to: `${base}/runs`, asked: 'runs/' },
-  { label: 'Timeline', to: `${base}/timeline`, asked: 'timeline/' },
-  { label: 'Metrics', to: `${base}/metrics`, asked: 'metrics/' },
-  { label: 'Notices', to: `${base}/notices`, asked: '' },
-  { label: 'Settings', to: `${base}/settings`, asked: '' },
+  { label: 'Map', to: base, asked: `${exported}slots/` },
+  { label: 'Runs', to: `${base}/runs`, asked: runs },
+  { label: 'Timeline', to: `${base}/timeline`, asked: `${exported}timeline/` },
+  { label: 'Metrics', to: `${base}/metrics`, asked: `${exported}metrics/` },
+  { label: 'Notices', to: `${base}/notices`, asked: exported },
+  { label: 'Settings', to: `${base}/settings`, asked: exported },
 ] as const;
 
 /** Around the pages of an export: its name, how it stands, and the ways to its pages. */
@@ -101,14 +107,13 @@ function EditLink({ row }: { row: BatchExport }) {
 function ExportActions({ row }: { row: BatchExport }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const path = exportPath(String(row.team_id), row.id);
-  const readAnew = useReadAnew(path);
+  const ids = exportIds(String(row.team_id), row.id);
+  const readAnew = useReadAnew(exportPath(ids));
   const params = { project_id: String(row.team_id), export_id: row.id };
-  const act = async (action: string, body: object, done: string) => {
-    const outcome = await askForChange(queries, 'POST', `${path}${action}/`, {
-      body,
-      if_match: etagOf(row),
-    });
+  const act = async (action: 'pause' | 'unpause', body: { backfill?: boolean }, done: string) => {
+    const to = `/api/projects/:project_id/batch_exports/:id/${action}/` as const;
+    const sent = { body, if_match: etagOf(row) };
+    const outcome = await askForChange(queries, 'POST', pathTo(to, ids), sent);
     if (!outcome.ok) return outcome.problem.message;
     await readAnew();
     return done;
@@ -158,13 +163,13 @@ function partOf(row: BatchExport, pathname: string): string | undefined {
 }
 
 /** What a program asks for to get what the tab shows. */
-function requestOf(row: BatchExport, pathname: string): string {
-  const { team_id, id } = row;
-  const path = exportPath(String(team_id), id);
+function requestOf(row: BatchExport, pathname: string): Path {
+  const ids = exportIds(String(row.team_id), row.id);
   const rest = restOf(row, pathname);
-  if (rest.startsWith('/runs/')) return `${path}${rest.slice(1)}/`;
-  if (rest === '/notices') return `/api/projects/${team_id}/notice_deliveries/?batch_export=${id}`;
-  return `${path}${tabAt(rest)?.asked ?? ''}`;
+  const run = rest.split('/runs/')[1];
+  if (run !== undefined) return runPath(ids, run);
+  if (rest === '/notices') return deliveriesPath(row.team_id, { batch_export: row.id });
+  return pathTo(tabAt(rest)?.asked ?? exported, ids);
 }
 
 /** How the export stands, in a line: as the list has it, read anew with whatever changes. */

@@ -1,8 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
+import type { Path } from '../http/path.ts';
 
 /** Reads anew all that is on the screen of the export with this path, after a change. */
-export function useReadAnew(path: string): () => Promise<void> {
+export function useReadAnew(path: Path): () => Promise<void> {
   const queries = useQueryClient();
   return useCallback(
     () =>

@@ -9,7 +9,7 @@ import { ConfigFields } from '../destinations/config_fields.tsx';
 import { useFault } from '../form/context.ts';
 import { Form } from '../form/form.tsx';
 import { etagOf } from '../http/reading.ts';
-import { awsRole, connectionPath } from './connections.ts';
+import { awsRole, connectionPath, connectionsPath } from './connections.ts';
 
 type Given = {
   organization_id: string;
@@ -33,9 +33,13 @@ export function ConnectionForm({ organization_id, types, stored, done }: Given) 
   const set = (key: string, value: string | boolean | null) =>
     setTyped((before) => ({ ...before, [key]: value }));
   return (
-    <Form<Connection>
+    <Form
       method={stored === undefined ? 'POST' : 'PATCH'}
-      path={connectionPath(organization_id, stored?.id)}
+      path={
+        stored === undefined
+          ? connectionsPath(organization_id)
+          : connectionPath(organization_id, stored.id)
+      }
       if_match={stored === undefined ? undefined : etagOf(stored)}
       body={body}
       part={null}

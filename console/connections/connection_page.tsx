@@ -19,6 +19,7 @@ import { Section, useDone } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
 import { ConnectionForm } from './connection_form.tsx';
 import { connectionOf, connectionPath } from './connections.ts';
+import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/connections/$connection_id');
 type Given = { connection: Connection; organization_id: string };
@@ -107,8 +108,11 @@ function Test({ connection, organization_id, type }: Given & { type: Destination
   return (
     <>
       <div role="status">{tested !== undefined && <TestSteps test={tested} is_old={false} />}</div>
-      <Form<DestinationTest>
-        path={`${connectionPath(organization_id, connection.id)}test/`}
+      <Form
+        path={pathTo('/api/organizations/:organization_id/connections/:id/test/', {
+          organization_id,
+          id: connection.id,
+        })}
         body={() => ({ config: configToSend(asked, typed, undefined) })}
         part={null}
         done={setTested}

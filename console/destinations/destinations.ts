@@ -1,8 +1,5 @@
-import type { DestinationType } from '../../server/api/destinations/schema.ts';
 import { reading } from '../http/reading.ts';
+import { pathTo } from '../http/path.ts';
 
 /** Where an export can deliver to, with the schemas of the configs. */
-export const destinationTypes = reading<{ count: number; results: DestinationType[] }>(
-  '/api/destinations/',
-  { polls: false },
-);
+export const destinationTypes = reading(pathTo('/api/destinations/'), { polls: false });

@@ -1,19 +1,22 @@
-import type { DirectoryRow, TokenRow } from '../../server/api/scim/schema.ts';
-import type { Listed } from '../http/list.ts';
 import { reading } from '../http/reading.ts';
-import { domainPath } from './domains.ts';
+import { pathTo } from '../http/path.ts';
 
 /** The directory of the domain in the API. */
-export function directoryPath(organization_id: string, domain_id: string): string {
-  return `${domainPath(organization_id, domain_id)}scim/`;
+export function directoryPath(organization_id: string, id: string) {
+  return pathTo('/api/organizations/:organization_id/domains/:id/scim/', { organization_id, id });
 }
 
 /** What the directory of the domain is and does. */
 export function directoryOf(organization_id: string, domain_id: string) {
-  return reading<DirectoryRow>(directoryPath(organization_id, domain_id));
+  return reading(directoryPath(organization_id, domain_id));
 }
 
 /** The tokens of the directory. */
 export function tokensOf(organization_id: string, domain_id: string) {
-  return reading<Listed<TokenRow>>(`${directoryPath(organization_id, domain_id)}tokens/`);
+  return reading(
+    pathTo('/api/organizations/:organization_id/domains/:id/scim/tokens/', {
+      organization_id,
+      id: domain_id,
+    }),
+  );
 }

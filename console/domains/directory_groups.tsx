@@ -8,7 +8,8 @@ import { useIsOwner } from '../signed_in/only_for.tsx';
 import { Panel } from '../page/panel.tsx';
 import { Rows } from '../page/rows.tsx';
 import { useDone } from '../page/section.tsx';
-import { directoryOf, directoryPath } from './directory.ts';
+import { directoryOf } from './directory.ts';
+import { pathTo } from '../http/path.ts';
 
 type Given = { directory: DirectoryRow; organization_id: string; domain_id: string };
 
@@ -84,8 +85,12 @@ function ChangeLevel({
       </h3>
       <Form
         method="PATCH"
-        path={`${directoryPath(organization_id, domain_id)}groups/${id}/`}
-        body={({ level: wanted }) => ({ level: wanted === '' ? null : Number(wanted) })}
+        path={pathTo('/api/organizations/:organization_id/domains/:id/scim/groups/:group_id/', {
+          organization_id,
+          id: domain_id,
+          group_id: id,
+        })}
+        body={({ level: wanted }) => ({ level: wanted === '' ? null : (Number(wanted) as 1 | 8) })}
         done={async () => {
           changed();
           await done(

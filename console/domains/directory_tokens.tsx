@@ -10,7 +10,8 @@ import { useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
-import { directoryOf, directoryPath, tokensOf } from './directory.ts';
+import { directoryOf, tokensOf } from './directory.ts';
+import { pathTo } from '../http/path.ts';
 
 const day_ms = 86_400_000;
 
@@ -88,7 +89,11 @@ function Revoke({ organization_id, domain_id, token: { id, name } }: Given & { t
   return (
     <Form
       method="DELETE"
-      path={`${directoryPath(organization_id, domain_id)}tokens/${id}/`}
+      path={pathTo('/api/organizations/:organization_id/domains/:id/scim/tokens/:token_id/', {
+        organization_id,
+        id: domain_id,
+        token_id: id,
+      })}
       done={() =>
         done(
           'The token was revoked.',
@@ -117,8 +122,11 @@ export function CreateToken({
 }: Given & { created: (token: NewTokenRow) => void }) {
   const done = useDone();
   return (
-    <Form<NewTokenRow>
-      path={`${directoryPath(organization_id, domain_id)}tokens/`}
+    <Form
+      path={pathTo('/api/organizations/:organization_id/domains/:id/scim/tokens/', {
+        organization_id,
+        id: domain_id,
+      })}
       body={({ name, days }) => ({
         name,
         expires_at: new Date(now() + Number(days) * day_ms).toISOString(),

@@ -21,6 +21,7 @@ import { domainOf, domainPath, proof_states } from './domains.ts';
 import { PendingSection } from './pending_section.tsx';
 import { ProviderForm, RulesForm, TestSignIn } from './provider_steps.tsx';
 import { RenameForm } from './rename_form.tsx';
+import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/domains/$domain_id');
 
@@ -157,7 +158,10 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
       <Answers answers={answers} reason={reason} />
       <OnlyFor organization_id={organization_id}>
         <Form
-          path={`${domainPath(organization_id, id)}verify/`}
+          path={pathTo('/api/organizations/:organization_id/domains/:id/verify/', {
+            organization_id,
+            id,
+          })}
           done={() => done('The record was looked up.', domainOf(organization_id, id))}
           button="Look it up now"
           tone="plain"

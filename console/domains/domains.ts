@@ -1,28 +1,23 @@
 import type { DomainRow } from '../../server/api/domains/schema.ts';
-import type { Listed } from '../http/list.ts';
 import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
-import { organizationPath } from '../signed_in/organization.ts';
+import { pathTo } from '../http/path.ts';
 
 /** One page of the domains of an organization, by name. */
 export function domains(organization_id: string, page: number) {
-  return reading<Listed<DomainRow>>(`${domainPath(organization_id)}${pageQuery(page)}`);
+  return reading(
+    pathTo('/api/organizations/:organization_id/domains/', { organization_id }, pageQuery(page)),
+  );
 }
 
 /** One domain. */
 export function domainOf(organization_id: string, id: string) {
-  return reading<DomainRow>(domainPath(organization_id, id));
+  return reading(domainPath(organization_id, id));
 }
 
-/** The domains in the API, or with an id one of them. */
-export function domainPath(organization_id: string, id?: string): string {
-  const path = `${organizationPath(organization_id)}domains/`;
-  return id === undefined ? path : `${path}${encodeURIComponent(id)}/`;
-}
-
-/** The changes of a domain that wait for an owner, in the API. */
-export function pendingPath(organization_id: string, id: string): string {
-  return `${domainPath(organization_id, id)}pending_changes/`;
+/** A domain in the API. */
+export function domainPath(organization_id: string, id: string) {
+  return pathTo('/api/organizations/:organization_id/domains/:id/', { organization_id, id });
 }
 
 /** Where the proof of a domain stands, in words. */

@@ -13,7 +13,8 @@ import { Rows } from '../page/rows.tsx';
 import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
-import { domainPath, domains, proof_states } from './domains.ts';
+import { domains, proof_states } from './domains.ts';
+import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/domains');
 
@@ -97,8 +98,9 @@ function Row({ domain, organization_id }: { domain: DomainRow; organization_id: 
 function Claim({ organization_id }: { organization_id: string }) {
   const navigate = route.useNavigate();
   return (
-    <Form<DomainRow>
-      path={domainPath(organization_id)}
+    <Form
+      path={pathTo('/api/organizations/:organization_id/domains/', { organization_id })}
+      body={({ domain }) => ({ domain })}
       done={({ id }) =>
         navigate({
           to: '/organizations/$organization_id/domains/$domain_id',

@@ -10,7 +10,8 @@ import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Instant } from '../time/instant.tsx';
 import { anchorWords, anchor_labels, waitingFields } from './anchor_words.ts';
 import type { AnchorField, AnchorValue } from './anchor_words.ts';
-import { domainOf, pendingPath } from './domains.ts';
+import { domainOf } from './domains.ts';
+import { pathTo } from '../http/path.ts';
 
 type Given = { domain: DomainRow; organization_id: string };
 
@@ -74,13 +75,16 @@ function Value({ field, value }: { field: AnchorField; value: AnchorValue }) {
 
 function Decide({ domain, organization_id }: Given) {
   const done = useDone();
-  const path = pendingPath(organization_id, domain.id);
+  const ids = { organization_id, id: domain.id };
   const settled = (told: string) => done(told, domainOf(organization_id, domain.id));
   return (
     <div className="toolbar after_form">
       <OnlyFor organization_id={organization_id} level={15} what="They are confirmed">
         <Form
-          path={`${path}confirm/`}
+          path={pathTo(
+            '/api/organizations/:organization_id/domains/:id/pending_changes/confirm/',
+            ids,
+          )}
           if_match={etagOf(domain)}
           done={() => settled('The changes are in effect.')}
           button="Confirm changes"
@@ -89,9 +93,8 @@ function Decide({ domain, organization_id }: Given) {
       <OnlyFor organization_id={organization_id} what="They are discarded">
         <Form
           method="DELETE"
-          path={path}
+          path={pathTo('/api/organizations/:organization_id/domains/:id/pending_changes/', ids)}
           if_match={etagOf(domain)}
-          body={() => undefined}
           done={() => settled('The changes were discarded.')}
           button="Discard changes"
           tone="danger"

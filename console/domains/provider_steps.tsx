@@ -16,9 +16,10 @@ import { Panel } from '../page/panel.tsx';
 import { providersFor } from '../single_sign_on/providers.ts';
 import { Instant } from '../time/instant.tsx';
 import { anchor_labels, enforcementWords } from './anchor_words.ts';
-import type { AnchorValue } from './anchor_words.ts';
 import { domainPath } from './domains.ts';
 import { changedAnchors, shownOf, useSavedAnchors } from './saved_anchors.ts';
+import { pathTo } from '../http/path.ts';
+import type { AnchorChanges } from '../../server/api/domains/schema.ts';
 
 type Given = { domain: DomainRow; organization_id: string };
 
@@ -30,7 +31,7 @@ export function ProviderForm({ domain, organization_id }: Given) {
     <>
       <p>Give your provider the metadata of this server. Its address is the entity id as well:</p>
       <Command
-        text={`${server_address}/api/saml/metadata/?organization=${organization_id}`}
+        text={server_address + pathTo('/api/saml/metadata/', {}, { organization: organization_id })}
         what="the address of the metadata"
       />
       <p>Where it asks for the ACS URL, which some call the reply URL:</p>
@@ -38,7 +39,7 @@ export function ProviderForm({ domain, organization_id }: Given) {
       <p className="muted">
         Have it sign assertions, with RSA and SHA-256, and send the attribute <code>email</code>.
       </p>
-      <Form<DomainRow>
+      <Form
         // The typed text is out of date once the change was confirmed or discarded.
         key={String(domain.pending_changes === null)}
         method="PATCH"
@@ -93,7 +94,7 @@ function isComplete(domain: DomainRow): boolean {
   return saml_fields.every((field) => Boolean(shownOf(domain, field)));
 }
 
-function emptyAsNull(values: Values): Record<string, AnchorValue> {
+function emptyAsNull(values: Values): Pick<AnchorChanges, SamlField> {
   return Object.fromEntries(
     saml_fields.map((field) => [field, values[field] === '' ? null : String(values[field])]),
   );
@@ -127,8 +128,11 @@ export function TestSignIn({ domain, organization_id }: Given) {
           </p>
         </Panel>
       )}
-      <Form<Static<typeof Started>>
-        path={`${domainPath(organization_id, domain.id)}test_sign_in/`}
+      <Form
+        path={pathTo('/api/organizations/:organization_id/domains/:id/test_sign_in/', {
+          organization_id,
+          id: domain.id,
+        })}
         done={setTest}
         button="Begin a test"
         tone="plain"
@@ -166,7 +170,7 @@ function ChangeRules({ domain, organization_id }: Given) {
   const saml = has_saml ? (['saml'] as const) : [];
   const values = [...new Set(['', ...saml, ...(data?.providers ?? []), sso_enforcement])];
   return (
-    <Form<DomainRow>
+    <Form
       key={`${values.length} ${domain.pending_changes === null}`}
       method="PATCH"
       path={domainPath(organization_id, domain.id)}

@@ -17,7 +17,7 @@ export function RenameForm({ domain, organization_id }: Given) {
         You prove the new name with a new record. Until then nobody signs in through the provider,
         and everybody whom it signed in has to sign in again.
       </p>
-      <Form<DomainRow>
+      <Form
         // The typed text is out of date once the change was confirmed or discarded.
         key={`${domain.domain} ${domain.pending_changes === null}`}
         method="PATCH"

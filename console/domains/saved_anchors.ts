@@ -5,7 +5,9 @@ import { useIsOwner } from '../signed_in/only_for.tsx';
 import { useDone } from '../page/section.tsx';
 import { waitingFields } from './anchor_words.ts';
 import type { AnchorField, AnchorValue } from './anchor_words.ts';
-import { domainOf, pendingPath } from './domains.ts';
+import { domainOf } from './domains.ts';
+import { pathTo } from '../http/path.ts';
+import type { AnchorChanges } from '../../server/api/domains/schema.ts';
 
 type Given = { domain: DomainRow; organization_id: string };
 
@@ -22,10 +24,7 @@ export function shownOf(domain: DomainRow, field: AnchorField): AnchorValue {
  * The filled-in fields that differ from what the form showed: the rest is not sent, so that an
  * owner who changes one field confirms none that waits.
  */
-export function changedAnchors(
-  domain: DomainRow,
-  values: Record<string, AnchorValue>,
-): Record<string, AnchorValue> {
+export function changedAnchors(domain: DomainRow, values: AnchorChanges): AnchorChanges {
   const plain = (value: AnchorValue) =>
     typeof value === 'string' ? value.replaceAll('\r\n', '\n') : (value ?? '');
   return Object.fromEntries(
@@ -60,8 +59,11 @@ export function useSavedAnchors(given: Given): (saved: DomainRow, told: string) 
 
 /** Confirms what was saved just now; gives the domain as it is then, confirmed or not. */
 async function confirmChanges(organization_id: string, saved: DomainRow): Promise<DomainRow> {
-  const path = `${pendingPath(organization_id, saved.id)}confirm/`;
-  const outcome = await ask<DomainRow>('POST', path, { body: {}, if_match: etagOf(saved) });
+  const path = pathTo('/api/organizations/:organization_id/domains/:id/pending_changes/confirm/', {
+    organization_id,
+    id: saved.id,
+  });
+  const outcome = await ask('POST', path, { body: {}, if_match: etagOf(saved) });
   if (outcome.ok) return outcome.body;
   const { code, status } = outcome.problem;
   if (code === 'own_factor_required' || status === 412) return saved;

@@ -6,8 +6,6 @@ type Filter = NonNullable<ErasureAsked['filter']>;
 /** A number as it was written, of which JavaScript would lose digits. */
 type ExactNumber = { rawJSON: string };
 type Value = NonNullable<Filter['properties']>[number]['value'] | ExactNumber;
-/** A filter as it was filled in: a property may lack its value, which the API refuses. */
-type Filled = Omit<Filter, 'properties'> & { properties?: { key: string; value?: Value }[] };
 
 /** The lines of a field that say something. */
 export function linesOf(value: Values[string] | undefined): string[] {
@@ -21,7 +19,7 @@ export function linesOf(value: Values[string] | undefined): string[] {
  * The filter that was filled in, with days of the zone; what is empty is no condition. What is no
  * day stays one, so that it is refused.
  */
-export function filterOf(values: Values, zone: string): Filled {
+export function filterOf(values: Values, zone: string): Filter {
   const events = linesOf(values['filter__events']);
   const properties = linesOf(values['filter__properties']).map(propertyOf);
   const at = (name: 'after' | 'before') => {
@@ -34,7 +32,8 @@ export function filterOf(values: Values, zone: string): Filled {
     ...(events.length === 0 ? {} : { events }),
     ...at('after'),
     ...at('before'),
-    ...(properties.length === 0 ? {} : { properties }),
+    // A property may lack its value, which the API refuses.
+    ...(properties.length === 0 ? {} : { properties: properties as Filter['properties'] }),
   };
 }
 
@@ -70,7 +69,7 @@ function exactly(value: number, written: string): Value | undefined {
 }
 
 /** Whether it has a condition, and each one is complete: else the API says what is missing. */
-export function isWhole({ properties = [], ...others }: Filled): boolean {
+export function isWhole({ properties = [], ...others }: Filter): boolean {
   const lacks = properties.some(({ key, value }) => key === '' || value === undefined);
   return !lacks && properties.length + Object.keys(others).length > 0;
 }

@@ -9,8 +9,9 @@ import { LongField } from '../form/long_field.tsx';
 import type { Question } from '../form/question.tsx';
 import { ZoneContext } from '../time/instant.tsx';
 import { filterInWords, filterOf, isWhole, linesOf } from './conditions.ts';
-import { erasurePath, sizeOf } from './erasures.ts';
+import { erasuresPath, sizeOf } from './erasures.ts';
 import type { ErasureRow } from './erasures.ts';
+import type { ErasureAsked } from '../../server/api/erasures/schema.ts';
 
 /** The question before an erasure. */
 function asked(title: string, what: string, size: ReactNode): Question {
@@ -29,7 +30,7 @@ function asked(title: string, what: string, size: ReactNode): Question {
 }
 
 /** How much it is about as things are. */
-function Size({ project_id, body }: { project_id: string; body: object }) {
+function Size({ project_id, body }: { project_id: string; body: ErasureAsked }) {
   const { data, error } = useQuery(sizeOf(project_id, body));
   if (error !== null) return <span role="alert">It could not be counted: {error.message}</span>;
   if (data === undefined) return <span className="muted">It is being counted.</span>;
@@ -46,8 +47,8 @@ function Size({ project_id, body }: { project_id: string; body: object }) {
 export function ErasePersons({ project_id }: { project_id: string }) {
   const done = useErased(project_id);
   return (
-    <Form<ErasureRow>
-      path={erasurePath(project_id)}
+    <Form
+      path={erasuresPath(project_id)}
       part="persons"
       body={({ distinct_ids, late_events }) => ({
         distinct_ids: linesOf(distinct_ids),
@@ -90,8 +91,8 @@ export function EraseEvents({ project_id }: { project_id: string }) {
   const zone = useContext(ZoneContext);
   const done = useErased(project_id);
   return (
-    <Form<ErasureRow>
-      path={erasurePath(project_id)}
+    <Form
+      path={erasuresPath(project_id)}
       part="events"
       body={(values) => ({ filter: filterOf(values, zone) })}
       asks={(values) => {

@@ -1,11 +1,11 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Static } from 'typebox';
-import type { Erasure, ErasureCopy, ErasurePreview } from '../../server/api/erasures/schema.ts';
+import type { Erasure, ErasureAsked, ErasureCopy } from '../../server/api/erasures/schema.ts';
 import { counted } from '../page/quantities.ts';
 import { ask } from '../http/ask.ts';
-import type { Listed } from '../http/list.ts';
 import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
+import { pathTo } from '../http/path.ts';
 
 /** An erasure as the API shows it: it never says whom it is about. */
 export type ErasureRow = Static<typeof Erasure>;
@@ -16,23 +16,25 @@ const isUnderWay = ({ status }: ErasureRow) => status !== 'Completed';
 
 /** One page of the erasures of a project, newest first. */
 export function erasuresOf(project_id: string, page: number) {
-  return reading<Listed<ErasureRow>>(`${erasurePath(project_id)}${pageQuery(page)}`, {
+  return reading(erasuresPath(project_id, pageQuery(page)), {
     is_busy: ({ results }) => results.some(isUnderWay),
   });
 }
 
 /** One erasure. */
 export function erasureOf(project_id: string, id: string) {
-  return reading<ErasureRow>(erasurePath(project_id, id), { is_busy: isUnderWay });
+  return reading(pathTo('/api/projects/:project_id/erasures/:id/', { project_id, id }), {
+    is_busy: isUnderWay,
+  });
 }
 
 /** What an erasure that is asked for so would take out of the store now. */
-export function sizeOf(project_id: string, body: object) {
-  const path = `${erasurePath(project_id)}preview/`;
+export function sizeOf(project_id: string, body: ErasureAsked) {
+  const path = pathTo('/api/projects/:project_id/erasures/preview/', { project_id });
   return queryOptions({
     queryKey: [path, body],
-    queryFn: async ({ signal }): Promise<Static<typeof ErasurePreview>> => {
-      const outcome = await ask<Static<typeof ErasurePreview>>('POST', path, { body, signal });
+    queryFn: async ({ signal }) => {
+      const outcome = await ask('POST', path, { body, signal });
       if (!outcome.ok) throw outcome.problem;
       return outcome.body;
     },
@@ -42,8 +44,9 @@ export function sizeOf(project_id: string, body: object) {
 
 /** One page of the deliveries that had rows of it, which come and change until it is over. */
 export function copiesOf(project_id: string, erasure: ErasureRow, page: number) {
-  const path = `${erasurePath(project_id, erasure.id)}copies/${pageQuery(page)}`;
-  return reading<Listed<CopyRow>>(path, { is_busy: () => isUnderWay(erasure) });
+  const ids = { project_id, id: erasure.id };
+  const path = pathTo('/api/projects/:project_id/erasures/:id/copies/', ids, pageQuery(page));
+  return reading(path, { is_busy: () => isUnderWay(erasure) });
 }
 
 /** Whether its copies are not known yet: its rows, by which they are, are still looked for. */
@@ -51,10 +54,9 @@ export function isLookingForCopies({ step }: Pick<ErasureRow, 'step'>): boolean 
   return step === 'resolve' || step === 'note';
 }
 
-/** The erasures in the API, or with an id one of them. */
-export function erasurePath(project_id: string, id?: string): string {
-  const path = `/api/projects/${encodeURIComponent(project_id)}/erasures/`;
-  return id === undefined ? path : `${path}${encodeURIComponent(id)}/`;
+/** The erasures in the API. */
+export function erasuresPath(project_id: string, query?: { limit: number; offset: number }) {
+  return pathTo('/api/projects/:project_id/erasures/', { project_id }, query);
 }
 
 /** What is erased, by number: whom is told nowhere. */

@@ -1,12 +1,12 @@
 import { reading } from '../http/reading.ts';
 import { day_ms, hour_ms } from './count_lines.ts';
-import type { Counts, Range, Span, Warnings } from './count_lines.ts';
+import type { Range, Span } from './count_lines.ts';
+import { pathTo } from '../http/path.ts';
 
-const pathOf = (project_id: string, rest: string, { from, to }: Span, others: object = {}) => {
-  const [after, before] = [from, to].map((at) => new Date(at).toISOString());
-  const query = new URLSearchParams({ after: after!, before: before!, ...others });
-  return `/api/projects/${encodeURIComponent(project_id)}/${rest}/?${query.toString()}`;
-};
+const inSpan = ({ from, to }: Span) => ({
+  after: new Date(from).toISOString(),
+  before: new Date(to).toISOString(),
+});
 
 /** How many events were stored in the span; looked for often while they come. */
 export function eventCounts(
@@ -15,7 +15,8 @@ export function eventCounts(
   span: Span,
   is_lively: boolean,
 ) {
-  return reading<Counts>(pathOf(project_id, 'events/counts', span, { interval }), {
+  const query = { ...inSpan(span), interval };
+  return reading(pathTo('/api/projects/:project_id/events/counts/', { project_id }, query), {
     is_busy: () => is_lively,
   });
 }
@@ -23,8 +24,9 @@ export function eventCounts(
 /** What was not taken as it came in the hours of the span. */
 export function ingestionWarnings(project_id: string, { from, to }: Span, is_lively: boolean) {
   const hours = { from: Math.floor(from / hour_ms) * hour_ms, to };
-  const others = { interval: to - from > day_ms ? 'day' : 'hour', limit: '1000' };
-  return reading<Warnings>(pathOf(project_id, 'ingestion_warnings', hours, others), {
+  const interval = to - from > day_ms ? 'day' : 'hour';
+  const query = { ...inSpan(hours), interval, limit: 1000 } as const;
+  return reading(pathTo('/api/projects/:project_id/ingestion_warnings/', { project_id }, query), {
     is_busy: () => is_lively,
   });
 }

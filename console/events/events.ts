@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import type { NewestEvents } from '../../server/api/events/schema.ts';
 import { reading } from '../http/reading.ts';
 import { now } from '../time/now.ts';
+import { pathTo } from '../http/path.ts';
 
 /** The events of a project that were stored last. */
 export type Newest = Static<typeof NewestEvents>;
@@ -14,7 +15,7 @@ const lively_ms = 10 * 60_000;
  * while some have just come.
  */
 export function newestEvents(project_id: string) {
-  return reading<Newest>(`/api/projects/${encodeURIComponent(project_id)}/events/`, {
+  return reading(pathTo('/api/projects/:project_id/events/', { project_id }), {
     is_busy: isLively,
   });
 }

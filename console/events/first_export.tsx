@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 import { batchExports } from '../batch_exports/batch_exports.ts';
 import { Form } from '../form/form.tsx';
 import { ask } from '../http/ask.ts';
@@ -9,6 +8,7 @@ import { Section, useDone } from '../page/section.tsx';
 import { now } from '../time/now.ts';
 import { dayUntil } from './day_until.ts';
 import type { Newest } from './events.ts';
+import { pathTo } from '../http/path.ts';
 
 const first_export = {
   name: 'First export, hourly',
@@ -22,7 +22,7 @@ const first_export = {
       compression: 'zstd',
     },
   },
-};
+} as const;
 
 type Given = { project_id: string; newest: Newest['results'][number] };
 
@@ -38,7 +38,8 @@ export function FirstExport({ project_id, newest }: Given) {
   const done = useDone();
   const [created, setCreated] = useState<string>();
   if (data === undefined || (data.count > 0 && created === undefined)) return undefined;
-  const path = `/api/projects/${encodeURIComponent(project_id)}/batch_exports/`;
+  const backfillOf = (id: string) =>
+    pathTo('/api/projects/:project_id/batch_exports/:id/backfill/', { project_id, id });
   const range = () => dayUntil(newest.timestamp, now());
   const leave = async (export_id: string) => {
     await done('The export was created.', list);
@@ -52,11 +53,11 @@ export function FirstExport({ project_id, newest }: Given) {
         folder of the server, and delivers the last day at once.
       </p>
       {created === undefined ? (
-        <Form<BatchExport>
-          path={path}
+        <Form
+          path={pathTo('/api/projects/:project_id/batch_exports/', { project_id })}
           body={() => first_export}
           done={async ({ id }) => {
-            const outcome = await ask('POST', `${path}${id}/backfill/`, { body: range() });
+            const outcome = await ask('POST', backfillOf(id), { body: range() });
             if (outcome.ok) return leave(id);
             setCreated(id);
             throw outcome.problem;
@@ -65,7 +66,7 @@ export function FirstExport({ project_id, newest }: Given) {
         />
       ) : (
         <Form
-          path={`${path}${created}/backfill/`}
+          path={backfillOf(created)}
           body={range}
           done={() => leave(created)}
           button="Deliver the last day"

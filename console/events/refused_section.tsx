@@ -8,8 +8,9 @@ import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { reason_words } from './reason_words.ts';
-import { refusedEvent, refusedEvents, refusedEventsPath } from './refused_events.ts';
+import { refusedEvent, refusedEvents } from './refused_events.ts';
 import type { Refused } from './refused_events.ts';
+import { pathTo } from '../http/path.ts';
 
 type Given = { project_id: string };
 
@@ -34,14 +35,11 @@ export function RefusedSection({ project_id }: Given) {
   );
 }
 
-type Outcomes = { stored: number; refused: number; next_after: string | null };
-
 function SendAll({ project_id }: Given) {
   const done = useDone();
   return (
-    <Form<Outcomes>
-      path={`${refusedEventsPath(project_id)}resend/`}
-      body={() => ({})}
+    <Form
+      path={pathTo('/api/projects/:project_id/refused_events/resend/', { project_id })}
       done={({ stored, refused, next_after }) =>
         done(
           `Stored: ${stored}. Refused again: ${refused}.` +
@@ -90,16 +88,15 @@ function Content(given: OneRefused) {
   );
 }
 
-type Outcome = { outcome: 'stored' | 'refused'; detail: string | null };
-
 function Correct({ project_id, refused: { id, event } }: OneRefused) {
   const query = useQuery(refusedEvent(project_id, id));
   const done = useDone();
   return (
     <Shown query={query}>
       {({ content }) => (
-        <Form<Outcome>
-          path={`${refusedEventsPath(project_id)}${id}/resend/`}
+        <Form
+          path={pathTo('/api/projects/:project_id/refused_events/:id/resend/', { project_id, id })}
+          body={({ content: corrected }) => ({ content: corrected })}
           done={({ outcome, detail }) =>
             done(
               outcome === 'stored' ? 'The event is stored.' : `Refused again: ${detail}`,

@@ -1,8 +1,7 @@
-import type { Static } from 'typebox';
-import type { NewApiKey } from '../../server/api/api_keys/schema.ts';
 import { api_keys } from '../api_keys/api_keys.ts';
 import { Form } from '../form/form.tsx';
 import { useDone } from '../page/section.tsx';
+import { pathTo } from '../http/path.ts';
 
 /** Creates a key that can send events to this project and do nothing else. */
 export function SendingKey({
@@ -14,11 +13,11 @@ export function SendingKey({
 }) {
   const done = useDone();
   return (
-    <Form<Static<typeof NewApiKey>>
-      path="/api/personal_api_keys/"
+    <Form
+      path={pathTo('/api/personal_api_keys/')}
       body={() => ({
         label: `Sends events to project ${project_id}`,
-        scopes: ['event:write'],
+        scopes: ['event:write' as const],
         scoped_teams: [project_id],
       })}
       done={async ({ value }) => {

@@ -1,4 +1,5 @@
 import { server_address } from '../http/address.ts';
+import { pathTo } from '../http/path.ts';
 
 /** A way to get events in: what it is called, when it is right, and what to run. */
 export type Way = {
@@ -26,7 +27,7 @@ export const ways: Way[] = [
     command: ({
       project_id,
       key,
-    }) => `curl '${server_address}/api/projects/${project_id}/events/' \\
+    }) => `curl '${server_address}${pathTo('/api/projects/:project_id/events/', { project_id })}' \\
   -H "Authorization: Bearer ${key}" \\
   -H 'Content-Type: application/json' \\
   -d '{"events": [{

@@ -13,11 +13,12 @@ import type { OthersChange } from './others_change.ts';
 import { Asking } from './question.tsx';
 import type { Question } from './question.tsx';
 import { useSending } from './sending.ts';
-import type { Sending } from './sending.ts';
+import type { AnySending, Sending } from './sending.ts';
+import type { Body, Change, Route } from '../http/path.ts';
 import { readValues } from './values.ts';
 import type { Values } from './values.ts';
 
-type Given<Answer> = Sending<Answer> & {
+type Common = {
   /** The ETag of the version that is changed. */
   if_match?: string | undefined;
   /**
@@ -51,6 +52,7 @@ type Given<Answer> = Sending<Answer> & {
   takeUp?: () => OthersChange;
   children?: ReactNode;
 };
+type Given = AnySending & Common;
 
 /**
  * A form that goes to the API as JSON. What the API refuses stands beside the field that it names,
@@ -58,8 +60,13 @@ type Given<Answer> = Sending<Answer> & {
  * lost session and a reload. While it waits the button cannot be pressed again. Who may not send it
  * sees its fields alone.
  */
-export function Form<Answer>(given: Given<Answer>) {
-  if (!useContext(LookOnlyContext)) return <OpenForm {...given} />;
+export function Form<
+  To extends Route<Asked>,
+  const Asked extends Change = 'POST',
+  Sent extends Body<Asked, To> = Body<Asked, To>,
+>(given: Sending<Asked, To, Sent> & Common) {
+  // What follows is the same for each path, and does not look into what is sent.
+  if (!useContext(LookOnlyContext)) return <OpenForm {...(given as unknown as Given)} />;
   if (given.children === undefined) return null;
   return (
     <fieldset disabled className="form look_only">
@@ -68,7 +75,7 @@ export function Form<Answer>(given: Given<Answer>) {
   );
 }
 
-function OpenForm<Answer>(given: Given<Answer>) {
+function OpenForm(given: Given) {
   const { children, path, method = 'POST', part = '' } = given;
   const form = useRef<HTMLFormElement>(null);
   const kept = useKeptFields(
@@ -79,7 +86,7 @@ function OpenForm<Answer>(given: Given<Answer>) {
   const sending = useSending({
     ...given,
     etag: kept.etag,
-    done: async (answer: Answer, values: Values) => {
+    done: async (answer, values) => {
       kept.forget();
       await given.done(answer, values);
       if (given.clears === true) form.current?.reset();
@@ -127,7 +134,7 @@ function Submit({
   tone,
   beside,
   is_busy,
-}: Pick<Given<never>, 'button' | 'about' | 'tone' | 'beside'> & { is_busy: boolean }) {
+}: Pick<Given, 'button' | 'about' | 'tone' | 'beside'> & { is_busy: boolean }) {
   const submit = (
     <Button
       type="submit"
@@ -186,8 +193,8 @@ function halfTyped(form: HTMLFormElement): HTMLInputElement | undefined {
 }
 
 /** Sends the form once everything that is asked before was answered with yes. */
-function useConfirmed<Answer>(
-  { confirm, asks }: Given<Answer>,
+function useConfirmed(
+  { confirm, asks }: Given,
   form: { readonly current: HTMLFormElement | null },
   { send, is_busy }: { send: (values: Values) => void; is_busy: boolean },
 ) {
@@ -232,8 +239,8 @@ function useConfirmed<Answer>(
 }
 
 /** Begins again with what is stored: reads it anew, and draws the fields as at the first time. */
-function useDiscard<Answer>(
-  { path, discarded }: Given<Answer>,
+function useDiscard(
+  { path, discarded }: Given,
   { forget }: { forget: () => void },
   forgive: () => void,
   form: { readonly current: HTMLFormElement | null },

@@ -1,30 +1,32 @@
 import { Seldom } from '../page/section.tsx';
 import { ChoiceField } from './fields.tsx';
 import { Form } from './form.tsx';
+import type { Answer, Path, Route } from '../http/path.ts';
+
+type RollRoute = Extract<Route<'POST'>, `${string}/roll/`>;
 
 /** A new key in the place of an old one, which goes on working for a while. */
-export function RollForm<Key>({
+export function RollForm<To extends RollRoute>({
   path,
   name,
   overlaps,
   usual_seconds,
   rolled,
 }: {
-  /** The path of the old key in the API. */
-  path: string;
+  path: Path<To>;
   /** What the old key is called. */
   name: string;
   /** How long the old key may go on to work: seconds with the words for them. */
   overlaps: [seconds: number, words: string][];
   usual_seconds: number;
-  rolled: (created: Key) => unknown;
+  rolled: (created: Answer<'POST', To>) => unknown;
 }) {
   return (
     <Seldom summary="Roll it">
-      <Form<Key>
-        path={`${path}roll/`}
+      <Form<RollRoute>
+        path={path}
         body={({ overlap_seconds }) => ({ overlap_seconds: Number(overlap_seconds) })}
-        done={rolled}
+        done={(created) => rolled(created as Answer<'POST', To>)}
         button="Roll"
         about={`the key ${name}`}
       >

@@ -1,35 +1,61 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Method } from '../http/ask.ts';
 import { askForChange } from '../http/change.ts';
 import { openIdempotencyKeys } from '../http/idempotency.ts';
+import type { Answer, Body, Change, Path, Route } from '../http/path.ts';
 import type { Problem } from '../http/problem.ts';
 import { noteEtag } from '../http/reading.ts';
 import { useBegun } from '../page/section.tsx';
 import type { Values } from './values.ts';
 
-/** How a form is sent. */
-export type Sending<Answer> = {
-  method?: Exclude<Method, 'GET'>;
-  /** A path of the API. */
-  path: string;
-  /** What is sent of what was filled in; by default all of it. */
-  body?: (values: Values) => unknown;
+/** How a form is sent: the types of `path` and `method` say what its body and answer are. */
+export type Sending<Asked extends Change, To extends Route<Asked>, Sent> = {
+  method?: Asked;
+  path: Path<To>;
+  /** Makes the body of what was filled in; an empty object where it is left out. */
+  body?: (values: Filled<Body<Asked, To>>) => Exactly<Sent, Body<Asked, To>>;
   /** What follows; what it gives to wait for is waited for. Its own refusals are shown too. */
-  done: (answer: Answer, values: Values) => unknown;
+  done: (answer: Answer<Asked, To>, values: Values) => unknown;
   /** True when it dealt with the refusal, which is then not shown. */
   refused?: (problem: Problem) => boolean;
 };
 
+/** The same for whoever sends any form. */
+export type AnySending = {
+  method?: Change;
+  path: Path;
+  body?: (values: Values) => unknown;
+  done: (answer: unknown, values: Values) => unknown;
+  refused?: (problem: Problem) => boolean;
+};
+
+/**
+ * What was filled in. A text under a name of the body is taken for what the body has there, since
+ * the API checks it; others are as the fields give them.
+ */
+type Filled<Body> = Values & {
+  [Name in TextNames<Body>]: Exclude<Body[Name & keyof Body], null>;
+};
+type TextNames<Body> = Body extends unknown
+  ? {
+      [Name in keyof Body]-?: IsText<NonNullable<Body[Name]>> extends true ? Name : never;
+    }[keyof Body]
+  : never;
+type IsText<Value> = [Value] extends [string] | [string[]] ? true : false;
+
+/** What is sent, without a field that the API does not take. */
+type Exactly<Sent, Body> = Sent & { [Name in Exclude<keyof Sent, KeysOf<Body>>]: never };
+type KeysOf<Body> = Body extends unknown ? keyof Body : never;
+
 /** Sends what was filled in; `problem` is why the last time failed, unless it was dealt with. */
-export function useSending<Answer>({
+export function useSending({
   method = 'POST',
   path,
-  body = (values) => values,
+  body = () => ({}),
   etag,
   done,
   refused,
-}: Sending<Answer> & {
+}: AnySending & {
   /** The ETag of the version that is changed, asked for when it is sent. */
   etag: () => string | undefined;
 }) {
@@ -41,11 +67,11 @@ export function useSending<Answer>({
     mutationFn: async (values) => {
       const sent = body(values);
       const idempotency_key = method === 'POST' ? keys.keyOf(sent) : undefined;
-      const outcome = await askForChange<Answer>(
+      const outcome = await askForChange(
         queries,
         method,
-        path,
-        { body: sent, if_match: etag(), idempotency_key },
+        path as Path<Route<Change>>,
+        { body: sent as never, if_match: etag(), idempotency_key },
         method === 'PATCH' ? Object.keys(sent ?? {}) : undefined,
       );
       if (outcome.ok || outcome.problem.status !== 0) keys.settle();

@@ -1,27 +1,24 @@
 import type { ReactNode } from 'react';
+import type { Answer, Path, Route } from '../http/path.ts';
 import type { Problem } from '../http/problem.ts';
 import { Form } from './form.tsx';
 
 /**
- * Something grave that cannot be taken back: a button that says what follows, and sends it once the
- * name of what it is done to was typed.
+ * Something grave that cannot be taken back: a button that says what follows, and deletes it once
+ * the name of what it is done to was typed.
  */
-export function TypedForm({
+export function TypedForm<To extends Route<'DELETE'>>({
   name,
   text,
-  method = 'DELETE',
-  body = () => undefined,
   ...given
 }: {
   /** What has to be typed. */
   name: string;
   /** What follows, with what is lost by number. */
   text: ReactNode;
-  method?: 'DELETE' | 'POST';
-  body?: () => unknown;
-  path: string;
+  path: Path<To>;
   if_match?: string | undefined;
-  done: (answer: never) => unknown;
+  done: (answer: Answer<'DELETE', To>) => unknown;
   refused?: (problem: Problem) => boolean;
   button: string;
   about?: string;
@@ -29,8 +26,7 @@ export function TypedForm({
   return (
     <Form
       {...given}
-      method={method}
-      body={body}
+      method="DELETE"
       tone="danger"
       asks={() => ({
         title: `${given.button}?`,

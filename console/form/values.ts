@@ -70,6 +70,14 @@ export function differingNames(before: Values, after: Values): string[] {
     .map(([name]) => name);
 }
 
+/**
+ * The whole number that was typed. Another text goes to the API as it is, which says at the field
+ * what is wrong with it.
+ */
+export function numberOf(text: string): number {
+  return /^\s*-?\d{1,15}\s*$/.test(text) ? Number(text) : (text as unknown as number);
+}
+
 /** The values of these names. */
 export function valuesNamed(values: Values, names: readonly string[]): Values {
   return Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));

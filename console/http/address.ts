@@ -10,9 +10,3 @@ export const server_address = base.origin + base_path;
 export function addressOf(path: string): string {
   return base_path + path;
 }
-
-/** The path of the server in a link that the API gave, as `ask` takes it. */
-export function pathOfLink(link: string): string {
-  const { pathname, search } = new URL(link);
-  return pathname.slice(pathname.indexOf('/api/')) + search;
-}

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { pathTo } from './path.ts';
 import type { ErrorCode } from './problem.ts';
+
+const confirm_path = pathTo('/api/sessions/@current/confirm/');
+const project = pathTo('/api/projects/:id/', { id: 1 });
 
 /** `ask` in a page, whose server answers each request with the error. */
 function answering(context: TestContext, status: number, code: ErrorCode, detail = 'As told.') {
@@ -38,7 +42,10 @@ test('whoever asks, an answer that nobody is signed in is told', async (context)
     const { ask, whenSignedOut } = await answering(context, status, code);
     const tell = context.mock.fn();
     whenSignedOut(tell);
-    const outcome = await ask('POST', '/api/projects/1/batch_exports/');
+    const outcome = await ask(
+      'POST',
+      pathTo('/api/projects/:project_id/batch_exports/', { project_id: 1 }),
+    );
     assert.equal(outcome.ok ? undefined : outcome.problem.message, 'As told.');
     assert.equal(tell.mock.callCount(), told, code);
   }
@@ -46,7 +53,7 @@ test('whoever asks, an answer that nobody is signed in is told', async (context)
 
 test('what somebody else has changed meanwhile is said to a person', async (context) => {
   const { ask } = await answering(context, 412, 'precondition_failed');
-  const outcome = await ask('PATCH', '/api/projects/1/', { if_match: '"1"' });
+  const outcome = await ask('PATCH', project, { if_match: '"1"' });
   assert.ok(!outcome.ok);
   assert.match(outcome.problem.message, /^Somebody has changed this since you opened it/);
   assert.deepEqual([outcome.problem.status, outcome.problem.code], [412, 'precondition_failed']);
@@ -54,7 +61,10 @@ test('what somebody else has changed meanwhile is said to a person', async (cont
 
 test('what somebody else has deleted meanwhile is said to a person', async (context) => {
   const { ask } = await answering(context, 404, 'not_found', 'Not found.');
-  const outcome = await ask('DELETE', '/api/projects/1/write_keys/1/');
+  const outcome = await ask(
+    'DELETE',
+    pathTo('/api/projects/:project_id/write_keys/:id/', { project_id: 1, id: 1 }),
+  );
   assert.ok(!outcome.ok);
   assert.match(outcome.problem.message, /^This is not there any more, so nothing was done/);
   assert.deepEqual([outcome.problem.status, outcome.problem.code], [404, 'not_found']);
@@ -67,26 +77,25 @@ test('what another answers, or half an answer, is no success', async (context) =
     ['application/json', ''],
   ] as const) {
     const { ask } = await answeringWith(context, 200, type, body);
-    const outcome = await ask('PATCH', '/api/projects/1/', { body: { name: 'Typed' } });
+    const outcome = await ask('PATCH', project, { body: { name: 'Typed' } });
     assert.ok(!outcome.ok, body);
     assert.match(outcome.problem.message, /^The answer did not come from the server, or not whole/);
     // As one that was never heard: tried again, and under the same key.
     assert.equal(outcome.problem.status, 0);
   }
   const { ask } = await answeringWith(context, 204, 'text/plain', null);
-  assert.ok((await ask('DELETE', '/api/projects/1/')).ok);
+  assert.ok((await ask('DELETE', project)).ok);
 });
 
 test('a refusal that is not of the API is said to be of another', async (context) => {
   const { ask } = await answeringWith(context, 413, 'text/html', '<h1>Too large</h1>');
-  const outcome = await ask('POST', '/api/projects/');
+  const outcome = await ask('POST', pathTo('/api/projects/'));
   assert.ok(!outcome.ok);
   assert.match(outcome.problem.message, /such as a proxy, refused this with the status 413/);
 });
 
 const unconfirmed = { status: 403, code: 'own_factor_required' } as const;
 const signed_out = { status: 401, code: 'authentication_failed' } as const;
-const confirm_path = '/api/sessions/@current/confirm/';
 
 /** `ask` in a page whose server answers in turn: with a refusal, or with an empty record. */
 async function answeringInTurn(context: TestContext, answers: object[]) {
@@ -121,7 +130,7 @@ test('a change that waits for a confirmation is asked for once more after it', a
     const { ask, whenUnconfirmed, asked } = await answeringInTurn(context, [...answers]);
     const confirm = context.mock.fn(() => Promise.resolve(confirmed === true));
     whenUnconfirmed(confirm);
-    const given = await ask(method, '/api/projects/1/');
+    const given = await ask(method, project);
     assert.equal(given.ok, outcome, method);
     assert.equal(asked.length, answers.length, method);
     assert.equal(confirm.mock.callCount(), confirmed === undefined ? 0 : 1, method);
@@ -134,7 +143,7 @@ test('what was under way while the session got a fresh token is asked again', as
   const tell = context.mock.fn();
   whenSignedOut(tell);
   const confirming = ask('POST', confirm_path);
-  const reading = ask('GET', '/api/users/@me/');
+  const reading = ask('GET', pathTo('/api/users/@me/'));
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(asked.length, 2, 'the second try waits until the browser has the token');
   held[0]!();
@@ -148,10 +157,10 @@ test('who is signed out is told so, also after a fresh token', async (context) =
   const tell = context.mock.fn();
   whenSignedOut(tell);
   const confirming = ask('POST', confirm_path);
-  const reading = ask('GET', '/api/users/@me/');
+  const reading = ask('GET', pathTo('/api/users/@me/'));
   held[0]!();
   await Promise.all([confirming, reading]);
   assert.deepEqual([asked.length, tell.mock.callCount()], [3, 1]);
-  await ask('GET', '/api/users/@me/');
+  await ask('GET', pathTo('/api/users/@me/'));
   assert.deepEqual([asked.length, tell.mock.callCount()], [4, 2], 'nothing is under way now');
 });

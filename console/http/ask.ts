@@ -1,15 +1,13 @@
 import { addressOf } from './address.ts';
 import { confirmPerson, isUnconfirmed } from './confirming.ts';
+import type { Answer, Body, Method, Path, Route } from './path.ts';
 import { isSignedOut, problemOf, unheard, unreached } from './problem.ts';
 import type { Problem } from './problem.ts';
 import { noteRenewal, watchRenewals } from './renewals.ts';
 
-/** A method of the API. */
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
 /** What goes with a request. */
-export type Sent = {
-  body?: unknown;
+export type Sent<Body = unknown> = {
+  body?: Body;
   /** The ETag of the version that is meant; 412 when there is a newer one. */
   if_match?: string | undefined;
   /** The ETag of what is known; 304 when it still holds. */
@@ -20,8 +18,8 @@ export type Sent = {
 };
 
 /** What came of a request: an answer (`body` is undefined for 204 and 304 alone), or why not. */
-export type Outcome<Body> =
-  | { ok: true; status: number; body: Body; etag: string | undefined }
+export type Outcome<Answered> =
+  | { ok: true; status: number; body: Answered; etag: string | undefined }
   | { ok: false; problem: Problem };
 
 let signedOut = () => {};
@@ -38,27 +36,35 @@ export function whenSignedOut(tell: () => void): void {
  * (`Sec-Fetch-Site`, `Origin`) are the proof that a change comes from this site, so there is no
  * other token.
  */
-export async function ask<Body>(
-  method: Method,
-  path: string,
-  sent: Sent = {},
-): Promise<Outcome<Body>> {
-  const outcome = await askSignedIn<Body>(method, path, sent);
+export async function ask<const Asked extends Method, To extends Route<Asked>>(
+  method: Asked,
+  path: Path<To>,
+  sent: Sent<Body<Asked, To>> = {},
+): Promise<Outcome<Answer<Asked, To>>> {
+  const outcome = await askSignedIn<Answer<Asked, To>>(method, path, sent);
   if (outcome.ok || method === 'GET' || !isUnconfirmed(outcome.problem)) return outcome;
   return (await confirmPerson(outcome.problem)) ? askSignedIn(method, path, sent) : outcome;
 }
 
 /** Asks; once more if the session's token was replaced while the request was in progress. */
-async function askSignedIn<Body>(method: Method, path: string, sent: Sent): Promise<Outcome<Body>> {
+async function askSignedIn<Answered>(
+  method: Method,
+  path: Path,
+  sent: Sent,
+): Promise<Outcome<Answered>> {
   const showedOldToken = watchRenewals();
-  let outcome = await noteRenewal(path, () => askOnce<Body>(method, path, sent));
+  let outcome = await noteRenewal(path, () => askOnce<Answered>(method, path, sent));
   if (outcome.ok || !isSignedOut(outcome.problem)) return outcome;
   if (await showedOldToken()) outcome = await askOnce(method, path, sent);
   if (!outcome.ok && isSignedOut(outcome.problem)) signedOut();
   return outcome;
 }
 
-async function askOnce<Body>(method: Method, path: string, sent: Sent): Promise<Outcome<Body>> {
+async function askOnce<Answered>(
+  method: Method,
+  path: Path,
+  sent: Sent,
+): Promise<Outcome<Answered>> {
   const response = await send(method, path, sent);
   if (response === undefined) return { ok: false, problem: unreached() };
   const body = await bodyOf(response);
@@ -66,7 +72,7 @@ async function askOnce<Body>(method: Method, path: string, sent: Sent): Promise<
     return { ok: false, problem: unheard() };
   if (response.ok || response.status === 304) {
     const etag = response.headers.get('etag') ?? undefined;
-    return { ok: true, status: response.status, body: body as Body, etag };
+    return { ok: true, status: response.status, body: body as Answered, etag };
   }
   return { ok: false, problem: problemOf(response.status, body) };
 }
@@ -79,7 +85,7 @@ export async function whyNotServed(): Promise<Problem | undefined> {
   return answer.ok ? undefined : problemOf(answer.status, undefined);
 }
 
-async function send(method: Method, path: string, sent: Sent): Promise<Response | undefined> {
+async function send(method: Method, path: Path, sent: Sent): Promise<Response | undefined> {
   const headers = new Headers({ accept: 'application/json' });
   const named = {
     'content-type': method === 'GET' ? undefined : 'application/json',

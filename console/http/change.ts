@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { ask } from './ask.ts';
-import type { Method, Outcome, Sent } from './ask.ts';
+import type { Outcome, Sent } from './ask.ts';
+import type { Answer, Body, Change, Path, Route } from './path.ts';
 import { etagOf } from './reading.ts';
 
 /** What moves in a record by itself, such as the runs of an export: nobody changes it. */
@@ -11,21 +12,21 @@ const moving = new Set(['last_attempt', 'latest_runs', 'latest_tag', 'next_run',
  * since, or nothing of what the person was `shown` is another, nobody's change is in the way: it is
  * asked for once more, of the present version. What is on the screen of the record is read anew.
  */
-export async function askForChange<Body>(
+export async function askForChange<const Asked extends Change, To extends Route<Asked>>(
   queries: QueryClient,
-  method: Exclude<Method, 'GET'>,
-  path: string,
-  sent: Sent,
+  method: Asked,
+  path: Path<To>,
+  sent: Sent<Body<Asked, To>>,
   shown?: readonly string[],
-): Promise<Outcome<Body>> {
-  const outcome = await ask<Body>(method, path, sent);
+): Promise<Outcome<Answer<Asked, To>>> {
+  const outcome = await ask(method, path, sent);
   if (outcome.ok || outcome.problem.status !== 412) return outcome;
   const if_match = await presentVersion(queries, sent.if_match, (key) =>
     shown === undefined ? !moving.has(key) : shown.includes(key),
   );
   if (if_match === undefined) return outcome;
   // Without the key, under which the refusal is remembered: the version keeps from a second effect.
-  return ask<Body>(method, path, { ...sent, if_match, idempotency_key: undefined });
+  return ask(method, path, { ...sent, if_match, idempotency_key: undefined });
 }
 
 /** The present ETag of the record that has this one; undefined where more of it differs. */

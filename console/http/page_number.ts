@@ -8,6 +8,6 @@ export function pageNumber(written: string | number | undefined): { page?: numbe
 }
 
 /** The query of the API for a page; pages count from 1. */
-export function pageQuery(page: number): string {
-  return `?limit=${page_size}&offset=${(page - 1) * page_size}`;
+export function pageQuery(page: number): { limit: number; offset: number } {
+  return { limit: page_size, offset: (page - 1) * page_size };
 }

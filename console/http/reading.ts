@@ -1,5 +1,6 @@
 import { QueryClient, notifyManager, queryOptions } from '@tanstack/react-query';
 import { ask } from './ask.ts';
+import type { Answer, Path, Route } from './path.ts';
 import type { Problem } from './problem.ts';
 
 declare module '@tanstack/react-query' {
@@ -27,12 +28,12 @@ export function noteEtag(record: unknown, etag: string | undefined): void {
 }
 
 /** The path of the API that a query reads. */
-export function pathOf({ queryKey }: { queryKey: readonly string[] }): string | undefined {
+export function pathOf({ queryKey }: { queryKey: readonly Path[] }): Path | undefined {
   return queryKey[0];
 }
 
 /** How something is read again by itself. */
-export type Rhythm<Body> = {
+type Rhythm<Body> = {
   /** Whether something is under way: then it is read every 2 s, else every 30 s. */
   is_busy?: (body: Body) => boolean;
   /** False for what does not change under a person who looks at it. */
@@ -45,22 +46,30 @@ export type Rhythm<Body> = {
  * on the screen it is asked for again with its ETag; the object stays the same while nothing
  * changed, so nothing is drawn anew.
  */
-export function reading<Body extends object>(path: string, rhythm: Rhythm<Body> = {}) {
+export function reading<To extends Route<'GET'>>(
+  path: Path<To>,
+  rhythm: Rhythm<Answer<'GET', To>> = {},
+) {
   const { is_busy = () => false, polls = true } = rhythm;
   return queryOptions({
     queryKey: [path],
-    queryFn: async ({ client, signal }): Promise<Body> => {
-      const known = client.getQueryData<Body>([path]);
-      const outcome = await ask<Body>('GET', path, { if_none_match: etagOf(known), signal });
+    queryFn: async ({ client, signal }): Promise<Answer<'GET', To>> => {
+      const known = client.getQueryData<Answer<'GET', To>>([path]);
+      const outcome = await ask('GET', path, {
+        if_none_match: etagOf(known as object | undefined),
+        signal,
+      });
       if (!outcome.ok) throw outcome.problem;
-      if (outcome.status === 304 && known !== undefined) return known;
+      if (outcome.status === 304 && known !== undefined) return known as Answer<'GET', To>;
       noteEtag(outcome.body, outcome.etag);
       return outcome.body;
     },
     structuralSharing: false,
     refetchInterval: ({ state }) =>
       polls &&
-      (state.data !== undefined && is_busy(state.data) ? busy_interval_ms : idle_interval_ms),
+      (state.data !== undefined && is_busy(state.data as Answer<'GET', To>)
+        ? busy_interval_ms
+        : idle_interval_ms),
   });
 }
 

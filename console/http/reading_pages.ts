@@ -1,24 +1,30 @@
 import { infiniteQueryOptions } from '@tanstack/react-query';
-import { pathOfLink } from './address.ts';
+import type { Answer, Path, Route } from './path.ts';
+import { pathOfLink } from './path.ts';
 import { reading } from './reading.ts';
 
 /** So many pages are looked at anew by themselves; whoever has gone further asks for it. */
 const polled_pages_max = 5;
 
+/** The routes of lists whose pages follow each other. */
+type PagedRoute = {
+  [To in Route<'GET'>]: Answer<'GET', To> extends { next: string | null } ? To : never;
+}[Route<'GET'>];
+
 /**
  * The options of a query that reads a list whose pages follow each other by `next`, for
  * `useInfiniteQuery`. Each page is read as `reading` reads it, with its ETag.
  */
-export function readingPages<Body extends { next: string | null }>(
-  path: string,
-  is_busy: (body: Body) => boolean,
+export function readingPages<To extends PagedRoute>(
+  path: Path<To>,
+  is_busy: (body: Answer<'GET', To>) => boolean,
 ) {
   return infiniteQueryOptions({
     queryKey: [path, 'pages'],
-    queryFn: ({ client, pageParam }) =>
-      client.fetchQuery({ ...reading<Body>(pageParam), staleTime: 0 }),
+    queryFn: ({ client, pageParam }) => client.fetchQuery({ ...reading(pageParam), staleTime: 0 }),
     initialPageParam: path,
-    getNextPageParam: ({ next }: Body) => (next === null ? undefined : pathOfLink(next)),
+    getNextPageParam: ({ next }: { next: string | null }) =>
+      next === null ? undefined : pathOfLink<To>(next),
     structuralSharing: false,
     refetchInterval: ({ state }) => {
       const pages = state.data?.pages ?? [];

@@ -1,14 +1,20 @@
+import { pathTo } from './path.ts';
+import type { Path } from './path.ts';
+
 /**
  * Routes that give the session a fresh token; the server refuses requests in progress with the old
  * one.
  */
-const renewing_paths = ['/api/sessions/@current/confirm/', '/api/users/@me/password/'];
+const renewing_paths: Path[] = [
+  pathTo('/api/sessions/@current/confirm/'),
+  pathTo('/api/users/@me/password/'),
+];
 
 let begun = 0;
 let under_way: Promise<unknown> | undefined;
 
 /** Sends by `send`, and notes while the token of the session may be another by it. */
-export function noteRenewal<Answer>(path: string, send: () => Promise<Answer>): Promise<Answer> {
+export function noteRenewal<Answer>(path: Path, send: () => Promise<Answer>): Promise<Answer> {
   const sending = send();
   if (!renewing_paths.includes(path)) return sending;
   begun += 1;

@@ -1,18 +1,18 @@
 import { Button } from '@mantine/core';
 import { useState } from 'react';
-import type { Static } from 'typebox';
-import type { BulkAnswer, InviteWithLink } from '../../server/api/invites/schema.ts';
+import type { InviteWithLink } from '../../server/api/invites/schema.ts';
 import type { Level } from '../../server/api/members/schema.ts';
 import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
 import { ChoiceField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { LongField } from '../form/long_field.tsx';
-import { levelChoices } from '../signed_in/member_words.ts';
+import { levelChoices, levelOf } from '../signed_in/member_words.ts';
 import { Panel } from '../page/panel.tsx';
 import { useDone } from '../page/section.tsx';
 import { addressesIn, refusedAmong } from './addresses.ts';
 import type { Refused } from './addresses.ts';
-import { invites, sentInvitesPath } from './invites.ts';
+import { invites } from './invites.ts';
+import { pathTo } from '../http/path.ts';
 
 /**
  * Invites up to a thousand people at once. The API takes all or none: which addresses it refused is
@@ -46,13 +46,13 @@ export function InviteForm({
           }}
         />
       )}
-      <Form<Static<typeof BulkAnswer>>
-        path={`${sentInvitesPath(id)}bulk/`}
+      <Form
+        path={pathTo('/api/organizations/:organization_id/invites/bulk/', { organization_id: id })}
         body={({ level, message }) => ({
           invites: addresses.map((target_email) => ({
             target_email,
-            level: Number(level),
-            message: message ?? null,
+            level: levelOf(level),
+            message: message === undefined ? null : String(message),
           })),
         })}
         done={async ({ count, results }) => {

@@ -18,7 +18,8 @@ import { Instant } from '../time/instant.tsx';
 import { account } from '../signed_in/account.ts';
 import { InviteForm } from './invite_form.tsx';
 import { inviteState, unsentNote } from './invite_words.ts';
-import { invites, sentInvitesPath } from './invites.ts';
+import { invites } from './invites.ts';
+import { pathTo } from '../http/path.ts';
 
 /** The open invites as a table, and the form that sends more. */
 export function InviteSection({
@@ -150,12 +151,12 @@ function Actions({
   sent: (invite: InviteWithLink) => void;
 }) {
   const done = useDone();
-  const path = `${sentInvitesPath(organization_id)}${id}/`;
+  const ids = { organization_id, id };
   return (
     <div className="row_actions">
       {membership_level >= level && (
-        <Form<InviteWithLink>
-          path={`${path}resend/`}
+        <Form
+          path={pathTo('/api/organizations/:organization_id/invites/:id/resend/', ids)}
           done={async (again) => {
             await done(`${target_email} was invited again.`, invites(organization_id, page));
             sent(again);
@@ -167,7 +168,7 @@ function Actions({
       )}
       <Form
         method="DELETE"
-        path={path}
+        path={pathTo('/api/organizations/:organization_id/invites/:id/', ids)}
         done={() =>
           done(`The invite of ${target_email} was taken back.`, invites(organization_id, page))
         }

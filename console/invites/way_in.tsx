@@ -9,8 +9,9 @@ import { useKeptTheme } from '../shell/sign_out.ts';
 import { ProviderLink } from '../single_sign_on/provider_link.tsx';
 import { providersFor } from '../single_sign_on/providers.ts';
 import { useEnterJoined } from './enter_joined.ts';
-import { invitePath } from './invite.ts';
-import type { Accepted, Invite } from './invite.ts';
+import { acceptPath } from './invite.ts';
+import type { Invite } from './invite.ts';
+import { pathTo } from '../http/path.ts';
 
 type Visit = { invite: Invite; token: string | undefined; email: string | undefined };
 
@@ -32,9 +33,9 @@ function Join({ invite, token }: Visit) {
   const enter = useEnterJoined();
   return (
     <Form
-      path={`${invitePath(invite.id)}accept/`}
+      path={acceptPath(invite.id)}
       body={() => ({ token })}
-      done={(accepted: Accepted) => enter(accepted)}
+      done={(accepted) => enter(accepted)}
       button="Join"
     />
   );
@@ -50,8 +51,7 @@ function SignOut({ invite: { target_email }, email }: Visit) {
       </p>
       <Form
         method="DELETE"
-        path="/api/sessions/@current/"
-        body={() => undefined}
+        path={pathTo('/api/sessions/:id/', { id: '@current' })}
         done={() => {
           keepTheme();
           return queries.resetQueries();
@@ -97,14 +97,13 @@ function SignIn({ invite, token }: Visit) {
     <>
       <p>There is an account with this address: sign in with it.</p>
       <Form
-        path="/api/sessions/"
+        path={pathTo('/api/sessions/')}
         done={async () => {
-          const path = `${invitePath(invite.id)}accept/`;
-          const outcome = await ask<Accepted>('POST', path, { body: { token } });
+          const outcome = await ask('POST', acceptPath(invite.id), { body: { token } });
           if (!outcome.ok) throw outcome.problem;
           await enter(outcome.body);
         }}
-        body={step.shown.body}
+        body={({ email, password, code }) => ({ email, password, ...step.shown.factor(code) })}
         refused={step.refused}
         button="Sign in and join"
       >
@@ -123,9 +122,9 @@ function SignUp({ invite, token }: Visit) {
   const enter = useEnterJoined();
   return (
     <Form
-      path={`${invitePath(invite.id)}accept/`}
-      body={({ email: _fixed, ...values }) => ({ ...values, token })}
-      done={(accepted: Accepted) => enter(accepted)}
+      path={acceptPath(invite.id)}
+      body={({ first_name, last_name, password }) => ({ first_name, last_name, password, token })}
+      done={(accepted) => enter(accepted)}
       button="Sign up and join"
     >
       <Address invite={invite} />

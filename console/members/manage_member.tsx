@@ -9,7 +9,7 @@ import { Panel } from '../page/panel.tsx';
 import { useDone } from '../page/section.tsx';
 import { useSignedOut } from '../shell/sign_out.ts';
 import { account } from '../signed_in/account.ts';
-import { levelChoices, nameOf } from '../signed_in/member_words.ts';
+import { levelChoices, levelOf, nameOf } from '../signed_in/member_words.ts';
 import { MemberSessions } from './member_sessions.tsx';
 import { memberPath, members } from './members.ts';
 
@@ -67,7 +67,7 @@ function ChangeLevel(given: Given) {
     <Form
       method="PATCH"
       path={memberPath(organization.id, member.user.uuid)}
-      body={({ level }) => ({ level: Number(level) })}
+      body={({ level }) => ({ level: levelOf(level) })}
       done={() => closed(`The level of ${member.user.email} was changed.`)}
       button="Change the level"
       asks={({ level }) =>

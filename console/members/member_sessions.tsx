@@ -2,20 +2,23 @@ import { useQuery } from '@tanstack/react-query';
 import type { MemberRow } from '../../server/api/members/schema.ts';
 import type { SessionRow } from '../../server/api/sessions/schema.ts';
 import { Form } from '../form/form.tsx';
-import type { Listed } from '../http/list.ts';
 import { reading } from '../http/reading.ts';
 import { useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { browserOf } from '../sessions/browser_name.ts';
 import { SessionWords } from '../sessions/session_section.tsx';
 import { exactly } from '../time/words.ts';
-import { memberPath } from './members.ts';
+import { pathTo } from '../http/path.ts';
 
 type Given = { member: MemberRow; organization_id: string };
 
-const pathOf = ({ member, organization_id }: Given) =>
-  `${memberPath(organization_id, member.user.uuid)}sessions/`;
-const sessionsOf = (given: Given) => reading<Listed<SessionRow>>(pathOf(given));
+const idsOf = ({ member, organization_id }: Given) => ({
+  organization_id,
+  user__uuid: member.user.uuid,
+});
+const pathOf = (given: Given) =>
+  pathTo('/api/organizations/:organization_id/members/:user__uuid/sessions/', idsOf(given));
+const sessionsOf = (given: Given) => reading(pathOf(given));
 const everywhere = 'They are signed out of that browser everywhere on this server, and get a mail.';
 
 /** In which browsers a member is signed in, with what ends that; for owners. */
@@ -53,7 +56,10 @@ function EndOne({ session, ...given }: Given & { session: SessionRow }) {
   return (
     <Form
       method="DELETE"
-      path={`${pathOf(given)}${id}/`}
+      path={pathTo('/api/organizations/:organization_id/members/:user__uuid/sessions/:id/', {
+        ...idsOf(given),
+        id,
+      })}
       done={() => done('The session was ended.', sessionsOf(given))}
       button="End"
       about={`the session from ${ip}, opened ${exactly(created_at, 'UTC')}`}

@@ -1,22 +1,21 @@
 import type { NoticeTargetRow } from '../../server/api/notice_targets/schema.ts';
-import type { Listed } from '../http/list.ts';
 import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
+import { pathTo } from '../http/path.ts';
 
 /** All targets of a project: it has 50 at most. */
 export function noticeTargets(project_id: string) {
-  return reading<Listed<NoticeTargetRow>>(`${targetPath(project_id)}${pageQuery(1)}`);
+  return reading(pathTo('/api/projects/:project_id/notice_targets/', { project_id }, pageQuery(1)));
 }
 
 /** One target. */
 export function noticeTargetOf(project_id: string, id: string) {
-  return reading<NoticeTargetRow>(targetPath(project_id, id));
+  return reading(targetPath(project_id, id));
 }
 
-/** The targets in the API, or with an id one of them. */
-export function targetPath(project_id: string, id?: string): string {
-  const path = `/api/projects/${encodeURIComponent(project_id)}/notice_targets/`;
-  return id === undefined ? path : `${path}${encodeURIComponent(id)}/`;
+/** A target in the API. */
+export function targetPath(project_id: string, id: string) {
+  return pathTo('/api/projects/:project_id/notice_targets/:id/', { project_id, id });
 }
 
 /** Where a target is told, in a text. */

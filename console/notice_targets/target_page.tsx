@@ -16,6 +16,7 @@ import { Section, useDone } from '../page/section.tsx';
 import { NoSuch, Shown } from '../page/shown.tsx';
 import { event_choices, noticeTargetOf, targetPath, whereOf } from './notice_targets.ts';
 import { TargetState } from './target_state.tsx';
+import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/notices/$target_id');
 type Given = { target: NoticeTargetRow; project_id: string };
@@ -74,8 +75,11 @@ function Try({ target, project_id }: Given) {
           {tried.detail !== null && <p>{tried.detail}</p>}
         </Panel>
       )}
-      <Form<Tried>
-        path={`${targetPath(project_id, target.id)}test/`}
+      <Form
+        path={pathTo('/api/projects/:project_id/notice_targets/:id/test/', {
+          project_id,
+          id: target.id,
+        })}
         done={setTried}
         button="Send a test notice"
         tone="plain"
@@ -97,10 +101,12 @@ function Change({ target, project_id }: Given) {
       method="PATCH"
       path={targetPath(project_id, id)}
       if_match={etagOf(target)}
-      body={({ batch_export_ids: ticked, enabled: box, ...values }) => {
+      body={({ batch_export_ids: ticked, enabled: box, address: mail, url, events: chosen }) => {
         const ids = [...unseen, ...[ticked ?? []].flat()];
         return {
-          ...values,
+          address: mail,
+          url,
+          events: chosen,
           enabled: isTicked({ enabled: box ?? [] }, 'enabled'),
           ...(data === undefined ? {} : { batch_export_ids: ids.length === 0 ? null : ids }),
         };

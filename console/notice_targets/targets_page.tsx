@@ -14,8 +14,9 @@ import { Panel } from '../page/panel.tsx';
 import { Rows } from '../page/rows.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { event_choices, noticeTargets, targetPath, whereOf } from './notice_targets.ts';
+import { event_choices, noticeTargets, whereOf } from './notice_targets.ts';
 import { TargetState } from './target_state.tsx';
+import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/notices');
 type Created = Static<typeof NewNoticeTarget>;
@@ -110,9 +111,9 @@ function Create({
 }) {
   const done = useDone();
   return (
-    <Form<Created>
-      path={targetPath(project_id)}
-      body={(values) => ({ type, ...values })}
+    <Form
+      path={pathTo('/api/projects/:project_id/notice_targets/', { project_id })}
+      body={({ address, url, secret, events }) => ({ type, address, url, secret, events })}
       done={async (target) => {
         await done(`${whereOf(target)} is told from now on.`, noticeTargets(project_id));
         created(target);

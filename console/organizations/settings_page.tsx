@@ -1,7 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
-import type { ProjectRow } from '../../server/api/projects/schema.ts';
 import { BoxField, isTicked } from '../form/box_field.tsx';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
@@ -16,6 +15,7 @@ import { ZoneField } from '../projects/zone_field.tsx';
 import { account } from '../signed_in/account.ts';
 import { organizationOf, organizationPath } from '../signed_in/organization.ts';
 import { organizations } from '../signed_in/organizations.ts';
+import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/signed_in/organizations/$organization_id/settings');
 
@@ -127,8 +127,8 @@ function Projects({ organization }: { organization: OrganizationRow }) {
       </ul>
       <OnlyFor organization_id={organization.id} what="Projects are created">
         <Seldom summary="New project">
-          <Form<ProjectRow>
-            path="/api/projects/"
+          <Form
+            path={pathTo('/api/projects/')}
             body={(values) => ({ ...values, organization: organization.id })}
             done={({ name }) =>
               done(

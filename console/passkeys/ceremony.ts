@@ -13,6 +13,8 @@ import type { GivenPasskey } from '../../server/api/passkeys/schema.ts';
 import { ask } from '../http/ask.ts';
 import { Problem } from '../http/problem.ts';
 import { isAddress, refusalWords } from './words.ts';
+import { pathTo } from '../http/path.ts';
+import type { Answer, Body } from '../http/path.ts';
 
 /** True if passkeys can be shown here: the browser has them, and the page is under a host name. */
 export function arePasskeysOffered(): boolean {
@@ -46,15 +48,18 @@ export async function fillPasskeyIn(isWanted: () => boolean): Promise<GivenPassk
 }
 
 async function beginShowing(): Promise<PublicKeyCredentialRequestOptionsJSON> {
-  const path = '/api/sessions/passkey/begin/';
-  const outcome = await ask<PublicKeyCredentialRequestOptionsJSON>('POST', path, { body: {} });
+  const outcome = await ask('POST', pathTo('/api/sessions/passkey/begin/'), { body: {} });
   if (!outcome.ok) throw outcome.problem;
   return outcome.body;
 }
 
+type CreatedPasskey = Body<'POST', '/api/users/@me/passkeys/'>['passkey'];
+
 /** Lets the person create a passkey. Throws a `Problem` when they create none. */
-export function createPasskey(optionsJSON: PublicKeyCredentialCreationOptionsJSON) {
-  return problemOnFault(() => startRegistration({ optionsJSON }));
+export function createPasskey(options: Answer<'POST', '/api/users/@me/passkeys/begin/'>) {
+  // Only an answer that is repeated for an idempotency key lacks the challenge.
+  const optionsJSON = options as PublicKeyCredentialCreationOptionsJSON;
+  return problemOnFault(() => startRegistration({ optionsJSON }) as Promise<CreatedPasskey>);
 }
 
 async function problemOnFault<Answer>(work: () => Promise<Answer>): Promise<Answer> {

@@ -7,6 +7,7 @@ import type { Problem } from '../http/problem.ts';
 import { BusyButton } from '../page/busy_button.tsx';
 import { Sentence } from '../page/sentence.tsx';
 import { arePasskeysOffered, fillPasskeyIn, showPasskey } from './ceremony.ts';
+import { pathTo } from '../http/path.ts';
 
 /** Shorter than a challenge is good for, so that the field never offers an old one. */
 const renewal_ms = 240_000;
@@ -19,7 +20,7 @@ export function PasskeySignIn({ done }: { done: () => Promise<void> }) {
   const { mutate, isPending, error } = useMutation<void, Problem, GivenPasskey | void>({
     mutationFn: async (shown) => {
       const body = { passkey: shown ?? (await showPasskey()) };
-      const outcome = await ask('POST', '/api/sessions/passkey/', { body });
+      const outcome = await ask('POST', pathTo('/api/sessions/passkey/'), { body });
       if (!outcome.ok) throw outcome.problem;
       await done();
     },

@@ -1,9 +1,5 @@
-import type { PasskeyRow } from '../../server/api/passkeys/schema.ts';
-import type { Listed } from '../http/list.ts';
 import { reading } from '../http/reading.ts';
-
-/** The path of the person's passkeys in the API. */
-export const passkeys_path = '/api/users/@me/passkeys/';
+import { pathTo } from '../http/path.ts';
 
 /** The passkeys of who is signed in, newest first. */
-export const passkeys = reading<Listed<PasskeyRow>>(passkeys_path);
+export const passkeys = reading(pathTo('/api/users/@me/passkeys/'));

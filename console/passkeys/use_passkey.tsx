@@ -1,14 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import type { GivenPasskey } from '../../server/api/passkeys/schema.ts';
-import type { Values } from '../form/values.ts';
 import { BusyButton } from '../page/busy_button.tsx';
 import { arePasskeysOffered, showPasskey } from './ceremony.ts';
 
 /** A passkey that was shown for a form, and is sent once. */
 export type ShownPasskey = {
-  /** The fields to send: with the passkey in place of a code, where one was shown. */
-  body: (values: Values) => Record<string, unknown>;
+  /** The second factor to send: the passkey that was shown, once; else the code. */
+  factor: (code: string | undefined) => { passkey?: GivenPasskey; code?: string };
   keep: (passkey: GivenPasskey) => void;
 };
 
@@ -17,11 +16,10 @@ export function useShownPasskey(): ShownPasskey {
   const kept = useRef<GivenPasskey>(undefined);
   const [shown] = useState(() => ({
     keep: (passkey: GivenPasskey) => void (kept.current = passkey),
-    body: ({ code, ...values }: Values) => {
+    factor: (code: string | undefined) => {
       const passkey = kept.current;
       kept.current = undefined;
-      if (passkey !== undefined) return { ...values, passkey };
-      return code === undefined ? values : { ...values, code };
+      return passkey === undefined ? { code } : { passkey };
     },
   }));
   return shown;

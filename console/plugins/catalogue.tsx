@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { Form } from '../form/form.tsx';
 import { Shown } from '../page/shown.tsx';
-import { catalogue, pluginPath } from './plugins.ts';
+import { catalogue, pluginsPath } from './plugins.ts';
 import type { Collection } from './plugins.ts';
 
 /** What the server's catalogue has for the collection, each with a button that installs it. */
@@ -31,9 +31,9 @@ export function Catalogue({
                   <p>{description}</p>
                   <p className="muted">{url}</p>
                 </div>
-                <Form<PluginRow>
-                  path={pluginPath(organization_id, collection)}
-                  body={() => ({ plugin_type: 'repository', name })}
+                <Form
+                  path={pluginsPath(organization_id, collection)}
+                  body={() => ({ plugin_type: 'repository' as const, name })}
                   done={installed}
                   button="Install"
                   about={name}

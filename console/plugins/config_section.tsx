@@ -8,7 +8,7 @@ import { ChoiceField, SecretField, TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { TypedForm } from '../form/typed_form.tsx';
 import { LongField } from '../form/long_field.tsx';
-import { readValues } from '../form/values.ts';
+import { numberOf, readValues } from '../form/values.ts';
 import type { Values } from '../form/values.ts';
 import { etagOf } from '../http/reading.ts';
 import { ManagedNote } from '../configuration/managed_note.tsx';
@@ -21,6 +21,7 @@ import type { Attachment, SettingField } from './config_fields.ts';
 import { configPath, pluginConfigOf, pluginConfigs, runIn } from './plugins.ts';
 import type { Place } from './plugins.ts';
 import { WaitingVersion } from './waiting_version.tsx';
+import { pathTo } from '../http/path.ts';
 
 type Given = { plugin: PluginRow; place: Place };
 
@@ -77,13 +78,17 @@ function ConfigForm({
     <Form
       key={JSON.stringify(config_schema)}
       method={config === undefined ? 'POST' : 'PATCH'}
-      path={configPath(project_id, config?.id)}
+      path={
+        config === undefined
+          ? pathTo('/api/projects/:project_id/plugin_configs/', { project_id })
+          : configPath(project_id, config.id)
+      }
       part={String(plugin.id)}
       if_match={etagOf(config)}
       body={(values) => ({
         ...(config === undefined ? { plugin: plugin.id } : {}),
         enabled: isTicked(values, 'enabled'),
-        order: orderOf(values['order']),
+        order: numberOf(String(values['order'])),
         allowed_hosts: wordsOf(values['allowed_hosts']),
         config: settingsOf(asked, values, files),
       })}
@@ -141,11 +146,6 @@ function CommonFields({ config }: { config: PluginConfigRow | undefined }) {
       />
     </>
   );
-}
-
-/** A number; what is none goes to the API as it is, which says so at the field. */
-function orderOf(value: Values[string] | undefined): unknown {
-  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
 }
 
 function RemoveConfig({

@@ -6,7 +6,7 @@ import { Form } from '../form/form.tsx';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Section, Seldom } from '../page/section.tsx';
 import { Catalogue } from './catalogue.tsx';
-import { pluginPath } from './plugins.ts';
+import { pluginsPath } from './plugins.ts';
 import type { Collection } from './plugins.ts';
 
 type Given = { project_id: string; organization_id: string; collection: Collection };
@@ -71,13 +71,13 @@ function Way({
   summary,
   children,
   ...given
-}: Given & { type: string; summary: string; children: ReactNode }) {
+}: Given & { type: 'custom' | 'local' | 'source'; summary: string; children: ReactNode }) {
   const installed = useInstalled(given);
   return (
     <Seldom summary={summary}>
-      <Form<PluginRow>
-        path={pluginPath(given.organization_id, given.collection)}
-        body={(values) => ({ plugin_type: type, ...values })}
+      <Form
+        path={pluginsPath(given.organization_id, given.collection)}
+        body={({ name, url, tag }) => ({ plugin_type: type, name, url, tag })}
         done={installed}
         button={type === 'source' ? 'Begin' : 'Install'}
         about={summary.toLowerCase()}

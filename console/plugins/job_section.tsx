@@ -1,5 +1,3 @@
-import type { Static } from 'typebox';
-import type { PluginJob } from '../../server/api/plugin_configs/schema.ts';
 import { BoxField } from '../form/box_field.tsx';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
@@ -8,7 +6,8 @@ import { OnlyFor } from '../signed_in/only_for.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { jobsOf, payloadOf } from './jobs.ts';
 import type { Job, JobField } from './jobs.ts';
-import { configPath, pluginLogs } from './plugins.ts';
+import { pluginLogs } from './plugins.ts';
+import { pathTo } from '../http/path.ts';
 
 type Given = { project_id: string; config_id: number; is_enabled: boolean };
 
@@ -37,8 +36,11 @@ export function JobSection({
 function Start({ job: { name, fields }, project_id, config_id }: Given & { job: Job }) {
   const done = useDone();
   return (
-    <Form<Static<typeof PluginJob>>
-      path={`${configPath(project_id, config_id)}jobs/`}
+    <Form
+      path={pathTo('/api/projects/:project_id/plugin_configs/:id/jobs/', {
+        project_id,
+        id: config_id,
+      })}
       part={name}
       body={(values) => ({ name, payload: payloadOf(fields, values) })}
       done={({ id }) =>

@@ -4,6 +4,7 @@ import { Section } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { pluginLogs } from './plugins.ts';
+import type { LogLevel } from './plugins.ts';
 
 const tones: Record<string, string> = { ERROR: 'bad', WARNING: 'warn' };
 
@@ -16,8 +17,8 @@ export function LogSection({
 }: {
   project_id: string;
   config_id: number;
-  level: string | undefined;
-  chosen: (search: { level?: string }) => void;
+  level: LogLevel | undefined;
+  chosen: (search: { level?: LogLevel }) => void;
 }) {
   const query = useQuery(pluginLogs(project_id, config_id, level));
   return (
@@ -28,7 +29,9 @@ export function LogSection({
         mb="sm"
         data={[{ value: '', label: 'All' }, 'DEBUG', 'INFO', 'WARNING', 'ERROR']}
         value={level ?? ''}
-        onChange={({ currentTarget: { value } }) => chosen(value === '' ? {} : { level: value })}
+        onChange={({ currentTarget: { value } }) =>
+          chosen(value === '' ? {} : { level: value as LogLevel })
+        }
       />
       <Shown query={query}>
         {({ count, results }) => (

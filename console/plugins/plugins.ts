@@ -1,18 +1,8 @@
-import type {
-  PluginConfigRow,
-  PluginLogRow,
-  PluginMetricRow,
-} from '../../server/api/plugin_configs/schema.ts';
-import type {
-  CatalogueItem,
-  PluginRow,
-  PluginWithSource,
-} from '../../server/api/plugins/schema.ts';
-import type { Static } from 'typebox';
-import type { Listed } from '../http/list.ts';
+import type { PluginConfigRow, PluginLogRow } from '../../server/api/plugin_configs/schema.ts';
+import type { PluginRow } from '../../server/api/plugins/schema.ts';
 import { pageQuery } from '../http/page_number.ts';
 import { reading } from '../http/reading.ts';
-import { organizationPath } from '../signed_in/organization.ts';
+import { pathTo } from '../http/path.ts';
 
 /** The three collections, under the names of the API, and what the plugins of each are for. */
 export const collections = [
@@ -49,10 +39,14 @@ export function activityScope(collection: Collection): string {
   return collection.slice(0, -1);
 }
 
-/** The plugins of an organization in the API, or with an id one of them. */
-export function pluginPath(organization_id: string, collection: Collection, id?: string): string {
-  const path = `${organizationPath(organization_id)}${collection}/`;
-  return id === undefined ? path : `${path}${encodeURIComponent(id)}/`;
+/** The plugins of a collection of an organization in the API. */
+export function pluginsPath(organization_id: string, collection: Collection) {
+  return pathTo(`/api/organizations/:organization_id/${collection}/`, { organization_id });
+}
+
+/** One of them. */
+export function pluginPath(organization_id: string, collection: Collection, id: string) {
+  return pathTo(`/api/organizations/:organization_id/${collection}/:id/`, { organization_id, id });
 }
 
 /** One page of the plugins that an organization can use, or of those that no project has on. */
@@ -62,44 +56,57 @@ export function plugins(
   page: number,
   show?: 'unused',
 ) {
-  const path = `${pluginPath(organization_id, collection)}${show === undefined ? '' : 'unused/'}`;
-  return reading<Pick<Listed<PluginRow>, 'count' | 'results'>>(`${path}${pageQuery(page)}`);
+  const part = show === undefined ? '' : 'unused/';
+  return reading(
+    pathTo(
+      `/api/organizations/:organization_id/${collection}/${part}`,
+      { organization_id },
+      pageQuery(page),
+    ),
+  );
 }
 
 /** One plugin. */
 export function pluginOf(organization_id: string, collection: Collection, id: string) {
-  return reading<PluginRow>(pluginPath(organization_id, collection, id));
+  return reading(pluginPath(organization_id, collection, id));
 }
 
 /** What the server's catalogue has for a collection. */
 export function catalogue(organization_id: string, collection: Collection) {
-  const path = `${pluginPath(organization_id, collection)}repository/`;
-  return reading<Pick<Listed<Static<typeof CatalogueItem>>, 'count' | 'results'>>(
-    `${path}?limit=1000`,
+  return reading(
+    pathTo(
+      `/api/organizations/:organization_id/${collection}/repository/`,
+      { organization_id },
+      { limit: 1000 },
+    ),
   );
 }
 
 /** What a plugin has counted in a project. */
 export function pluginMetrics(project_id: string, id: number) {
-  return reading<Listed<PluginMetricRow>>(`${configPath(project_id, id)}metrics/?limit=1000`);
+  return reading(pathTo(`${configs}:id/metrics/`, { project_id, id }, { limit: 1000 }));
 }
 
 /** The files of a plugin. */
 export function sourceOf(organization_id: string, collection: Collection, id: string) {
-  return reading<Static<typeof PluginWithSource>>(
-    `${pluginPath(organization_id, collection, id)}source/`,
+  return reading(
+    pathTo(`/api/organizations/:organization_id/${collection}/:id/source/`, {
+      organization_id,
+      id,
+    }),
   );
 }
 
-/** The plugins as a project uses them, in the API; or with an id one of them. */
-export function configPath(project_id: string, id?: number): string {
-  const path = `/api/projects/${encodeURIComponent(project_id)}/plugin_configs/`;
-  return id === undefined ? path : `${path}${id}/`;
+const configs = '/api/projects/:project_id/plugin_configs/';
+
+/** A plugin as a project uses it, in the API. */
+export function configPath(project_id: string, id: number) {
+  return pathTo(`${configs}:id/`, { project_id, id });
 }
 
 /** All plugins that a project has configured. */
 export function pluginConfigs(project_id: string) {
-  return reading<Listed<PluginConfigRow>>(`${configPath(project_id)}?limit=1000`);
+  return reading(pathTo(configs, { project_id }, { limit: 1000 }));
 }
 
 /** The plugin as a project runs it: of another organization's, the version that was accepted. */
@@ -109,13 +116,15 @@ export function runIn(plugin: PluginRow, config: PluginConfigRow | undefined): P
 
 /** A plugin as a project uses it. */
 export function pluginConfigOf(project_id: string, id: number) {
-  return reading<PluginConfigRow>(configPath(project_id, id));
+  return reading(configPath(project_id, id));
 }
 
+/** How grave a line of a plugin's log is. */
+export type LogLevel = PluginLogRow['level'];
+
 /** What a plugin wrote in a project, newest first; of one level, or of all. */
-export function pluginLogs(project_id: string, id: number, level: string | undefined) {
-  const query = new URLSearchParams({ limit: '100', ...(level === undefined ? {} : { level }) });
-  return reading<Listed<PluginLogRow>>(`${configPath(project_id, id)}logs/?${query.toString()}`, {
+export function pluginLogs(project_id: string, id: number, level: LogLevel | undefined) {
+  return reading(pathTo(`${configs}:id/logs/`, { project_id, id }, { limit: 100, level }), {
     is_busy: () => true,
   });
 }

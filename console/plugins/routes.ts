@@ -3,10 +3,10 @@ import { pageNumber } from '../http/page_number.ts';
 import { loadedPage } from '../page/load_page.tsx';
 import { project_route } from '../projects/routes.ts';
 import { collectionOf } from './plugins.ts';
-import type { Collection } from './plugins.ts';
+import type { Collection, LogLevel } from './plugins.ts';
 
 type Search = { collection?: Collection; page?: number; show?: 'unused' };
-const levels = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
+const levels: readonly LogLevel[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
 /** `/projects/<id>/plugins?collection=&show=&page=`: what there is, and what the project uses. */
 export const plugins_route = createRoute({
@@ -35,7 +35,9 @@ export const plugins_route = createRoute({
 export const plugin_route = createRoute({
   getParentRoute: () => project_route,
   path: 'plugins/$collection/$plugin_id',
-  validateSearch: ({ level }: { level?: string }): { level?: string } =>
-    level !== undefined && levels.includes(level) ? { level } : {},
+  validateSearch: ({ level }: { level?: string }): { level?: LogLevel } => {
+    const known = levels.find((one) => one === level);
+    return known === undefined ? {} : { level: known };
+  },
   component: loadedPage(() => import('./plugin_page.tsx'), 'PluginPage'),
 });

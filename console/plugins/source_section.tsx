@@ -8,8 +8,9 @@ import { LongField } from '../form/long_field.tsx';
 import { OnlyFor, useIsAdministrator } from '../signed_in/only_for.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
-import { pluginPath, readsOfPlugin, sourceOf } from './plugins.ts';
+import { readsOfPlugin, sourceOf } from './plugins.ts';
 import type { Place } from './plugins.ts';
+import { pathTo } from '../http/path.ts';
 
 type Given = { plugin: PluginRow; place: Place; config_id: number | undefined };
 
@@ -22,7 +23,7 @@ export function SourceSection({ plugin, place, config_id }: Given) {
   const may_change = useIsAdministrator(organization_id);
   const isOwn = plugin.plugin_type === 'source' || plugin.plugin_type === 'inline';
   const given = {
-    path: `${pluginPath(organization_id, collection, id)}update_source/`,
+    path: sourcePath(place, id),
     changed: readsOfPlugin(place, plugin.id, config_id),
   };
   return (
@@ -53,7 +54,14 @@ export function SourceSection({ plugin, place, config_id }: Given) {
   );
 }
 
-type Sending = { path: string; changed: { queryKey: string[] }[] };
+function sourcePath({ organization_id, collection }: Place, id: string) {
+  return pathTo(`/api/organizations/:organization_id/${collection}/:id/update_source/`, {
+    organization_id,
+    id,
+  });
+}
+
+type Sending = { path: ReturnType<typeof sourcePath>; changed: { queryKey: string[] }[] };
 
 function ChangeFile({ path, changed, name, text }: Sending & { name: string; text: string }) {
   const done = useDone();
@@ -61,7 +69,7 @@ function ChangeFile({ path, changed, name, text }: Sending & { name: string; tex
     <Form
       method="PATCH"
       path={path}
-      body={({ source }) => ({ source: { [name]: source } })}
+      body={({ source }) => ({ source: { [name]: String(source) } })}
       done={() => done(`${name} was compiled and saved.`, ...changed)}
       button="Save"
       about={name}

@@ -1,12 +1,7 @@
 import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Static } from 'typebox';
-import type {
-  PluginDifferences,
-  PluginRow,
-  PluginWithDifferences,
-} from '../../server/api/plugins/schema.ts';
+import type { PluginDifferences, PluginRow } from '../../server/api/plugins/schema.ts';
 import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { ask } from '../http/ask.ts';
@@ -17,11 +12,11 @@ import { Panel } from '../page/panel.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Refusal } from '../page/shown.tsx';
 import { LineChanges } from './line_changes.tsx';
-import { pluginPath, readsOfPlugin } from './plugins.ts';
+import { readsOfPlugin } from './plugins.ts';
 import type { Place } from './plugins.ts';
+import { pathTo } from '../http/path.ts';
 
 type Given = { plugin: PluginRow; place: Place; config_id: number | undefined };
-type Answer = Static<typeof PluginWithDifferences>;
 /** Another version, with what it changes, as it was looked at before anything is done. */
 type Plan = { way: 'upgrade' | 'rollback'; changes: PluginDifferences };
 
@@ -40,9 +35,8 @@ function Versions({ plugin, place, config_id }: Given) {
   const [plan, setPlan] = useState<Plan>();
   const done = useDone();
   const id = String(plugin.id);
-  const path = pluginPath(place.organization_id, place.collection, id);
   const changed = readsOfPlugin(place, plugin.id, config_id);
-  const common = { path, planned: setPlan };
+  const common = { place, id, planned: setPlan };
   const isPackage = plugin.plugin_type !== 'source' && plugin.plugin_type !== 'inline';
   return (
     <>
@@ -50,7 +44,8 @@ function Versions({ plugin, place, config_id }: Given) {
         <Panel key={JSON.stringify(plan)}>
           <Planned
             plan={plan}
-            path={path}
+            place={place}
+            id={id}
             etag={etagOf(plugin)}
             done={async (changes) => {
               setPlan(undefined);
@@ -60,7 +55,7 @@ function Versions({ plugin, place, config_id }: Given) {
           />
         </Panel>
       )}
-      {isPackage && <Latest plugin={plugin} path={path} read={changed[0]!} />}
+      {isPackage && <Latest plugin={plugin} place={place} read={changed[0]!} />}
       {isPackage && (
         <Look {...common} way="upgrade" button="Show what an upgrade changes">
           <TextField
@@ -89,18 +84,24 @@ function Versions({ plugin, place, config_id }: Given) {
 
 /** Which version is there, and the newest that is known; a button asks the origin for it. */
 function Latest({
-  plugin: { tag, latest_tag },
-  path,
+  plugin: { id, tag, latest_tag },
+  place: { organization_id, collection },
   read,
 }: {
   plugin: PluginRow;
-  path: string;
+  place: Place;
   read: { queryKey: string[] };
 }) {
   const done = useDone();
   const { mutate, isPending, error } = useMutation({
     mutationFn: async () => {
-      const outcome = await ask<PluginRow>('GET', `${path}check_for_updates/`);
+      const outcome = await ask(
+        'GET',
+        pathTo(`/api/organizations/:organization_id/${collection}/:id/check_for_updates/`, {
+          organization_id,
+          id,
+        }),
+      );
       if (!outcome.ok) throw outcome.problem;
       const { tag: own, latest_tag: latest } = outcome.body;
       await done(latest === own ? 'This is the newest version.' : `${latest} is there.`, read);
@@ -123,23 +124,36 @@ function Latest({
   );
 }
 
+function wayPath(
+  { organization_id, collection }: Place,
+  id: string,
+  way: Plan['way'],
+  query?: { validate_only: boolean },
+) {
+  const ids = { organization_id, id };
+  return pathTo(`/api/organizations/:organization_id/${collection}/:id/${way}/`, ids, query);
+}
+
 /** Looks at what would change. It changes nothing, so it may go by what is there by now. */
 function Look({
-  path,
+  place,
+  id,
   way,
   button,
   planned,
   children,
 }: {
-  path: string;
+  place: Place;
+  id: string;
   way: Plan['way'];
   button: string;
   planned: (plan: Plan) => void;
   children?: React.ReactNode;
 }) {
   return (
-    <Form<Answer>
-      path={`${path}${way}/?validate_only=true`}
+    <Form
+      path={wayPath(place, id, way, { validate_only: true })}
+      body={({ tag }) => (tag === undefined ? {} : { tag: String(tag) })}
       done={({ changes }) => planned({ way, changes })}
       button={button}
       tone="plain"
@@ -151,13 +165,15 @@ function Look({
 
 function Planned({
   plan: { way, changes },
-  path,
+  place,
+  id,
   etag,
   done,
   close,
 }: {
   plan: Plan;
-  path: string;
+  place: Place;
+  id: string;
   etag: string | undefined;
   done: (changes: PluginDifferences) => unknown;
   close: () => void;
@@ -189,9 +205,9 @@ function Planned({
       <LineChanges changes={changes} />
       {incomplete > 0 && <p className="warn">{misfitOf(incomplete)}</p>}
       {rows.length > 0 && (
-        <Form<Answer>
-          path={`${path}${way}/`}
-          body={() => (way === 'upgrade' ? { tag: to_tag } : undefined)}
+        <Form
+          path={wayPath(place, id, way)}
+          body={() => (way === 'upgrade' ? { tag: to_tag ?? undefined } : {})}
           if_match={etag}
           done={(answer) => done(answer.changes)}
           button={way === 'upgrade' ? `Install ${name}` : `Go back to ${name}`}

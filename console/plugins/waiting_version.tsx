@@ -4,8 +4,9 @@ import { etagOf } from '../http/reading.ts';
 import { OnlyFor } from '../signed_in/only_for.tsx';
 import { useDone } from '../page/section.tsx';
 import { Instant } from '../time/instant.tsx';
-import { configPath, pluginConfigOf, pluginConfigs } from './plugins.ts';
+import { pluginConfigOf, pluginConfigs } from './plugins.ts';
 import type { Place } from './plugins.ts';
+import { pathTo } from '../http/path.ts';
 
 /**
  * Says of a plugin of another organization which version runs in this project, and offers the newer
@@ -41,7 +42,10 @@ export function WaitingVersion({ config, place }: { config: PluginConfigRow; pla
       </p>
       <OnlyFor organization_id={place.organization_id}>
         <Form
-          path={`${configPath(place.project_id, config.id)}accept_version/`}
+          path={pathTo('/api/projects/:project_id/plugin_configs/:id/accept_version/', {
+            project_id: place.project_id,
+            id: config.id,
+          })}
           if_match={etagOf(config)}
           done={() =>
             done(

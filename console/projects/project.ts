@@ -1,7 +1,7 @@
-import type { ProjectRow } from '../../server/api/projects/schema.ts';
+import { pathTo } from '../http/path.ts';
 import { reading } from '../http/reading.ts';
 
 /** The project of the address. */
 export function projectOf(project_id: string) {
-  return reading<ProjectRow>(`/api/projects/${encodeURIComponent(project_id)}/`);
+  return reading(pathTo('/api/projects/:id/', { id: project_id }));
 }

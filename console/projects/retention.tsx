@@ -11,6 +11,8 @@ import { Shown } from '../page/shown.tsx';
 import { exactly, written } from '../time/words.ts';
 import { projectOf } from './project.ts';
 import { forecastOf, keptBy } from './retention_words.ts';
+import { pathTo } from '../http/path.ts';
+import { numberOf } from '../form/values.ts';
 
 const choices = [
   { value: 'forever', label: 'For ever' },
@@ -20,7 +22,7 @@ const choices = [
 
 const days_max = 36_500;
 
-type Setting = { retention: string; retention_days: string };
+type Setting = { retention: ProjectRow['retention']; retention_days: string };
 
 /** How long a project keeps its rows, and what the setting that is filled in would remove now. */
 export function ChangeRetention({ project }: { project: ProjectRow }) {
@@ -45,14 +47,13 @@ export function ChangeRetention({ project }: { project: ProjectRow }) {
   return (
     <Form
       method="PATCH"
-      path={`/api/projects/${project.id}/`}
+      path={pathTo('/api/projects/:id/', { id: project.id })}
       part="retention"
       if_match={etagOf(project)}
-      // What is no number of days stays a text, so that the API says what is wrong with it.
       body={({ retention, retention_days }) =>
         retention === 'forever'
           ? { retention }
-          : { retention, retention_days: numberIn(String(retention_days)) ?? retention_days }
+          : { retention, retention_days: numberOf(String(retention_days)) }
       }
       asks={({ retention }) =>
         retention === 'forever' || !isDays(asked.retention_days)
@@ -134,8 +135,8 @@ function Latest({ answer, project }: { answer: RetentionAnswer; project: Project
 }
 
 function forecastFor(project_id: number, { retention, retention_days }: Setting) {
-  const asked = new URLSearchParams({ retention, retention_days: retention_days.trim() });
-  return reading<RetentionAnswer>(`/api/projects/${project_id}/retention/?${asked.toString()}`, {
+  const asked = { retention, retention_days: numberIn(retention_days) };
+  return reading(pathTo('/api/projects/:project_id/retention/', { project_id }, asked), {
     is_busy: ({ removals }) => removals.some(({ ended_at }) => ended_at === null),
   });
 }

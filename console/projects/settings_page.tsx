@@ -16,6 +16,7 @@ import { WriteKeySection } from '../write_keys/key_section.tsx';
 import { projectOf } from './project.ts';
 import { ChangeRetention } from './retention.tsx';
 import { ZoneField } from './zone_field.tsx';
+import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/settings');
 
@@ -63,8 +64,9 @@ function ChangeProject({ project }: { project: ProjectRow }) {
   return (
     <Form
       method="PATCH"
-      path={`/api/projects/${project.id}/`}
+      path={pathTo('/api/projects/:id/', { id: project.id })}
       if_match={etagOf(project)}
+      body={({ name, timezone }) => ({ name, timezone })}
       done={() =>
         done(
           'The project was saved.',
@@ -92,11 +94,12 @@ function ChangeTraffic({ project }: { project: ProjectRow }) {
   return (
     <Form
       method="PATCH"
-      path={`/api/projects/${project.id}/`}
+      path={pathTo('/api/projects/:id/', { id: project.id })}
       part="traffic"
       if_match={etagOf(project)}
-      body={({ internal_addresses, ...values }) => ({
-        ...values,
+      body={({ robot_events, internal_events, internal_addresses }) => ({
+        robot_events,
+        internal_events,
         internal_addresses: String(internal_addresses ?? '')
           .split(/[\s,]+/)
           .filter((address) => address !== ''),
@@ -139,7 +142,7 @@ function DeleteProject({ project }: { project: ProjectRow }) {
     <TypedForm
       name={project.name}
       text="Its exports stop and are gone. What they delivered stays where it is."
-      path={`/api/projects/${project.id}/`}
+      path={pathTo('/api/projects/:id/', { id: project.id })}
       if_match={etagOf(project)}
       done={async () => {
         await queries.invalidateQueries({ queryKey: organizations.queryKey });

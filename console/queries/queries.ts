@@ -1,10 +1,12 @@
-import type { QueryLanguage, QueryValidation } from '../../server/api/query/schema.ts';
+import type { QueryValidation } from '../../server/api/query/schema.ts';
 import { ask } from '../http/ask.ts';
 import { reading } from '../http/reading.ts';
+import { pathTo } from '../http/path.ts';
+import type { BatchExport } from '../../server/api/batch_exports/schema.ts';
 
 /** What queries of a project are made of. */
 export function queryLanguage(project_id: string) {
-  return reading<QueryLanguage>(`/api/projects/${encodeURIComponent(project_id)}/query/language/`, {
+  return reading(pathTo('/api/projects/:project_id/query/language/', { project_id }), {
     polls: false,
   });
 }
@@ -13,9 +15,9 @@ export function queryLanguage(project_id: string) {
 export async function validateQuery(
   project_id: string,
   query: string,
-  model: string,
+  model: BatchExport['model'],
 ): Promise<QueryValidation | undefined> {
-  const path = `/api/projects/${encodeURIComponent(project_id)}/query/validate/`;
-  const outcome = await ask<QueryValidation>('POST', path, { body: { query, model } });
+  const path = pathTo('/api/projects/:project_id/query/validate/', { project_id });
+  const outcome = await ask('POST', path, { body: { query, model } });
   return outcome.ok ? outcome.body : undefined;
 }

@@ -131,9 +131,6 @@ export function NetworkForm(given: Given) {
   );
 }
 
-/** The typed text, also where it is no number: the API says what is wrong with it. */
-type Filled = { [Field in keyof SecurityChanges]: SecurityChanges[Field] | string };
-
 function SecurityForm({
   organization_id,
   security,
@@ -141,7 +138,7 @@ function SecurityForm({
 }: Given & {
   part: string;
   button: string;
-  body: (values: Values) => Filled;
+  body: (values: Values) => SecurityChanges;
   asks?: (values: Values) => Question | undefined;
   children: ReactNode;
 }) {

@@ -10,6 +10,7 @@ import { useShownPasskey } from '../passkeys/use_passkey.tsx';
 import { provider_names } from '../single_sign_on/provider_names.ts';
 import { FactorField } from '../passkeys/factor_field.tsx';
 import { current_session } from '../signed_in/sessions.ts';
+import { pathTo } from '../http/path.ts';
 
 type Given = {
   own: AccountRow;
@@ -31,11 +32,11 @@ export function ConfirmForm({ own, session, done, beside }: Given) {
   if (!has_password && !is_2fa_enabled) return <MailLink beside={beside} />;
   const is_vouched = is_2fa_enabled && isOfOperator(session);
   return (
-    <Form<SessionRow>
-      path="/api/sessions/@current/confirm/"
-      body={(values) => {
-        const { passkey, ...typed } = shown.body(values);
-        return passkey === undefined ? typed : { passkey };
+    <Form
+      path={pathTo('/api/sessions/@current/confirm/')}
+      body={({ password, code }) => {
+        const factor = shown.factor(code);
+        return factor.passkey === undefined ? { password, ...factor } : factor;
       }}
       done={(confirmed) => {
         queries.setQueryData(current_session.queryKey, confirmed);
@@ -81,8 +82,8 @@ function MailLink({ beside }: Pick<Given, 'beside'>) {
         Your account has no password and no second factor yet. Choose a password under a link that
         we mail to you, then sign in with it.
       </p>
-      <Form<{ email: string }>
-        path="/api/users/@me/reset_password/"
+      <Form
+        path={pathTo('/api/users/@me/reset_password/')}
         done={({ email }) => setMailedTo(email)}
         button="Mail me a link"
         beside={beside}

@@ -3,6 +3,7 @@ import { Form } from '../form/form.tsx';
 import { PlainPage } from '../page/page.tsx';
 import { useTakenToken } from './taken_token.ts';
 import { useEnter } from './enter.ts';
+import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/login/link');
 
@@ -24,7 +25,7 @@ export function LinkPage() {
         <>
           <p>This link of the operator signs you in, once.</p>
           <Form
-            path="/api/single_sign_on/link/"
+            path={pathTo('/api/single_sign_on/link/')}
             body={() => ({ token })}
             done={() => enter()}
             button="Sign in"

@@ -6,6 +6,7 @@ import { PasskeySignIn } from '../passkeys/passkey_sign_in.tsx';
 import { AnyProvider } from '../single_sign_on/any_provider.tsx';
 import { SecondStep, useSecondStep } from './second_step.tsx';
 import { useEnter } from './enter.ts';
+import { pathTo } from '../http/path.ts';
 
 const route = getRouteApi('/login');
 
@@ -18,8 +19,8 @@ export function LoginPage() {
     <PlainPage title="Sign in">
       {next !== undefined && next !== '/' && <p>Sign in again to go on.</p>}
       <Form
-        path="/api/sessions/"
-        body={step.shown.body}
+        path={pathTo('/api/sessions/')}
+        body={({ email, password, code }) => ({ email, password, ...step.shown.factor(code) })}
         done={() => enter(next)}
         refused={step.refused}
         button="Sign in"

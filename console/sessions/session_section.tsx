@@ -7,6 +7,7 @@ import { Instant } from '../time/instant.tsx';
 import { exactly } from '../time/words.ts';
 import { browserOf } from './browser_name.ts';
 import { sessions } from '../signed_in/sessions.ts';
+import { pathTo } from '../http/path.ts';
 
 /** The browsers in which the person is signed in, each with a button that ends it. */
 export function SessionSection() {
@@ -46,7 +47,7 @@ function Session({ session }: { session: SessionRow }) {
       ) : (
         <Form
           method="DELETE"
-          path={`/api/sessions/${id}/`}
+          path={pathTo('/api/sessions/:id/', { id })}
           done={() => done('The session was ended.', sessions)}
           button="End"
           about={`the session from ${ip}, begun ${exactly(created_at, 'UTC')}`}
@@ -83,7 +84,7 @@ function EndOthers({ others }: { others: number }) {
   return (
     <Form
       method="DELETE"
-      path="/api/sessions/"
+      path={pathTo('/api/sessions/')}
       done={() => done('All your other sessions were ended.', sessions)}
       button="End all others"
       tone="danger"

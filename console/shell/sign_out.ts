@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { forgetAllKept } from '../form/kept.ts';
 import { ask } from '../http/ask.ts';
+import { pathTo } from '../http/path.ts';
 
 /** Stores the theme again: signing out lets the browser forget what is stored. */
 export function useKeptTheme(): () => void {
@@ -28,7 +29,7 @@ export function useSignOut(): () => void {
   const signedOut = useSignedOut();
   const { mutate } = useMutation({
     mutationFn: async () => {
-      const outcome = await ask('DELETE', '/api/sessions/@current/');
+      const outcome = await ask('DELETE', pathTo('/api/sessions/:id/', { id: '@current' }));
       if (!outcome.ok && outcome.problem.status !== 401) throw outcome.problem;
     },
     onSuccess: signedOut,

@@ -1,5 +1,5 @@
-import type { AccountRow } from '../../server/api/users/schema.ts';
+import { pathTo } from '../http/path.ts';
 import { reading } from '../http/reading.ts';
 
 /** The account of who is signed in. */
-export const account = reading<AccountRow>('/api/users/@me/');
+export const account = reading(pathTo('/api/users/@me/'));

@@ -1,4 +1,5 @@
 import type { Level, MemberRow } from '../../server/api/members/schema.ts';
+import type { Values } from '../form/values.ts';
 
 /** What a member of the level is, with its article. */
 export const level_names: Record<Level, string> = {
@@ -19,6 +20,11 @@ const levels = [
 /** The level in one word. */
 export function levelWord(level: Level): string {
   return levels.find(({ value }) => value === level)?.label ?? String(level);
+}
+
+/** The level that was chosen among them. */
+export function levelOf(chosen: Values[string] | undefined): Level {
+  return Number(chosen) as Level;
 }
 
 /** What somebody of the level may make of others: every level up to their own. */

@@ -1,12 +1,12 @@
-import type { OrganizationRow } from '../../server/api/organizations/schema.ts';
+import { pathTo } from '../http/path.ts';
 import { reading } from '../http/reading.ts';
 
-/** An organization's place in the API, with a slash at its end. */
-export function organizationPath(organization_id: string): string {
-  return `/api/organizations/${encodeURIComponent(organization_id)}/`;
+/** An organization in the API. */
+export function organizationPath(id: string) {
+  return pathTo('/api/organizations/:id/', { id });
 }
 
 /** The organization of the address, with the level of who is signed in. */
 export function organizationOf(organization_id: string) {
-  return reading<OrganizationRow>(organizationPath(organization_id));
+  return reading(organizationPath(organization_id));
 }

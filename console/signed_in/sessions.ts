@@ -1,9 +1,10 @@
-import type { SessionRow } from '../../server/api/sessions/schema.ts';
-import type { Listed } from '../http/list.ts';
 import { reading } from '../http/reading.ts';
+import { pathTo } from '../http/path.ts';
 
 /** The browsers in which the person is signed in, newest first. */
-export const sessions = reading<Listed<SessionRow>>('/api/sessions/');
+export const sessions = reading(pathTo('/api/sessions/'));
 
 /** The session of this browser: how it was opened, and whether it reaches all of the account. */
-export const current_session = reading<SessionRow>('/api/sessions/@current/', { polls: false });
+export const current_session = reading(pathTo('/api/sessions/:id/', { id: '@current' }), {
+  polls: false,
+});

@@ -1,14 +1,11 @@
-import type { Static } from 'typebox';
-import type { Providers } from '../../server/api/single_sign_on/schema.ts';
 import { addressOf } from '../http/address.ts';
 import { reading } from '../http/reading.ts';
 import type { Provider } from './provider_names.ts';
+import { pathTo } from '../http/path.ts';
 
-type Found = Static<typeof Providers>;
 /** The providers of this server; with an address, those that its domain leaves. */
 export function providersFor(email?: string) {
-  const query = email === undefined ? '' : `?${new URLSearchParams({ email }).toString()}`;
-  return reading<Found>(`/api/single_sign_on/${query}`, { polls: false });
+  return reading(pathTo('/api/single_sign_on/', {}, { email }), { polls: false });
 }
 
 /** Where a sign-in through the provider begins; the query is what that page takes. */

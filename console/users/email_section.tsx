@@ -4,6 +4,7 @@ import { Form } from '../form/form.tsx';
 import { Section, Seldom, useDone } from '../page/section.tsx';
 import { account } from '../signed_in/account.ts';
 import { PresentPassword } from './present_password.tsx';
+import { pathTo } from '../http/path.ts';
 
 /** The address, whether it is confirmed, and its change. */
 export function EmailSection({ own }: { own: AccountRow }) {
@@ -37,7 +38,7 @@ function ConfirmForm({ is_pending }: { is_pending: boolean }) {
   const done = useDone();
   return (
     <Form
-      path="/api/users/@me/verify_email/"
+      path={pathTo('/api/users/@me/verify_email/')}
       done={() => done('The link is on its way.', account)}
       button={is_pending ? 'Mail the link again' : 'Mail me a link to confirm it'}
       tone="plain"
@@ -49,7 +50,8 @@ function ChangeForm({ own }: { own: AccountRow }) {
   const done = useDone();
   return (
     <Form
-      path="/api/users/@me/email/"
+      path={pathTo('/api/users/@me/email/')}
+      body={({ email, current_password }) => ({ email, current_password })}
       done={() => done('Saved. What is left to do stands below.', account)}
       button="Change the address"
     >

@@ -4,6 +4,7 @@ import { TextField } from '../form/fields.tsx';
 import { Form } from '../form/form.tsx';
 import { Panel } from '../page/panel.tsx';
 import { PlainPage } from '../page/page.tsx';
+import { pathTo } from '../http/path.ts';
 
 /** Asks for a link under which a new password is chosen. */
 export function ForgotPasswordPage() {
@@ -12,8 +13,9 @@ export function ForgotPasswordPage() {
     <PlainPage title="Forgot your password?">
       <p>Choose a new one under a link that is mailed to you.</p>
       {told === undefined ? (
-        <Form<{ detail: string }>
-          path="/api/users/reset_password/"
+        <Form
+          path={pathTo('/api/users/reset_password/')}
+          body={({ email }) => ({ email })}
           done={({ detail }) => setTold(detail)}
           button="Mail me a link"
         >

@@ -6,6 +6,7 @@ import { Form } from '../form/form.tsx';
 import { Panel } from '../page/panel.tsx';
 import { PlainPage } from '../page/page.tsx';
 import { useTakenToken } from '../sessions/taken_token.ts';
+import { pathTo } from '../http/path.ts';
 
 const reset_route = getRouteApi('/reset-password/{-$token}');
 const verify_route = getRouteApi('/verify-email/{-$token}');
@@ -36,9 +37,9 @@ export function ResetPasswordPage() {
             This signs you out everywhere. A second factor stays, unless it was set up before your
             address was confirmed.
           </p>
-          <Form<{ email: string }>
-            path="/api/users/reset_password/confirm/"
-            body={(values) => ({ ...values, token })}
+          <Form
+            path={pathTo('/api/users/reset_password/confirm/')}
+            body={({ password }) => ({ password, token: token ?? '' })}
             done={(answer) => setEmail(answer.email)}
             button="Save the password"
           >
@@ -78,9 +79,9 @@ export function VerifyEmailPage() {
       }
     >
       {email === undefined ? (
-        <Form<{ email: string }>
-          path="/api/users/verify_email/"
-          body={() => ({ token })}
+        <Form
+          path={pathTo('/api/users/verify_email/')}
+          body={() => ({ token: token ?? '' })}
           done={(answer) => setEmail(answer.email)}
           button="Confirm the address"
         />

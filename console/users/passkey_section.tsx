@@ -1,4 +1,3 @@
-import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/browser';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { PasskeyRow } from '../../server/api/passkeys/schema.ts';
@@ -15,8 +14,9 @@ import { FactorField } from '../passkeys/factor_field.tsx';
 import { PresentPassword } from './present_password.tsx';
 import { RecoveryCodes } from './recovery_codes.tsx';
 import { createPasskey } from '../passkeys/ceremony.ts';
-import { passkeys, passkeys_path } from '../passkeys/passkeys.ts';
+import { passkeys } from '../passkeys/passkeys.ts';
 import { useShownPasskey } from '../passkeys/use_passkey.tsx';
+import { pathTo } from '../http/path.ts';
 
 type Own = { own: AccountRow };
 
@@ -57,12 +57,12 @@ function Add({ own, showCodes }: Own & { showCodes: (codes: string[]) => void })
   const queries = useQueryClient();
   const shown = useShownPasskey();
   return (
-    <Form<PublicKeyCredentialCreationOptionsJSON>
-      path={`${passkeys_path}begin/`}
-      body={({ name: _later, ...values }) => shown.body(values)}
+    <Form
+      path={pathTo('/api/users/@me/passkeys/begin/')}
+      body={({ current_password, code }) => ({ current_password, ...shown.factor(code) })}
       done={async (options, { name }) => {
-        const body = { name, passkey: await createPasskey(options) };
-        const outcome = await ask<{ recovery_codes: string[] }>('POST', passkeys_path, { body });
+        const body = { name: String(name), passkey: await createPasskey(options) };
+        const outcome = await ask('POST', pathTo('/api/users/@me/passkeys/'), { body });
         if (!outcome.ok) throw outcome.problem;
         showCodes(outcome.body.recovery_codes);
         await done('The passkey was added.', account, passkeys);
@@ -120,7 +120,8 @@ function Rename({ passkey: { id, name } }: { passkey: PasskeyRow }) {
   return (
     <Form
       method="PATCH"
-      path={`${passkeys_path}${id}/`}
+      path={pathTo('/api/users/@me/passkeys/:id/', { id })}
+      body={({ name: wanted }) => ({ name: wanted })}
       done={() => done('The passkey was renamed.', passkeys)}
       button="Rename passkey"
       about={name}
@@ -138,8 +139,11 @@ function Remove({ own, id, name }: Own & { id: string; name: string }) {
       <p>It no longer signs you in then. Remove it from your device as well.</p>
       <Form
         method="DELETE"
-        path={`${passkeys_path}${id}/`}
-        body={shown.body}
+        path={pathTo('/api/users/@me/passkeys/:id/', { id })}
+        body={({ current_password, code }) => ({
+          current_password,
+          ...shown.factor(code),
+        })}
         done={() => done('The passkey was removed.', account, passkeys)}
         button="Remove passkey"
         about={name}

@@ -5,6 +5,7 @@ import { Section, Seldom, useDone } from '../page/section.tsx';
 import { sessions } from '../signed_in/sessions.ts';
 import { account } from '../signed_in/account.ts';
 import { PresentPassword } from './present_password.tsx';
+import { pathTo } from '../http/path.ts';
 
 /** The password and its change. */
 export function PasswordSection({ own }: { own: AccountRow }) {
@@ -27,7 +28,8 @@ function ChangeForm({ own }: { own: AccountRow }) {
   const done = useDone();
   return (
     <Form
-      path="/api/users/@me/password/"
+      path={pathTo('/api/users/@me/password/')}
+      body={({ current_password, new_password }) => ({ current_password, new_password })}
       done={() =>
         done('Your password was changed, and your other sessions were ended.', account, sessions)
       }

@@ -4,6 +4,7 @@ import { Form } from '../form/form.tsx';
 import { etagOf } from '../http/reading.ts';
 import { Section, useDone } from '../page/section.tsx';
 import { account } from '../signed_in/account.ts';
+import { pathTo } from '../http/path.ts';
 
 /** The name of the person. */
 export function ProfileSection({ own }: { own: AccountRow }) {
@@ -20,8 +21,9 @@ function NameForm({ own }: { own: AccountRow }) {
   return (
     <Form
       method="PATCH"
-      path="/api/users/@me/"
+      path={pathTo('/api/users/@me/')}
       if_match={etagOf(own)}
+      body={(values) => ({ first_name: values.first_name, last_name: values.last_name })}
       done={() => done('Your name was saved.', account)}
       button="Save the name"
     >

@@ -10,11 +10,12 @@ import { account } from '../signed_in/account.ts';
 import { FactorField } from '../passkeys/factor_field.tsx';
 import { PresentPassword } from './present_password.tsx';
 import { RecoveryCodes } from './recovery_codes.tsx';
+import { pathTo } from '../http/path.ts';
+import type { Answer } from '../http/path.ts';
 
-const path = '/api/users/@me/totp/';
+const path = pathTo('/api/users/@me/totp/');
 
 type Own = { own: AccountRow };
-type Codes = { recovery_codes: string[] };
 
 /**
  * The second factor: set an app up, or have new recovery codes and remove it. Seed and codes are
@@ -63,10 +64,18 @@ function SetUpForm({ own, showCodes }: WithCodes) {
   const done = useDone();
   const queries = useQueryClient();
   const shown = useShownPasskey();
-  const [seed, setSeed] = useState<{ secret: string; otpauth_url: string }>();
+  const [seed, setSeed] = useState<Answer<'POST', '/api/users/@me/totp/'>>();
   if (seed === undefined)
     return (
-      <Form path={path} body={shown.body} done={setSeed} button="Set up a second factor">
+      <Form
+        path={path}
+        body={({ current_password, code }) => ({
+          current_password,
+          ...shown.factor(code),
+        })}
+        done={setSeed}
+        button="Set up a second factor"
+      >
         <PresentPassword own={own} />
         <FactorField own={own} shown={shown} />
       </Form>
@@ -75,14 +84,15 @@ function SetUpForm({ own, showCodes }: WithCodes) {
     <Panel>
       <h3>Add Sluice to your authenticator app</h3>
       <p>
-        On the device that has the app: <AppLink address={seed.otpauth_url} />. Or choose to enter a
-        key there, and type this one:
+        On the device that has the app: <AppLink address={seed.otpauth_url ?? ''} />. Or choose to
+        enter a key there, and type this one:
       </p>
       <p>
-        <code>{seed.secret.replaceAll(/.{4}(?=.)/g, '$& ')}</code>
+        <code>{seed.secret?.replaceAll(/.{4}(?=.)/g, '$& ')}</code>
       </p>
-      <Form<Codes>
-        path={`${path}confirm/`}
+      <Form
+        path={pathTo('/api/users/@me/totp/confirm/')}
+        body={({ code }) => ({ code })}
         done={async ({ recovery_codes }) => {
           showCodes(recovery_codes.length === 0 ? undefined : recovery_codes);
           await done('Your second factor is set up.', account);
@@ -123,7 +133,10 @@ function SetUp({ own, showCodes }: WithCodes) {
         <Form
           method="DELETE"
           path={path}
-          body={shown.body}
+          body={({ current_password, code }) => ({
+            current_password,
+            ...shown.factor(code),
+          })}
           done={async () => {
             showCodes(undefined);
             await done('Your second factor was removed.', account);
@@ -149,9 +162,12 @@ function NewCodes({ own, showCodes }: WithCodes) {
   return (
     <Seldom summary="Create new recovery codes">
       <p>The codes that you have no longer work then.</p>
-      <Form<Codes>
-        path="/api/users/@me/recovery_codes/"
-        body={shown.body}
+      <Form
+        path={pathTo('/api/users/@me/recovery_codes/')}
+        body={({ current_password, code }) => ({
+          current_password,
+          ...shown.factor(code),
+        })}
         done={async ({ recovery_codes }) => {
           showCodes(recovery_codes);
           await done('You have new recovery codes; the ones before them no longer work.', account);

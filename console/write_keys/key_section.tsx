@@ -12,7 +12,8 @@ import { Section, Seldom, useDone } from '../page/section.tsx';
 import { Shown } from '../page/shown.tsx';
 import { Instant } from '../time/instant.tsx';
 import { now } from '../time/now.ts';
-import { writeKeysOf, writeKeysPath } from './write_keys.ts';
+import { writeKeysOf, writeKeyPath } from './write_keys.ts';
+import { pathTo } from '../http/path.ts';
 
 const day_seconds = 86_400;
 /** Apps that nobody updates live long. */
@@ -68,7 +69,8 @@ function CreateKey({ project_id }: { project_id: number }) {
   const done = useDone();
   return (
     <Form
-      path={writeKeysPath(project_id)}
+      path={pathTo('/api/projects/:project_id/write_keys/', { project_id })}
+      body={({ name }) => ({ name })}
       done={() => done('The key was created.', writeKeysOf(project_id))}
       button="Create the key"
       clears
@@ -98,7 +100,7 @@ function Key({ project_id, write_key, may_change }: OneKey & { may_change: boole
         {may_change && <RenameKey project_id={project_id} write_key={write_key} />}
         {may_change && expires_at === null && (
           <RollForm
-            path={`${writeKeysPath(project_id)}${id}/`}
+            path={pathTo('/api/projects/:project_id/write_keys/:id/roll/', { project_id, id })}
             name={name}
             overlaps={overlaps}
             usual_seconds={7 * day_seconds}
@@ -109,7 +111,7 @@ function Key({ project_id, write_key, may_change }: OneKey & { may_change: boole
       {may_change && (
         <Form
           method="DELETE"
-          path={`${writeKeysPath(project_id)}${id}/`}
+          path={writeKeyPath(project_id, id)}
           done={() => done('The key was revoked.', writeKeysOf(project_id))}
           button="Revoke"
           about={`the key ${name}`}
@@ -159,7 +161,8 @@ function RenameKey({ project_id, write_key: { id, name } }: OneKey) {
     <Seldom summary="Rename it">
       <Form
         method="PATCH"
-        path={`${writeKeysPath(project_id)}${id}/`}
+        path={writeKeyPath(project_id, id)}
+        body={({ name: wanted }) => ({ name: wanted })}
         done={() => done('The key was renamed.', writeKeysOf(project_id))}
         button="Rename"
         about={`the key ${name}`}

@@ -1,3 +1,4 @@
+import type { FastifyInstance, RouteOptions } from 'fastify';
 import { api_reference } from '../../server/api/reference/reference.ts';
 import { buildApp } from '../../server/app.ts';
 import { readConfig } from '../../server/config/config.ts';
@@ -44,7 +45,15 @@ function byName(value: Json | undefined): JsonObject {
 }
 
 /** A document of the whole application, without examples. */
-async function openApiDocument(part: Part): Promise<JsonObject> {
+function openApiDocument(part: Part): Promise<JsonObject> {
+  return withRoutes(({ app }) => publicDocument(app.swagger(), api_reference, part));
+}
+
+/** An application that is ready, with all its routes. */
+export type OpenRoutes = { app: FastifyInstance; routes: readonly RouteOptions[] };
+
+/** Gives `use` the application with all its routes; no store is needed. */
+export async function withRoutes<Given>(use: (open: OpenRoutes) => Given): Promise<Given> {
   const outbound = openOutbound({ allow: [] });
   const deps = withEngine({
     config: readConfig({}),
@@ -75,9 +84,11 @@ async function openApiDocument(part: Part): Promise<JsonObject> {
     ...withoutDisk(silentLog()),
   });
   const app = buildApp(deps);
+  const routes: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => void routes.push(route));
   try {
     await app.ready();
-    return publicDocument(app.swagger(), api_reference, part);
+    return use({ app, routes });
   } finally {
     await app.close();
     await Promise.all([

@@ -14,7 +14,7 @@ type Layer = { files: RegExp; may_import: RegExp[]; may_take_types_of: RegExp[];
 const layers: Layer[] = [
   {
     files: /^console\/(?:http|time|page|form)\//,
-    may_import: [/^console\/(?:http|time|page|form)\//],
+    may_import: [/^console\/(?:http|time|page|form)\//, /^console\/operations\.ts$/],
     may_take_types_of: [/^server\/platform\/http\/errors\.ts$/],
     advice: 'What pages are made of knows no noun: give it what it needs as properties.',
   },

@@ -15,7 +15,8 @@ const pages = [
 ];
 
 test('no line of TypeScript is wider than 100 columns, but for what cannot be broken', () => {
-  const wide = listSourceFiles().flatMap((file) =>
+  const written_by_hand = listSourceFiles().filter(({ path }) => path !== 'console/operations.ts');
+  const wide = written_by_hand.flatMap((file) =>
     wideLines(file.path, file.text, (line) => isImport(line) || isPattern(line)),
   );
   assert.deepEqual(wide, [], 'Break these lines; a title says the same in fewer words.');

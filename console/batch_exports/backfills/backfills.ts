@@ -1,8 +1,9 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
-import type { Listed } from '../../http/list.ts';
 import { ask } from '../../http/ask.ts';
 import { reading } from '../../http/reading.ts';
+import { pathTo } from '../../http/path.ts';
+import type { ExportIds } from '../export_context.ts';
 
 /** What is asked for when a part of time is repaired. */
 export type Repaired = {
@@ -13,15 +14,12 @@ export type Repaired = {
 };
 
 /** What the backfill would do if it began now: asked for once, and again when somebody wants it. */
-export function planOf(path: string, repaired: Repaired) {
+export function planOf(ids: ExportIds, repaired: Repaired) {
+  const path = backfillPath(ids);
   return queryOptions({
-    queryKey: [`${path}backfill/`, 'plan', repaired],
-    queryFn: async ({ signal }): Promise<Backfill> => {
-      const body = { ...repaired, dry_run: true };
-      const outcome = await ask<{ backfill: Backfill }>('POST', `${path}backfill/`, {
-        body,
-        signal,
-      });
+    queryKey: [path, 'plan', repaired],
+    queryFn: async ({ signal }) => {
+      const outcome = await ask('POST', path, { body: { ...repaired, dry_run: true }, signal });
       if (!outcome.ok) throw outcome.problem;
       return outcome.body.backfill;
     },
@@ -29,16 +27,23 @@ export function planOf(path: string, repaired: Repaired) {
   });
 }
 
+/** Where a backfill of an export is asked for. */
+export function backfillPath(ids: ExportIds) {
+  return pathTo('/api/projects/:project_id/batch_exports/:id/backfill/', ids);
+}
+
+const backfills = '/api/projects/:project_id/batch_exports/:batch_export_id/backfills/';
+
 /** The latest backfills of an export. */
-export function latestBackfills(path: string) {
-  return reading<Listed<Backfill>>(`${path}backfills/?limit=100`, {
+export function latestBackfills(ids: ExportIds) {
+  return reading(pathTo(backfills, ids, { limit: 100 }), {
     is_busy: ({ results }) => results.some(({ finished_at }) => finished_at === null),
   });
 }
 
 /** A backfill and how far it is. */
-export function oneBackfill(path: string, id: string) {
-  return reading<Backfill>(`${path}backfills/${encodeURIComponent(id)}/`, {
+export function oneBackfill(ids: ExportIds, id: string) {
+  return reading(pathTo(`${backfills}:id/`, { ...ids, id }), {
     is_busy: ({ finished_at }) => finished_at === null,
   });
 }

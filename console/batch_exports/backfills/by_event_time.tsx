@@ -11,8 +11,8 @@ import { hasFailed, latestBackfills } from './backfills.ts';
  * delivered, and without a fault although they are not.
  */
 export const ByEventTime = memo(function ByEventTime() {
-  const { row, path } = useExport();
-  const { data } = useQuery(latestBackfills(path));
+  const { row, ids } = useExport();
+  const { data } = useQuery(latestBackfills(ids));
   const them = (data?.results ?? []).filter(({ by }) => by === 'timestamp');
   const rows = them.reduce((sum, { progress }) => sum + progress.records_completed, 0);
   const open = them.filter(({ finished_at }) => finished_at === null).length;

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { memo, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
-import { useExport } from '../export_context.ts';
+import { exportPath, useExport } from '../export_context.ts';
 import { BusyButton } from '../../page/busy_button.tsx';
 import { Form } from '../../form/form.tsx';
 import { Shown } from '../../page/shown.tsx';
@@ -17,7 +17,7 @@ import type { Span } from '../slots/boundaries.ts';
 import { slotAt } from '../slots/boundaries.ts';
 import { isoInstant } from '../slots/slots.ts';
 import { by_dates } from './by_dates.ts';
-import { planOf } from './backfills.ts';
+import { backfillPath, planOf } from './backfills.ts';
 import type { Repaired } from './backfills.ts';
 import { bytesOf } from './estimate.ts';
 import { RepairProgress } from './repair_progress.tsx';
@@ -154,10 +154,10 @@ function Planned({ selection, choice }: { selection: Span; choice: Choice }) {
 }
 
 function Plan({ repaired }: { repaired: Repaired }) {
-  const { row, path } = useExport();
-  const readAnew = useReadAnew(path);
+  const { row, ids } = useExport();
+  const readAnew = useReadAnew(exportPath(ids));
   const navigate = route.useNavigate();
-  const query = useQuery(planOf(path, repaired));
+  const query = useQuery(planOf(ids, repaired));
   const started = async ({ backfill }: { backfill: Backfill }) => {
     await navigate({
       search: (before) => ({ ...before, backfill: String(backfill.id) }),
@@ -175,7 +175,7 @@ function Plan({ repaired }: { repaired: Repaired }) {
             <Nothing has_other={row.model === 'events' && repaired.by === 'inserted_at'} />
           ) : (
             <Form
-              path={`${path}backfill/`}
+              path={backfillPath(ids)}
               body={() => repaired}
               done={started}
               button={`Deliver ${counted(plan.progress.records_total_count, 'row')}`}

@@ -2,7 +2,7 @@ import { Button, Progress } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useContext } from 'react';
 import type { Backfill } from '../../../server/api/batch_exports/backfills/schema.ts';
-import { useExport } from '../export_context.ts';
+import { exportPath, useExport } from '../export_context.ts';
 import { useWhenChanged } from '../following.ts';
 import { Form } from '../../form/form.tsx';
 import { Shown } from '../../page/shown.tsx';
@@ -12,6 +12,8 @@ import { counted } from '../../page/quantities.ts';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
 import { oneBackfill } from './backfills.ts';
+import { pathTo } from '../../http/path.ts';
+import type { ExportIds } from '../export_context.ts';
 
 const tones: Partial<Record<string, string>> = {
   Completed: 'good',
@@ -21,9 +23,9 @@ const tones: Partial<Record<string, string>> = {
 
 /** A repair that was begun: how far it is, and the way to end it. */
 export function RepairProgress({ id, close }: { id: string; close: () => void }) {
-  const { path } = useExport();
-  const query = useQuery(oneBackfill(path, id));
-  const readAnew = useReadAnew(path);
+  const { ids } = useExport();
+  const query = useQuery(oneBackfill(ids, id));
+  const readAnew = useReadAnew(exportPath(ids));
   const ended_at = query.data?.finished_at ?? undefined;
   // The map shows what came of it.
   useWhenChanged(ended_at, readAnew);
@@ -35,14 +37,14 @@ export function RepairProgress({ id, close }: { id: string; close: () => void })
           Close
         </Button>
       </div>
-      <Shown query={query}>{(backfill) => <Standing backfill={backfill} path={path} />}</Shown>
+      <Shown query={query}>{(backfill) => <Standing backfill={backfill} ids={ids} />}</Shown>
     </section>
   );
 }
 
-function Standing({ backfill, path }: { backfill: Backfill; path: string }) {
+function Standing({ backfill, ids }: { backfill: Backfill; ids: ExportIds }) {
   const zone = useContext(ZoneContext);
-  const readAnew = useReadAnew(path);
+  const readAnew = useReadAnew(exportPath(ids));
   const { id, status, detail, by, start_at, end_at, progress, settles_at, finished_at } = backfill;
   const what = by === 'timestamp' ? 'What happened' : 'What was taken in';
   const share = progress.total_runs === 0 ? 0 : progress.finished_runs / progress.total_runs;
@@ -83,8 +85,10 @@ function Standing({ backfill, path }: { backfill: Backfill; path: string }) {
             </p>
           )}
           <Form
-            path={`${path}backfills/${id}/cancel/`}
-            body={() => ({})}
+            path={pathTo(
+              '/api/projects/:project_id/batch_exports/:batch_export_id/backfills/:id/cancel/',
+              { ...ids, id: String(id) },
+            )}
             done={readAnew}
             button="Abort"
             about="the backfill"

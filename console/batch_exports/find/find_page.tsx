@@ -12,7 +12,7 @@ import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
 import { ReceiptLink } from '../runs/receipt_link.tsx';
-import { exportPath } from '../export_context.ts';
+import { exportIds } from '../export_context.ts';
 import { foundRecords } from './find.ts';
 import type { FindSearch } from './find.ts';
 import { found_states, groupsOf, isUuid } from './found_groups.ts';
@@ -243,7 +243,7 @@ function InExport({ found }: { found: FoundExport }) {
           </Link>
         )}
         {receipt !== null && run !== null && (
-          <ReceiptLink path={exportPath(project_id, batch_export)} run_id={run} />
+          <ReceiptLink ids={exportIds(project_id, batch_export)} run_id={run} />
         )}
         {from !== null && to !== null && (
           <Link

@@ -3,6 +3,8 @@ import type { DestinationType } from '../../../server/api/destinations/schema.ts
 import { configToSend } from '../../destinations/config.ts';
 import type { Config, Typed } from '../../destinations/config.ts';
 import { fieldOf, typedAt } from '../../time/zone.ts';
+import type { Body } from '../../http/path.ts';
+import { numberOf } from '../../form/values.ts';
 
 /** What can be exported, with its name for people. */
 export const model_choices: { value: BatchExport['model']; label: string }[] = [
@@ -15,7 +17,7 @@ export const model_choices: { value: BatchExport['model']; label: string }[] = [
 export type Draft = {
   name: string;
   model: BatchExport['model'];
-  interval: string;
+  interval: BatchExport['interval'];
   /** Instants as `datetime-local` has them, by the clocks of the project's zone. */
   start_at: string;
   end_at: string;
@@ -90,25 +92,33 @@ export function storedConfig({ type }: Draft, base: Base | undefined): Config | 
   return base?.destination.type === type ? ((base.destination.config ?? {}) as Config) : undefined;
 }
 
+/** A new export as the API takes it. */
+export type NewExport = Body<'POST', '/api/projects/:project_id/batch_exports/'>;
+type Said = Omit<NewExport, 'destination'>;
+
 /** The body to send: of a new export all of it, of a stored one what differs. */
 export function bodyOf(
   draft: Draft,
   base: Base | undefined,
   type: DestinationType | undefined,
   zone: string,
-): Record<string, unknown> {
+): NewExport {
   const stored = storedConfig(draft, base);
   const config = type === undefined ? {} : configToSend(type, draft.typed, stored);
-  const destination = { type: draft.type, config };
+  // The API checks whether the config fits the type.
+  const destination = { type: draft.type, config } as NewExport['destination'];
   const said = saidOf(draft, zone);
   if (base === undefined) return { ...said, destination };
   const before = saidOf(draftOf(base, zone), zone);
-  const changed = Object.entries(said).filter(([name, value]) => before[name] !== value);
+  const changed = Object.entries(said).filter(
+    ([name, value]) => before[name as keyof Said] !== value,
+  );
   const is_sent = stored === undefined || Object.keys(config).length > 0;
-  return { ...Object.fromEntries(changed), ...(is_sent ? { destination } : {}) };
+  // Of a stored one the API takes any part.
+  return { ...Object.fromEntries(changed), ...(is_sent ? { destination } : {}) } as NewExport;
 }
 
-function saidOf(draft: Draft, zone: string): Record<string, unknown> {
+function saidOf(draft: Draft, zone: string): Said {
   const { name, model, interval, is_query, custom_query, connection_id } = draft;
   return {
     name,
@@ -116,20 +126,14 @@ function saidOf(draft: Draft, zone: string): Record<string, unknown> {
     interval,
     start_at: instantOf(draft.start_at, zone),
     end_at: instantOf(draft.end_at, zone),
-    freshness_seconds: numberOf(draft.freshness_seconds),
+    freshness_seconds:
+      draft.freshness_seconds.trim() === '' ? null : numberOf(draft.freshness_seconds),
     rejected_rows: draft.rejected_rows,
     rejected_rows_max: numberOf(draft.rejected_rows_max),
     rejected_percent_max: numberOf(draft.rejected_percent_max),
     custom_query: is_query ? custom_query : null,
     connection_id: connection_id === '' ? null : connection_id,
   };
-}
-
-/** A text that is not a number goes to the API unchanged: its refusal stands at the field. */
-function numberOf(field: string): string | number | null {
-  const text = field.trim();
-  if (text === '') return null;
-  return /^-?\d+$/.test(text) ? Number(text) : text;
 }
 
 /** What is no instant is sent as it was typed: the API says so. */

@@ -1,17 +1,16 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { destinationTypes } from '../../destinations/destinations.ts';
-import type { StoredSecrets } from '../../../server/api/batch_exports/secret_keys/schema.ts';
 import { etagOf, pathOf, reading } from '../../http/reading.ts';
 import { ManagedNote } from '../../configuration/managed_note.tsx';
 import { Page } from '../../page/page.tsx';
 import { Shown } from '../../page/shown.tsx';
-import { exportPath } from '../export_context.ts';
 import { NoSuchExport } from '../no_such_export.tsx';
 import { oneExport } from '../one_export.ts';
 import { useReadAnew } from '../read_anew.ts';
 import { useTurn } from './turn.ts';
 import { ExportForm } from './export_form.tsx';
+import { pathTo } from '../../http/path.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/edit');
 
@@ -19,14 +18,19 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/ed
 export function EditPage() {
   const { project_id, export_id } = route.useParams();
   const navigate = route.useNavigate();
-  const path = exportPath(project_id, export_id);
-  const list = `/api/projects/${encodeURIComponent(project_id)}/`;
-  const readAnew = useReadAnew(list);
+  const readAnew = useReadAnew(pathTo('/api/projects/:id/', { id: project_id }));
   const one = oneExport(project_id, export_id);
   const queries = useQueryClient();
   const types = useQuery(destinationTypes);
   const query = useQuery(one);
-  const secrets = useQuery(reading<StoredSecrets>(`${path}secret_keys/`));
+  const secrets = useQuery(
+    reading(
+      pathTo('/api/projects/:project_id/batch_exports/:id/secret_keys/', {
+        project_id,
+        id: export_id,
+      }),
+    ),
+  );
   const { turn, next } = useTurn();
   const missing = <NoSuchExport project_id={project_id} />;
   return (
@@ -43,7 +47,7 @@ export function EditPage() {
                       key={turn}
                       project_id={project_id}
                       types={results}
-                      path={path}
+                      export_id={export_id}
                       base={row}
                       stored_secrets={secret_keys}
                       etag={etagOf(row)}

@@ -204,7 +204,7 @@ function WhenFields({ draft, change }: Given) {
         label="Interval"
         value={draft.interval}
         data={Object.entries(intervals).map(([value, label]) => ({ value, label }))}
-        set={(interval) => change({ interval })}
+        set={(interval) => change({ interval: interval as Draft['interval'] })}
       />
       <Text
         name="start_at"

@@ -11,17 +11,18 @@ import { Dialog } from '../../page/dialog.tsx';
 import { ZoneContext } from '../../time/instant.tsx';
 import { exportPart } from '../../destinations/config.ts';
 import { bodyOf, shown_keys } from './draft.ts';
-import type { Base, Draft } from './draft.ts';
+import type { Base, Draft, NewExport } from './draft.ts';
 import { ExportFields } from './export_fields.tsx';
 import { useKeptDraft } from './kept_draft.ts';
 import { Trial } from './trial.tsx';
 import './form.css';
+import { pathTo } from '../../http/path.ts';
 
 type Given = {
   project_id: string;
   types: DestinationType[];
-  /** The path of the export, or of the list for a new one. */
-  path: string;
+  /** The export that is changed; undefined for a new one. */
+  export_id?: string;
   base: Base | undefined;
   /** The keys of its config with a stored secret. */
   stored_secrets?: readonly string[];
@@ -36,24 +37,25 @@ type Given = {
  * makes the export start anew is named and counted, and saved once that is accepted.
  */
 export function ExportForm({ base, etag, saved, discarded, ...of }: Given) {
-  const { types, path, stored_secrets = [] } = of;
+  const { types, project_id, export_id, stored_secrets = [] } = of;
+  const paths = pathsOf(project_id, export_id);
   const secret_keys = useSecretKeys(types);
-  const kept = useKeptDraft(path, base, etag, secret_keys);
+  const kept = useKeptDraft(paths.sent, base, etag, secret_keys);
   const { draft } = kept;
   const type = useMemo(() => typeOf(types, draft), [types, draft]);
   const [refusal, setRefusal] = useState<Problem | null>();
-  const { asked, confirm, answer } = useEffectAsked(path, kept.base, kept.etag, setRefusal);
+  const { asked, confirm, answer } = useEffectAsked(paths.effect, kept.etag, setRefusal);
   const zone = useContext(ZoneContext);
   const body = () => bodyOf(draft, kept.base, type, zone);
   // What was accepted is what is sent, whatever is typed meanwhile.
-  const accepted = useRef<object>({});
+  const accepted = useRef({} as NewExport);
   const is_new = kept.base === undefined;
   return (
     <>
       {kept.is_restored && <Restored lost={kept.lost} />}
-      <Form<BatchExport>
+      <Form
         method={is_new ? 'POST' : 'PATCH'}
-        path={path}
+        path={paths.sent}
         body={() => accepted.current}
         if_match={kept.etag}
         part={null}
@@ -81,7 +83,8 @@ export function ExportForm({ base, etag, saved, discarded, ...of }: Given) {
           set={kept.type}
         />
         <Trial
-          path={path}
+          test={paths.test}
+          preview={paths.preview}
           // A test needs no name yet.
           body={() => (is_new && draft.name.trim() === '' ? { ...body(), name: 'A test' } : body())}
           if_match={kept.etag}
@@ -94,19 +97,35 @@ export function ExportForm({ base, etag, saved, discarded, ...of }: Given) {
   );
 }
 
+/** Where a new export, or that of the id, is sent to, tried, and asked what a change means. */
+function pathsOf(project_id: string, id: string | undefined) {
+  if (id === undefined)
+    return {
+      sent: pathTo('/api/projects/:project_id/batch_exports/', { project_id }),
+      test: pathTo('/api/projects/:project_id/batch_exports/test/', { project_id }),
+      preview: pathTo('/api/projects/:project_id/batch_exports/preview/', { project_id }),
+      effect: undefined,
+    };
+  const ids = { project_id, id };
+  return {
+    sent: pathTo('/api/projects/:project_id/batch_exports/:id/', ids),
+    test: pathTo('/api/projects/:project_id/batch_exports/:id/test/', ids),
+    preview: pathTo('/api/projects/:project_id/batch_exports/:id/preview/', ids),
+    effect: pathTo('/api/projects/:project_id/batch_exports/:id/effect/', ids),
+  };
+}
+
 /** Asks before a change is saved what it means, where it means that the export starts anew. */
 function useEffectAsked(
-  path: string,
-  base: Base | undefined,
+  path: ReturnType<typeof pathsOf>['effect'],
   if_match: string | undefined,
   refused: (problem: Problem) => void,
 ) {
   const queries = useQueryClient();
   const [asked, setAsked] = useState<{ effect: ChangeEffect; resolve: (yes: boolean) => void }>();
-  const confirm = async (body: object): Promise<boolean> => {
-    if (base === undefined) return true;
-    const asked_for = [queries, 'POST', `${path}effect/`, { body, if_match }, shown_keys] as const;
-    const outcome = await askForChange<ChangeEffect>(...asked_for);
+  const confirm = async (body: NewExport): Promise<boolean> => {
+    if (path === undefined) return true;
+    const outcome = await askForChange(queries, 'POST', path, { body, if_match }, shown_keys);
     if (!outcome.ok) {
       refused(outcome.problem);
       return false;

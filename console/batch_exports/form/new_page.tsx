@@ -7,6 +7,7 @@ import { Shown } from '../../page/shown.tsx';
 import { useReadAnew } from '../read_anew.ts';
 import { useTurn } from './turn.ts';
 import { ExportForm } from './export_form.tsx';
+import { pathTo } from '../../http/path.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/new');
 
@@ -14,8 +15,7 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/new');
 export function NewPage() {
   const { project_id } = route.useParams();
   const navigate = route.useNavigate();
-  const path = `/api/projects/${encodeURIComponent(project_id)}/batch_exports/`;
-  const readAnew = useReadAnew(`/api/projects/${encodeURIComponent(project_id)}/`);
+  const readAnew = useReadAnew(pathTo('/api/projects/:id/', { id: project_id }));
   const query = useQuery(destinationTypes);
   const { turn, next } = useTurn();
   return (
@@ -26,7 +26,6 @@ export function NewPage() {
             key={turn}
             project_id={project_id}
             types={results}
-            path={path}
             base={undefined}
             etag={undefined}
             saved={async ({ id }) => {

@@ -1,23 +1,28 @@
 import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type {
-  DestinationTest,
-  ExportPreview,
-} from '../../../server/api/batch_exports/drafts/schema.ts';
+import type { ExportPreview } from '../../../server/api/batch_exports/drafts/schema.ts';
 import { askForChange } from '../../http/change.ts';
 import type { Problem } from '../../http/problem.ts';
 import { BusyButton } from '../../page/busy_button.tsx';
 import { now } from '../../time/now.ts';
 import { TestSteps } from '../../destinations/test_steps.tsx';
 import { shown_keys } from './draft.ts';
+import type { NewExport } from './draft.ts';
 import { counted, inBytes, inTime } from '../../page/quantities.ts';
+import type { Answer, Body, Path } from '../../http/path.ts';
+
+type Exports = '/api/projects/:project_id/batch_exports/';
+type TestRoute = `${Exports}test/` | `${Exports}:id/test/`;
+type PreviewRoute = `${Exports}preview/` | `${Exports}:id/preview/`;
 
 type Given = {
-  /** The path under which `test/` and `preview/` are. */
-  path: string;
+  /** Where the form as it stands is tested. */
+  test: Path<TestRoute>;
+  /** Where the first rows of it are made. */
+  preview: Path<PreviewRoute>;
   /** What is tried: the form as it stands. */
-  body: () => object;
+  body: () => NewExport;
   if_match: string | undefined;
   /** Tells the form why it was refused, so that it stands at the fields. */
   refused: (problem: Problem | null) => void;
@@ -25,8 +30,8 @@ type Given = {
 
 /** Tries what the form says before it is saved: the connection, and the first rows. */
 export function Trial(given: Given) {
-  const test = useAsking<DestinationTest>('test/', given);
-  const preview = useAsking<ExportPreview>('preview/', given);
+  const test = useAsking(given.test, given);
+  const preview = useAsking(given.preview, given);
   // Another name makes no other connection.
   const tried = JSON.stringify({ ...given.body(), name: '' });
   return (
@@ -53,14 +58,16 @@ export function Trial(given: Given) {
 }
 
 /** Asks what the API makes of the form as it stands; `variables` is what was tried. */
-function useAsking<Answer>(action: string, { path, body, if_match, refused }: Given) {
+function useAsking<To extends TestRoute | PreviewRoute>(
+  path: Path<To>,
+  { body, if_match, refused }: Given,
+) {
   const queries = useQueryClient();
-  return useMutation<Answer, Problem, string>({
+  return useMutation<Answer<'POST', To>, Problem, string>({
     mutationFn: async () => {
       refused(null);
-      const sent = { body: body(), if_match };
-      const asked_for = [queries, 'POST', `${path}${action}`, sent, shown_keys] as const;
-      const outcome = await askForChange<Answer>(...asked_for);
+      const sent = { body: body() as Body<'POST', To>, if_match };
+      const outcome = await askForChange(queries, 'POST', path, sent, shown_keys);
       if (!outcome.ok) throw outcome.problem;
       return outcome.body;
     },

@@ -6,22 +6,23 @@ import { Shown } from '../../page/shown.tsx';
 import { useWhenChanged } from '../following.ts';
 import { counted } from '../../page/quantities.ts';
 import { useReadAnew } from '../read_anew.ts';
-import { oneAction } from '../runs/bulk.ts';
+import { abortPath, oneAction } from '../runs/bulk.ts';
 import { Results } from '../runs/results.tsx';
+import { pathTo } from '../../http/path.ts';
 
 /** What can be done with the chosen exports; what destroys is confirmed by typing. */
 export function BulkBar({
-  project_path,
+  project_id,
   ids,
   begun,
 }: {
-  project_path: string;
+  project_id: string;
   ids: string[];
   begun: (id: string) => Promise<unknown>;
 }) {
   const exports = counted(ids.length, 'export');
   const common = (action: BulkAction['action']) => ({
-    path: `${project_path}bulk_actions/`,
+    path: pathTo('/api/projects/:project_id/bulk_actions/', { project_id }),
     body: () => ({ action, ids }),
     done: ({ id }: BulkAction) => begun(id),
   });
@@ -50,17 +51,17 @@ export function BulkBar({
 
 /** How far an action on many is, and what came of each. */
 export function BulkProgress({
-  project_path,
+  project_id,
   id,
   close,
 }: {
-  project_path: string;
+  project_id: string;
   id: string;
   close: () => void;
 }) {
-  const path = `${project_path}bulk_actions/`;
-  const readAnew = useReadAnew(project_path);
-  const query = useQuery(oneAction(path, id));
+  const action = { project_id, id };
+  const readAnew = useReadAnew(pathTo('/api/projects/:id/', { id: project_id }));
+  const query = useQuery(oneAction(action));
   const ended_at = query.data?.finished_at ?? undefined;
   useWhenChanged(ended_at, readAnew);
   return (
@@ -76,8 +77,7 @@ export function BulkProgress({
             />
             {finished_at === null ? (
               <Form
-                path={`${path}${encodeURIComponent(id)}/abort/`}
-                body={() => ({})}
+                path={abortPath(action)}
                 done={() => query.refetch()}
                 button="Abort"
                 about="the action on many exports"
@@ -86,7 +86,7 @@ export function BulkProgress({
             ) : (
               <>
                 <Results
-                  path={`${path}${encodeURIComponent(id)}/items/`}
+                  action={action}
                   refused={refused}
                   renderName={(item) => <bdi>{item.name}</bdi>}
                 />

@@ -81,7 +81,6 @@ function Exports({
 }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [refusal, setRefusal] = useState<Problem>();
-  const project_path = `/api/projects/${encodeURIComponent(project_id)}/`;
   const chooseAll = async () => {
     const found = await matchingIds(project_id, search);
     setRefusal(found instanceof Problem ? found : undefined);
@@ -98,7 +97,7 @@ function Exports({
       />
       {chosen.size > 0 && (
         <BulkBar
-          project_path={project_path}
+          project_id={project_id}
           ids={[...chosen]}
           begun={async (action) => {
             setChosen(new Set());
@@ -108,7 +107,7 @@ function Exports({
       )}
       {search.action !== undefined && (
         <BulkProgress
-          project_path={project_path}
+          project_id={project_id}
           id={search.action}
           close={() => change({ action: '' })}
         />

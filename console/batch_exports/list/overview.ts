@@ -6,6 +6,8 @@ import { ask } from '../../http/ask.ts';
 import type { Listed } from '../../http/list.ts';
 import type { Problem } from '../../http/problem.ts';
 import { reading } from '../../http/reading.ts';
+import { pathTo } from '../../http/path.ts';
+import type { Query } from '../../http/path.ts';
 
 /** What the address of the list may say. */
 export const list_search = [
@@ -21,6 +23,8 @@ export type ListSearch = { [Name in (typeof list_search)[number]]?: string };
 /** One page of the list, with how many exports of the project are how. */
 export type OverviewPage = Listed<ExportOverview> & { counts: Record<HealthCode, number> };
 
+const overview = '/api/projects/:project_id/overview/';
+
 /** So many exports are read at once. */
 export const page_size = 100;
 /** Most exports that can be named one by one in an action. */
@@ -28,32 +32,26 @@ export const ids_max = 5_000;
 
 /** One page of a project's exports as they fit; pages count from 0. */
 export function overviewPage(project_id: string, search: ListSearch, page: number) {
-  return reading<OverviewPage>(overviewPath(project_id, search, page_size, page * page_size), {
+  return reading(overviewPath(project_id, queryOf(search, page_size, page * page_size)), {
     is_busy: ({ results }) => results.some(({ open_runs }) => open_runs > 0),
   });
 }
 
 /** How one export is, as the list has it; undefined once it is gone. */
 export function overviewOf(project_id: string, export_id: string) {
-  const query = new URLSearchParams({ batch_export: export_id, slots: '0' });
-  return reading<OverviewPage>(`${overviewBase(project_id)}?${query.toString()}`, {
+  return reading(overviewPath(project_id, { batch_export: export_id, slots: 0 }), {
     is_busy: ({ results }) => results.some(({ open_runs }) => open_runs > 0),
   });
 }
 
 /** Where a project tells how its exports are. */
-function overviewBase(project_id: string): string {
-  return `/api/projects/${encodeURIComponent(project_id)}/overview/`;
+function overviewPath(project_id: string, query: Query<typeof overview>) {
+  return pathTo(overview, { project_id }, query);
 }
 
-function overviewPath(
-  project_id: string,
-  { action: _action, ...search }: ListSearch,
-  limit: number,
-  offset: number,
-): string {
-  const query = new URLSearchParams({ ...search, limit: `${limit}`, offset: `${offset}` });
-  return `${overviewBase(project_id)}?${query.toString()}`;
+/** The API says what is wrong with an address that somebody wrote. */
+function queryOf({ action: _action, ...search }: ListSearch, limit: number, offset: number) {
+  return { ...search, limit, offset } as Query<typeof overview>;
 }
 
 /** The ids of all exports that fit, at most as many as one action names; or why not. */
@@ -63,8 +61,8 @@ export async function matchingIds(
 ): Promise<string[] | Problem> {
   const ids: string[] = [];
   for (let offset = 0; offset < ids_max; offset += 1_000) {
-    const path = `${overviewPath(project_id, search, 1_000, offset)}&slots=0`;
-    const outcome = await ask<OverviewPage>('GET', path);
+    const query = { ...queryOf(search, 1_000, offset), slots: 0 };
+    const outcome = await ask('GET', overviewPath(project_id, query));
     if (!outcome.ok) return outcome.problem;
     ids.push(...outcome.body.results.map(({ id }) => id));
     if (outcome.body.next === null) break;

@@ -1,16 +1,14 @@
-import type { Static } from 'typebox';
-import type {
-  BatchExportMetrics,
-  MetricPoint,
-} from '../../../server/api/batch_exports/metrics/schema.ts';
+import type { MetricPoint } from '../../../server/api/batch_exports/metrics/schema.ts';
 import { reading } from '../../http/reading.ts';
 import type { Span } from '../slots/boundaries.ts';
 import { isoInstant } from '../slots/slots.ts';
+import { pathTo } from '../../http/path.ts';
+import type { ExportIds } from '../export_context.ts';
 
 /** Rows, bytes, durations and delays of the runs that were planned in the range. */
-export function metricsOf(path: string, { from, to }: Span, interval: 'run' | 'hour' | 'day') {
-  const query = new URLSearchParams({ after: isoInstant(from), before: isoInstant(to), interval });
-  return reading<Static<typeof BatchExportMetrics>>(`${path}metrics/?${query.toString()}`);
+export function metricsOf(ids: ExportIds, { from, to }: Span, interval: 'run' | 'hour' | 'day') {
+  const query = { after: isoInstant(from), before: isoInstant(to), interval };
+  return reading(pathTo('/api/projects/:project_id/batch_exports/:id/metrics/', ids, query));
 }
 
 /** One line or row of bars of a chart: a number for each instant of the chart, or null. */

@@ -23,7 +23,7 @@ const point_words = { run: 'each point is a run', hour: 'by the hour', day: 'by 
 
 /** Rows, bytes, duration and delay of the runs over time. */
 export function MetricsPage() {
-  const { row, path } = useExport();
+  const { row, ids } = useExport();
   const zone = useContext(ZoneContext);
   const { from = '', to = '' } = route.useSearch();
   const navigate = route.useNavigate();
@@ -34,7 +34,7 @@ export function MetricsPage() {
   }, [from, to, first]);
   const points = pointLength(range, row);
   const query = useQuery({
-    ...metricsOf(path, range, points),
+    ...metricsOf(ids, range, points),
     placeholderData: keepPreviousData,
   });
   const choose = useCallback(

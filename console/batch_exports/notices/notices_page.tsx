@@ -10,13 +10,8 @@ import { Sentence } from '../../page/sentence.tsx';
 import { Instant, ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
 import { counted } from '../../page/quantities.ts';
-import {
-  deliveryPath,
-  delivery_states,
-  noticeDeliveries,
-  oneDelivery,
-  page_size,
-} from './notices.ts';
+import { delivery_states, noticeDeliveries, oneDelivery, page_size } from './notices.ts';
+import { pathTo } from '../../http/path.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/notices');
 
@@ -83,7 +78,10 @@ function Delivery({ delivery }: { delivery: NoticeDelivery }) {
       </p>
       <p className="row_actions">
         <ActButton
-          path={`${deliveryPath(team_id, id)}send/`}
+          path={pathTo('/api/projects/:project_id/notice_deliveries/:id/send/', {
+            project_id: team_id,
+            id,
+          })}
           label="Send again"
           about={`the notice ${event} of ${exactly(created_at, zone)}`}
           done={sent}

@@ -1,40 +1,53 @@
 import { queryOptions } from '@tanstack/react-query';
-import type {
-  BulkAction,
-  BulkActionItem,
-} from '../../../server/api/batch_exports/bulk_actions/schema.ts';
+import type { BulkActionItem } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
 import { ask } from '../../http/ask.ts';
-import type { Listed } from '../../http/list.ts';
 import { reading } from '../../http/reading.ts';
+import { pathTo } from '../../http/path.ts';
+import type { Body } from '../../http/path.ts';
+import type { ExportIds } from '../export_context.ts';
+
+/** Where an action on many runs of an export is asked for. */
+export const many_runs = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/bulk/';
 
 /** How many runs an action would be about now; nothing is done. */
-export function matchingRuns(path: string, body: object) {
-  const asked = `${path}runs/bulk/?validate_only=true`;
+export function matchingRuns(ids: ExportIds, body: Body<'POST', typeof many_runs>) {
+  const asked = pathTo(many_runs, ids, { validate_only: true });
   return queryOptions({
     queryKey: [asked, body],
-    queryFn: async ({ signal }): Promise<Pick<BulkAction, 'progress'>> => {
-      const outcome = await ask<BulkAction>('POST', asked, { body, signal });
+    queryFn: async ({ signal }) => {
+      const outcome = await ask('POST', asked, { body, signal });
       if (!outcome.ok) throw outcome.problem;
       return outcome.body;
     },
   });
 }
 
+/** An action on many in the paths of the API. */
+export type ActionIds = { project_id: string | number; id: string };
+
+/** Where an action on many is aborted. */
+export function abortPath(action: ActionIds) {
+  return pathTo('/api/projects/:project_id/bulk_actions/:id/abort/', action);
+}
+
 /** So many results are read at once. */
 export const items_at_once = 100;
 
 /** One page of the results of an action, or of those that ended in this way; pages count from 0. */
-export function actionItems(path: string, outcome: BulkActionItem['outcome'] | '', page: number) {
-  const only = outcome === '' ? '' : `outcome=${outcome}&`;
-  const part = `limit=${items_at_once}&offset=${page * items_at_once}`;
-  return reading<Listed<BulkActionItem>>(`${path}?${only}${part}`, {
+export function actionItems(
+  action: ActionIds,
+  outcome: BulkActionItem['outcome'] | undefined,
+  page: number,
+) {
+  const query = { outcome, limit: items_at_once, offset: page * items_at_once };
+  return reading(pathTo('/api/projects/:project_id/bulk_actions/:id/items/', action, query), {
     is_busy: ({ results }) => results.some((item) => item.outcome === 'pending'),
   });
 }
 
 /** An action on many runs, and how far it is. */
-export function oneAction(project_path: string, id: string) {
-  return reading<BulkAction>(`${project_path}${encodeURIComponent(id)}/`, {
+export function oneAction(action: ActionIds) {
+  return reading(pathTo('/api/projects/:project_id/bulk_actions/:id/', action), {
     is_busy: ({ finished_at }) => finished_at === null,
   });
 }

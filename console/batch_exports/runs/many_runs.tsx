@@ -2,11 +2,8 @@ import { Button, Progress } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
-import type {
-  BulkAction,
-  BulkActionItem,
-} from '../../../server/api/batch_exports/bulk_actions/schema.ts';
-import { useExport } from '../export_context.ts';
+import type { BulkActionItem } from '../../../server/api/batch_exports/bulk_actions/schema.ts';
+import { exportPath, useExport } from '../export_context.ts';
 import { useWhenChanged } from '../following.ts';
 import { Form } from '../../form/form.tsx';
 import { Panel } from '../../page/panel.tsx';
@@ -14,10 +11,11 @@ import { Shown } from '../../page/shown.tsx';
 import { Sentence } from '../../page/sentence.tsx';
 import { counted } from '../../page/quantities.ts';
 import { useReadAnew } from '../read_anew.ts';
-import { matchingRuns, oneAction } from './bulk.ts';
+import { abortPath, many_runs, matchingRuns, oneAction } from './bulk.ts';
 import { Results } from './results.tsx';
 import { instantOfAddress, statusChoice, status_choices } from './run_filters.ts';
 import type { RunSearch } from './run_filters.ts';
+import { pathTo } from '../../http/path.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/runs');
 
@@ -56,7 +54,7 @@ export function ManyRuns({ search }: { search: RunSearch }) {
 function filterOf({ status, after, before }: RunSearch) {
   const choice = statusChoice(status);
   return {
-    ...(choice === undefined ? {} : { status: status_choices[choice].statuses }),
+    ...(choice === undefined ? {} : { status: [...status_choices[choice].statuses] }),
     ...(instantOfAddress(after) === undefined ? {} : { after: instantOfAddress(after) }),
     ...(instantOfAddress(before) === undefined ? {} : { before: instantOfAddress(before) }),
   };
@@ -71,10 +69,10 @@ function Asked({
   search: RunSearch;
   close: () => void;
 }) {
-  const { path } = useExport();
+  const { ids } = useExport();
   const navigate = route.useNavigate();
   const body = { action, filter: filterOf(search) };
-  const query = useQuery(matchingRuns(path, body));
+  const query = useQuery(matchingRuns(ids, body));
   const { verb } = words[action];
   return (
     <Panel>
@@ -90,8 +88,8 @@ function Asked({
                 {counted(total, 'run')} of this export {total === 1 ? 'matches' : 'match'} now; what
                 comes later is left alone.
               </p>
-              <Form<BulkAction>
-                path={`${path}runs/bulk/`}
+              <Form
+                path={pathTo(many_runs, ids)}
                 body={() => body}
                 done={async ({ id }) => {
                   await navigate({ search: { ...search, action: id }, replace: true });
@@ -111,11 +109,11 @@ function Asked({
 }
 
 function Progressing({ id }: { id: string }) {
-  const { row, path } = useExport();
+  const { row, ids } = useExport();
   const navigate = route.useNavigate();
-  const readAnew = useReadAnew(path);
-  const project_path = `/api/projects/${row.team_id}/bulk_actions/`;
-  const query = useQuery(oneAction(project_path, id));
+  const readAnew = useReadAnew(exportPath(ids));
+  const action = { project_id: row.team_id, id };
+  const query = useQuery(oneAction(action));
   const ended_at = query.data?.finished_at ?? undefined;
   useWhenChanged(ended_at, readAnew);
   const close = () =>
@@ -134,14 +132,13 @@ function Progressing({ id }: { id: string }) {
               mb="xs"
             />
             <Results
-              path={`${project_path}${id}/items/`}
+              action={action}
               refused={refused}
               renderName={(item) => <RunName item={item} />}
             />
             {finished_at === null ? (
               <Form
-                path={`${project_path}${id}/abort/`}
-                body={() => ({})}
+                path={abortPath(action)}
                 done={() => query.refetch()}
                 button="Abort"
                 about="the action on many runs"

@@ -1,10 +1,11 @@
 import { addressOf } from '../../http/address.ts';
-import { runPath } from './runs.ts';
+import { receiptPath } from './runs.ts';
+import type { ExportIds } from '../export_context.ts';
 
 /** The signed receipt of a completed run, to be kept as a file. */
-export function ReceiptLink({ path, run_id }: { path: string; run_id: string }) {
+export function ReceiptLink({ ids, run_id }: { ids: ExportIds; run_id: string }) {
   return (
-    <a href={addressOf(`${runPath(path, run_id)}receipt/`)} download={`receipt_${run_id}.json`}>
+    <a href={addressOf(receiptPath(ids, run_id))} download={`receipt_${run_id}.json`}>
       receipt
     </a>
   );

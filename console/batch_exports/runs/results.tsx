@@ -8,9 +8,10 @@ import { useRowsAround } from '../../page/printing.ts';
 import { Refusal } from '../../page/shown.tsx';
 import { counted } from '../../page/quantities.ts';
 import { actionItems, items_at_once } from './bulk.ts';
+import type { ActionIds } from './bulk.ts';
 
-type Outcome = BulkActionItem['outcome'] | '';
-const choices: { value: Outcome; label: string }[] = [
+type Outcome = BulkActionItem['outcome'];
+const choices: { value: Outcome | ''; label: string }[] = [
   { value: '', label: 'All' },
   { value: 'refused', label: 'Refused' },
   { value: 'succeeded', label: 'Done' },
@@ -24,20 +25,19 @@ const choices: { value: Outcome; label: string }[] = [
  * the window have elements and are read.
  */
 export function Results({
-  path,
+  action,
   refused,
   renderName,
 }: {
-  /** The path of the items in the API. */
-  path: string;
+  action: ActionIds;
   /** How many were refused. */
   refused: number;
   /** What an item is called. */
   renderName: (item: BulkActionItem) => ReactNode;
 }) {
-  const [chosen, choose] = useState<Outcome>();
+  const [chosen, choose] = useState<Outcome | ''>();
   const outcome = chosen ?? (refused > 0 ? 'refused' : '');
-  const { data, error } = useQuery(actionItems(path, outcome, 0));
+  const { data, error } = useQuery(actionItems(action, outcome === '' ? undefined : outcome, 0));
   if (error !== null) return <Refusal problem={error} />;
   if (data === undefined) return undefined;
   return (
@@ -49,27 +49,32 @@ export function Results({
           aria-label="Which results"
           data={choices}
           value={outcome}
-          onChange={({ currentTarget }) => choose(currentTarget.value as Outcome)}
+          onChange={({ currentTarget }) => choose(currentTarget.value as Outcome | '')}
         />
         <span role="status" className="muted">
           {counted(data.count, 'result')}
         </span>
       </div>
       {data.count > 0 && (
-        <Listed {...{ path, outcome, renderName }} key={outcome} count={data.count} />
+        <Listed
+          {...{ action, renderName }}
+          outcome={outcome === '' ? undefined : outcome}
+          key={outcome}
+          count={data.count}
+        />
       )}
     </details>
   );
 }
 
 function Listed({
-  path,
+  action,
   outcome,
   count,
   renderName,
 }: {
-  path: string;
-  outcome: Outcome;
+  action: ActionIds;
+  outcome: Outcome | undefined;
   count: number;
   renderName: (item: BulkActionItem) => ReactNode;
 }) {
@@ -82,7 +87,7 @@ function Listed({
     overscan: useRowsAround(10),
   });
   const drawn = rows.getVirtualItems();
-  const known = useKnown(path, outcome, drawn[0]?.index ?? 0, drawn.at(-1)?.index ?? 0);
+  const known = useKnown(action, outcome, drawn[0]?.index ?? 0, drawn.at(-1)?.index ?? 0);
   return (
     <div
       ref={place}
@@ -123,13 +128,13 @@ function Listed({
 const tones: Partial<Record<string, string>> = { refused: 'bad', succeeded: 'good' };
 
 /** The items of the pages that the rows from one to another are on, as far as they were read. */
-function useKnown(path: string, outcome: Outcome, from: number, to: number) {
+function useKnown(action: ActionIds, outcome: Outcome | undefined, from: number, to: number) {
   const first = Math.floor(from / items_at_once);
   const pages = Array.from(
     { length: Math.floor(to / items_at_once) - first + 1 },
     (_, at) => first + at,
   );
-  const read = useQueries({ queries: pages.map((page) => actionItems(path, outcome, page)) });
+  const read = useQueries({ queries: pages.map((page) => actionItems(action, outcome, page)) });
   return (index: number) =>
     read[Math.floor(index / items_at_once) - first]?.data?.results[index % items_at_once];
 }

@@ -1,12 +1,14 @@
 import { useContext } from 'react';
 import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
 import { ActButton } from '../act_button.tsx';
-import { useExport } from '../export_context.ts';
+import { exportPath, useExport } from '../export_context.ts';
 import { useReadAnew } from '../read_anew.ts';
 import { ZoneContext } from '../../time/instant.tsx';
 import { exactly } from '../../time/words.ts';
 import { isCancellable, isRetryable } from './run_filters.ts';
-import { runPath } from './runs.ts';
+import { pathTo } from '../../http/path.ts';
+
+const one = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/:id/';
 
 /** The buttons of a run: retry it, deliver its refused rows again, or cancel it. */
 export function RunActions({
@@ -16,8 +18,8 @@ export function RunActions({
   run: BatchExportRun;
   size?: 'compact-xs' | 'compact-sm';
 }) {
-  const { path } = useExport();
-  const readAnew = useReadAnew(path);
+  const { ids } = useExport();
+  const readAnew = useReadAnew(exportPath(ids));
   const zone = useContext(ZoneContext);
   const about = `the run of ${exactly(run.data_interval_start, zone)}`;
   const said = async (text: string) => {
@@ -27,8 +29,8 @@ export function RunActions({
   return (
     <>
       {isRetryable(run) && (
-        <ActButton<BatchExportRun>
-          path={`${runPath(path, run.id)}retry/`}
+        <ActButton
+          path={pathTo(`${one}retry/`, { ...ids, id: run.id })}
           label="Retry"
           size={size}
           about={about}
@@ -36,8 +38,8 @@ export function RunActions({
         />
       )}
       {run.records_rejected > 0 && run.status === 'Completed' && (
-        <ActButton<BatchExportRun>
-          path={`${runPath(path, run.id)}redeliver_rejected/`}
+        <ActButton
+          path={pathTo(`${one}redeliver_rejected/`, { ...ids, id: run.id })}
           label="Deliver refused rows again"
           size={size}
           about={about}
@@ -46,7 +48,7 @@ export function RunActions({
       )}
       {isCancellable(run) && (
         <ActButton
-          path={`${runPath(path, run.id)}cancel/`}
+          path={pathTo(`${one}cancel/`, { ...ids, id: run.id })}
           label="Cancel"
           size={size}
           about={about}

@@ -13,9 +13,9 @@ import { logOf } from './runs.ts';
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/runs/$run_id');
 
 const levels = {
-  INFO: { label: 'Info and more important', asked: 'INFO,WARNING,ERROR' },
-  WARNING: { label: 'Warnings and errors', asked: 'WARNING,ERROR' },
-  ERROR: { label: 'Errors', asked: 'ERROR' },
+  INFO: { label: 'Info and more important', asked: ['INFO', 'WARNING', 'ERROR'] },
+  WARNING: { label: 'Warnings and errors', asked: ['WARNING', 'ERROR'] },
+  ERROR: { label: 'Errors', asked: ['ERROR'] },
 } as const;
 const page_size = 100;
 const limit_max = 500;
@@ -24,7 +24,7 @@ const rest_ms = 300;
 
 /** The log of a run, newest line first; while the run goes on it follows. */
 export function RunLog({ run }: { run: BatchExportRun }) {
-  const { path } = useExport();
+  const { ids } = useExport();
   const zone = useContext(ZoneContext);
   const { level, text } = route.useSearch();
   const navigate = route.useNavigate();
@@ -32,7 +32,7 @@ export function RunLog({ run }: { run: BatchExportRun }) {
   const wanted = level !== undefined && Object.hasOwn(levels, level) ? level : undefined;
   const asked = wanted === undefined ? undefined : levels[wanted as keyof typeof levels].asked;
   const query = useQuery({
-    ...logOf(path, run.id, { level: asked, text, limit }),
+    ...logOf(ids, run.id, { level: asked, text, limit }),
     placeholderData: keepPreviousData,
   });
   const change = (changed: { level?: string; text?: string }) =>

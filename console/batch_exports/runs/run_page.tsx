@@ -18,7 +18,7 @@ import { AttemptBars } from './attempt_bars.tsx';
 import { RunActions } from './run_actions.tsx';
 import { isRetryable, retryOf } from './run_filters.ts';
 import { RunLog } from './run_log.tsx';
-import { oneRun, receiptOf, runPath } from './runs.ts';
+import { oneRun, receiptOf, receiptPath } from './runs.ts';
 import { outcomeOf, stepsOf } from './steps.ts';
 
 const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/runs/$run_id');
@@ -26,8 +26,8 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/ru
 /** One run: what came of it, its steps, what it wrote, its receipt and its log. */
 export function RunPage() {
   const params = route.useParams();
-  const { path } = useExport();
-  const query = useQuery(oneRun(path, params.run_id));
+  const { ids } = useExport();
+  const query = useQuery(oneRun(ids, params.run_id));
   const missing = (
     <NoSuch noun="run">
       <Link to="/projects/$project_id/exports/$export_id/runs" params={params}>
@@ -102,10 +102,10 @@ function Outcome({ run }: { run: BatchExportRun }) {
 
 /** The latest run that repeats this one, where it did not deliver. */
 function useRetryOf(run: BatchExportRun): BatchExportRun | undefined {
-  const { path } = useExport();
+  const { ids } = useExport();
   const [from, to] = [Date.parse(run.data_interval_start), Date.parse(run.data_interval_end)];
   const { data, refetch } = useQuery({
-    ...runsOfSlot(path, { from, to }),
+    ...runsOfSlot(ids, { from, to }),
     enabled: isRetryable(run),
   });
   useRunsFollowed(refetch);
@@ -157,8 +157,8 @@ function ToTheSecond({ at }: { at: string }) {
 
 /** The slices with their files, by the receipt. */
 function Files({ run }: { run: BatchExportRun }) {
-  const { path } = useExport();
-  const query = useQuery(receiptOf(path, run.id));
+  const { ids } = useExport();
+  const query = useQuery(receiptOf(ids, run.id));
   return (
     <section className="part">
       <div className="part_head">
@@ -167,7 +167,7 @@ function Files({ run }: { run: BatchExportRun }) {
           component="a"
           size="compact-sm"
           variant="default"
-          href={addressOf(`${runPath(path, run.id)}receipt/`)}
+          href={addressOf(receiptPath(ids, run.id))}
           download={`receipt_${run.id}.json`}
         >
           Download the receipt

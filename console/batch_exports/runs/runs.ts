@@ -1,57 +1,59 @@
-import type { Static } from 'typebox';
-import type { BatchExportRunLogs } from '../../../server/api/batch_exports/logs/schema.ts';
-import type { BatchExportRun, Receipt } from '../../../server/api/batch_exports/runs/schema.ts';
+import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
 import { reading } from '../../http/reading.ts';
 import { readingPages } from '../../http/reading_pages.ts';
 import { instantOfAddress, statusChoice, status_choices } from './run_filters.ts';
 import type { RunSearch } from './run_filters.ts';
+import { pathTo } from '../../http/path.ts';
+import type { ExportIds } from '../export_context.ts';
 
+const runs = '/api/projects/:project_id/batch_exports/:batch_export_id/runs/';
 const isOpen = ({ finished_at }: BatchExportRun) => finished_at === null;
 
-/** A page of runs, with what is said of those to come. */
-export type RunPage = { next: string | null; results: BatchExportRun[]; detail: string };
-
 /** The runs of an export that fit, those of the latest data first. */
-export function listedRuns(path: string, { status, after, before }: RunSearch) {
-  const query = new URLSearchParams({ ordering: '-data_interval_start', limit: '100' });
+export function listedRuns(ids: ExportIds, { status, after, before }: RunSearch) {
   const choice = statusChoice(status);
-  for (const one of choice === undefined ? [] : status_choices[choice].statuses)
-    query.append('status', one);
-  const [from, to] = [instantOfAddress(after), instantOfAddress(before)];
-  // The list leaves out what lies at the instant itself; a slot that begins there is meant.
-  if (from !== undefined) query.set('after', new Date(Date.parse(from) - 1).toISOString());
-  if (to !== undefined) query.set('before', to);
-  return readingPages<RunPage>(`${path}runs/?${query.toString()}`, ({ results }) =>
-    results.some(isOpen),
-  );
+  const from = instantOfAddress(after);
+  const query = {
+    ordering: '-data_interval_start',
+    limit: 100,
+    status: choice === undefined ? undefined : [...status_choices[choice].statuses],
+    // The list leaves out what lies at the instant itself; a slot that begins there is meant.
+    after: from === undefined ? undefined : new Date(Date.parse(from) - 1).toISOString(),
+    before: instantOfAddress(before),
+  } as const;
+  return readingPages(pathTo(runs, ids, query), ({ results }) => results.some(isOpen));
 }
 
 /** The path of a run. */
-export function runPath(path: string, run_id: string): string {
-  return `${path}runs/${encodeURIComponent(run_id)}/`;
+export function runPath(ids: ExportIds, run_id: string) {
+  return pathTo(`${runs}:id/`, { ...ids, id: run_id });
 }
 
 /** One run. */
-export function oneRun(path: string, run_id: string) {
-  return reading<BatchExportRun>(runPath(path, run_id), { is_busy: isOpen });
+export function oneRun(ids: ExportIds, run_id: string) {
+  return reading(runPath(ids, run_id), { is_busy: isOpen });
 }
 
 /** The signed receipt of a completed run, which never changes. */
-export function receiptOf(path: string, run_id: string) {
-  return reading<Static<typeof Receipt>>(`${runPath(path, run_id)}receipt/`, { polls: false });
+export function receiptOf(ids: ExportIds, run_id: string) {
+  return reading(receiptPath(ids, run_id), { polls: false });
+}
+
+/** Its path. */
+export function receiptPath(ids: ExportIds, run_id: string) {
+  return pathTo(`${runs}:id/receipt/`, { ...ids, id: run_id });
 }
 
 /** The lines of a run's log that fit, newest first. */
 export function logOf(
-  path: string,
+  ids: ExportIds,
   run_id: string,
-  { level, text, limit }: { level: string | undefined; text: string | undefined; limit: number },
+  {
+    level,
+    text,
+    limit,
+  }: { level: readonly string[] | undefined; text: string | undefined; limit: number },
 ) {
-  const query = new URLSearchParams({ limit: String(limit) });
-  if (level !== undefined) query.set('level', level);
-  if (text !== undefined) query.set('search', text);
-  return reading<Static<typeof BatchExportRunLogs>>(
-    `${runPath(path, run_id)}logs/?${query.toString()}`,
-    { is_busy: isOpen },
-  );
+  const query = { level: level && [...level], search: text, limit };
+  return reading(pathTo(`${runs}:id/logs/`, { ...ids, id: run_id }, query), { is_busy: isOpen });
 }

@@ -16,9 +16,9 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/ru
 
 /** The runs of an export, those of the latest data first, narrowed as the address says. */
 export function RunsPage() {
-  const { path } = useExport();
+  const { ids } = useExport();
   const search = route.useSearch();
-  const query = useInfiniteQuery(listedRuns(path, search));
+  const query = useInfiniteQuery(listedRuns(ids, search));
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = query;
   useRunsFollowed(refetch);
   return (

@@ -6,7 +6,7 @@ import type { ReactNode } from 'react';
 import type { BatchExport } from '../../../server/api/batch_exports/schema.ts';
 import type { Config } from '../../destinations/config.ts';
 import { destinationTypes } from '../../destinations/destinations.ts';
-import { useExport } from '../export_context.ts';
+import { exportPath, useExport } from '../export_context.ts';
 import { Form } from '../../form/form.tsx';
 import { TypedForm } from '../../form/typed_form.tsx';
 import { etagOf } from '../../http/reading.ts';
@@ -16,20 +16,22 @@ import { intervals } from '../form/draft.ts';
 import { configFacts } from './config_facts.ts';
 import { counted, inTime } from '../../page/quantities.ts';
 import { Instant } from '../../time/instant.tsx';
+import { pathTo } from '../../http/path.ts';
+import type { ExportIds } from '../export_context.ts';
 
 /** What an export is: its settings, its pause, and its end. */
 export function SettingsPage() {
-  const { row, path } = useExport();
+  const { row, ids } = useExport();
   return (
     <>
       <Section title="Settings">
         <Facts row={row} />
       </Section>
       <Section title={row.paused ? 'Paused' : 'Pause'}>
-        {row.paused ? <Unpause row={row} path={path} /> : <Pause row={row} path={path} />}
+        {row.paused ? <Unpause row={row} ids={ids} /> : <Pause row={row} ids={ids} />}
       </Section>
       <Section title="Delete">
-        <Delete row={row} path={path} />
+        <Delete row={row} ids={ids} />
       </Section>
     </>
   );
@@ -95,18 +97,17 @@ function refusedRows(row: BatchExport): string {
   );
 }
 
-type Own = { row: BatchExport; path: string };
+type Own = { row: BatchExport; ids: ExportIds };
 
-function Pause({ row, path }: Own) {
+function Pause({ row, ids }: Own) {
   const done = useDone();
   return (
     <>
       <p>A paused export plans no runs. Runs under way and backfills go on.</p>
       <Form
-        path={`${path}pause/`}
-        body={() => ({})}
+        path={pathTo('/api/projects/:project_id/batch_exports/:id/pause/', ids)}
         if_match={etagOf(row)}
-        done={() => done('The export is paused.', { queryKey: [path] })}
+        done={() => done('The export is paused.', { queryKey: [exportPath(ids)] })}
         button="Pause the export"
         tone="danger"
       />
@@ -114,7 +115,7 @@ function Pause({ row, path }: Own) {
   );
 }
 
-function Unpause({ row, path }: Own) {
+function Unpause({ row, ids }: Own) {
   const done = useDone();
   const [makes_up, setMakesUp] = useState(true);
   return (
@@ -130,10 +131,10 @@ function Unpause({ row, path }: Own) {
         . <Sentence text={row.pause_reason?.detail ?? ''} />
       </p>
       <Form
-        path={`${path}unpause/`}
+        path={pathTo('/api/projects/:project_id/batch_exports/:id/unpause/', ids)}
         body={() => ({ backfill: makes_up })}
         if_match={etagOf(row)}
-        done={() => done('The export goes on.', { queryKey: [path] })}
+        done={() => done('The export goes on.', { queryKey: [exportPath(ids)] })}
         button="Resume the export"
       >
         <Checkbox
@@ -146,7 +147,7 @@ function Unpause({ row, path }: Own) {
   );
 }
 
-function Delete({ row, path }: Own) {
+function Delete({ row, ids }: Own) {
   const navigate = useNavigate();
   return (
     <TypedForm
@@ -155,7 +156,7 @@ function Delete({ row, path }: Own) {
         'Its runs, its receipts and its ledger go with it; runs under way are taken back. What ' +
         'was delivered stays at the destination. A new export would deliver it again.'
       }
-      path={path}
+      path={exportPath(ids)}
       if_match={etagOf(row)}
       done={() =>
         navigate({

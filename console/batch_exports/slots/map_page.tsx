@@ -18,13 +18,14 @@ import { usePosition } from './position.ts';
 import { slotsOf } from './slots.ts';
 import { Toolbar } from './toolbar.tsx';
 import { askedFor, serves } from './view.ts';
+import type { ExportIds } from '../export_context.ts';
 
 /**
  * The map of an export's slots, and what can be done about those that are missing. The map follows
  * the hand; what is read beside it may come a picture later.
  */
 export function MapPage() {
-  const { row, path } = useExport();
+  const { row, ids } = useExport();
   const zone = useContext(ZoneContext);
   const { view, setView, selection, setSelection } = usePosition(
     slotLength(row),
@@ -32,7 +33,7 @@ export function MapPage() {
   );
   const close = useCallback(() => setSelection(undefined), [setSelection]);
   const [cursor, setCursor] = useState<Span>();
-  const { drawn, rhythm, query } = useSlots(path, view, row.interval);
+  const { drawn, rhythm, query } = useSlots(ids, view, row.interval);
   const beside = {
     drawn: useDeferredValue(drawn) ?? drawn,
     view: useDeferredValue(view),
@@ -75,13 +76,13 @@ function useParts(drawn: Drawn | undefined, rhythm: Rhythm | undefined, view: Sp
 }
 
 /** The slots around the view; those of the last view stay until there are others. */
-function useSlots(path: string, view: Span, interval: Rhythm['interval']) {
+function useSlots(ids: ExportIds, view: Span, interval: Rhythm['interval']) {
   const slot_ms = slotLength({ interval });
   const [last, setLast] = useState(() => askedFor(view, slot_ms));
   const asked = serves(last, view, slot_ms) ? last : askedFor(view, slot_ms);
   if (asked !== last && serves(asked, view, slot_ms)) setLast(asked);
   const query = useInfiniteQuery({
-    ...slotsOf(path, asked),
+    ...slotsOf(ids, asked),
     placeholderData: (before) => before,
   });
   const { data, hasNextPage, isFetching, fetchNextPage, refetch } = query;

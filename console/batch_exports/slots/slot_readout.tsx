@@ -16,6 +16,7 @@ import type { Drawn } from './drawn.ts';
 import { inWords } from './kinds.ts';
 import { isoInstant, runsOfSlot } from './slots.ts';
 import { counted } from '../../page/quantities.ts';
+import type { ExportIds } from '../export_context.ts';
 
 /** The pointer has to rest on a slot before the server is asked about it. */
 const rest_ms = 150;
@@ -67,8 +68,8 @@ function useRested(cursor: Span | undefined): Span | undefined {
 }
 
 function SlotRun({ slot }: { slot: Span }) {
-  const { row, path } = useExport();
-  const { data } = useQuery(runsOfSlot(path, slot));
+  const { row, ids } = useExport();
+  const { data } = useQuery(runsOfSlot(ids, slot));
   if (data === undefined) return undefined;
   const run = data.results.find(({ status }) => status === 'Completed') ?? data.results[0];
   if (run === undefined) return <p className="muted">It has no run of its own.</p>;
@@ -82,14 +83,14 @@ function SlotRun({ slot }: { slot: Span }) {
       <span className={tone}>{word}</span>
       {run.records_completed !== null && `, ${counted(run.records_completed, 'row')}`}
       {run.latest_error !== null && `: ${run.latest_error}`}
-      {run.status === 'Completed' && <Objects run={run} path={path} />}
+      {run.status === 'Completed' && <Objects run={run} ids={ids} />}
     </p>
   );
 }
 
 /** Where it went, and the receipt. */
-function Objects({ run, path }: { run: BatchExportRun; path: string }) {
-  const { data } = useQuery(receiptOf(path, run.id));
+function Objects({ run, ids }: { run: BatchExportRun; ids: ExportIds }) {
+  const { data } = useQuery(receiptOf(ids, run.id));
   if (data === undefined) return undefined;
   const [first, ...others] = data.slices;
   return (
@@ -100,7 +101,7 @@ function Objects({ run, path }: { run: BatchExportRun; path: string }) {
           {others.length > 0 && ` and ${others.length} more`}
         </>
       )}
-      , <ReceiptLink path={path} run_id={run.id} />
+      , <ReceiptLink ids={ids} run_id={run.id} />
     </>
   );
 }

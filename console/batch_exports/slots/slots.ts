@@ -1,8 +1,8 @@
-import type { BatchExportRun } from '../../../server/api/batch_exports/runs/schema.ts';
-import type { Slots } from '../../../server/api/batch_exports/slots/schema.ts';
 import { reading } from '../../http/reading.ts';
 import { readingPages } from '../../http/reading_pages.ts';
 import type { Span } from './boundaries.ts';
+import { pathTo } from '../../http/path.ts';
+import type { ExportIds } from '../export_context.ts';
 
 /** An instant as the API and the address take it. */
 export function isoInstant(at: number): string {
@@ -10,20 +10,23 @@ export function isoInstant(at: number): string {
 }
 
 /** What became of the slots of a part of time, in as many answers as it takes. */
-export function slotsOf(path: string, { from, to }: Span) {
-  const query = new URLSearchParams({ after: isoInstant(from), before: isoInstant(to) });
-  return readingPages<Slots>(`${path}slots/?${query.toString()}`, ({ ranges }) =>
-    ranges.some(({ state }) => state === 'under_way'),
+export function slotsOf(ids: ExportIds, { from, to }: Span) {
+  const query = { after: isoInstant(from), before: isoInstant(to) };
+  return readingPages(
+    pathTo('/api/projects/:project_id/batch_exports/:id/slots/', ids, query),
+    ({ ranges }) => ranges.some(({ state }) => state === 'under_way'),
   );
 }
 
 /** The runs for one slot, latest first. */
-export function runsOfSlot(path: string, { from, to }: Span) {
-  const query = new URLSearchParams({
+export function runsOfSlot(ids: ExportIds, { from, to }: Span) {
+  const query = {
     ordering: '-data_interval_start',
     after: isoInstant(from - 1),
     before: isoInstant(to),
-    limit: '20',
-  });
-  return reading<{ results: BatchExportRun[] }>(`${path}runs/?${query.toString()}`);
+    limit: 20,
+  } as const;
+  return reading(
+    pathTo('/api/projects/:project_id/batch_exports/:batch_export_id/runs/', ids, query),
+  );
 }

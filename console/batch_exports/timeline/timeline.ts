@@ -2,6 +2,8 @@ import type { TimelineEntry } from '../../../server/api/batch_exports/timeline/s
 import { readingPages } from '../../http/reading_pages.ts';
 import { counted, inBytes } from '../../page/quantities.ts';
 import { run_states } from '../state.ts';
+import { pathTo } from '../../http/path.ts';
+import type { ExportIds } from '../export_context.ts';
 
 /** What the stream can be narrowed to, and how that is called. */
 export const entry_kinds = {
@@ -20,10 +22,10 @@ export function entryKind(text: string | undefined): TimelineEntry['type'] | und
 }
 
 /** What happened to an export, newest first. */
-export function timelineOf(path: string, type: TimelineEntry['type'] | undefined) {
-  const query = new URLSearchParams({ limit: '50', ...(type === undefined ? {} : { type }) });
-  return readingPages<{ next: string | null; results: TimelineEntry[] }>(
-    `${path}timeline/?${query.toString()}`,
+export function timelineOf(ids: ExportIds, type: TimelineEntry['type'] | undefined) {
+  const query = { limit: 50, type: type === undefined ? undefined : [type] };
+  return readingPages(
+    pathTo('/api/projects/:project_id/batch_exports/:id/timeline/', ids, query),
     ({ results }) =>
       results.some(({ runs }) => runs?.status === 'Starting' || runs?.status === 'Running'),
   );

@@ -17,11 +17,11 @@ const route = getRouteApi('/signed_in/projects/$project_id/exports/$export_id/ti
 
 /** Runs, pauses, changes, backfills and notices of an export in one stream, newest first. */
 export function TimelinePage() {
-  const { path } = useExport();
+  const { ids } = useExport();
   const { type } = route.useSearch();
   const navigate = route.useNavigate();
   const kind = entryKind(type);
-  const query = useInfiniteQuery(timelineOf(path, kind));
+  const query = useInfiniteQuery(timelineOf(ids, kind));
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = query;
   useRunsFollowed(refetch);
   const entries = data?.pages.flatMap(({ results }) => results);
