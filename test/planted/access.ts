@@ -44,7 +44,7 @@ export const access_faults: Fault[] = [
     path: 'server/api/sessions/store.ts',
     was: 'id IS DISTINCT FROM ${kept}::uuid`,',
     is: 'id <> ${kept}::uuid`,',
-    killed_by: 'server/api/users/password.test.ts',
+    killed_by: 'server/api/account/password.test.ts',
   },
   {
     name: 'a session begins with a password that was changed meanwhile',

@@ -10,7 +10,7 @@ import { shareHome } from '../../../../test/shared_home.ts';
 
 const { harness, home } = shareHome();
 
-test('rejected rows are delivered again to the place that rejected them, and to no other', async () => {
+test('rejected rows go to the place that rejected them again, and to no other', async () => {
   const destination = { type: 'File', config: { prefix: 'rejected' } };
   const { id } = (await newExport(home, { destination })) as { id: string };
   const run = await insertRunRow(harness, id, { status: 'Completed', total: 2 });
@@ -24,7 +24,7 @@ test('rejected rows are delivered again to the place that rejected them, and to 
   });
   const refused = await redeliver();
   assert.equal(refused.status, 409, refused.text);
-  assert.match(refused.body.detail, /delivers something else or elsewhere since this run/);
+  assert.match(refused.body.detail, /to another place since this run/);
   const runs = await harness.deps.db.rows(
     sql`SELECT 1 FROM batch_export_runs WHERE batch_export_id = ${id}`,
   );

@@ -25,7 +25,7 @@ const cases: [string, ReturnType<typeof sql>, string | undefined][] = [
 ];
 
 for (const [happens, change, reason] of cases)
-  test(`a worker ${reason === undefined ? 'goes on with' : 'stops'} a run: ${happens}`, async () => {
+  test(`a worker ${reason === undefined ? 'keeps' : 'stops'} its run: ${happens}`, async () => {
     const { db, engine } = harness.deps;
     const worker = randomUUID();
     const { id } = (await newExport(home)) as { id: string };
