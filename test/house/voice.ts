@@ -1,5 +1,5 @@
 /** The most words that a sentence may have; a code span is one word. */
-export const words_max = 30;
+const words_max = 30;
 
 /** Riddles and words of our own, each with the field's word in its place. */
 const banned: [pattern: RegExp, instead: string][] = [

@@ -425,7 +425,7 @@ function only(fields: Fields, names: readonly string[]): Fields {
  * What to look at before it is applied. A `was` may stay in the files after its move: where neither
  * key stands it moved nothing. What two configurations name goes to whoever applies last.
  */
-export function notesOf({ wanted, standing }: Pair, source: string): Note[] {
+function notesOf({ wanted, standing }: Pair, source: string): Note[] {
   const { kind, path, was, secrets, is_reference } = wanted;
   const other = standing?.managed?.source;
   const taken_over: Note[] =
@@ -470,7 +470,7 @@ function takenOverDetail(kind: string, other: string): string {
 }
 
 /** The secrets that are missing: nothing can be applied without them. */
-export function needsOf({ wanted, standing }: Pair): Need[] {
+function needsOf({ wanted, standing }: Pair): Need[] {
   return Object.entries(wanted.secrets).flatMap(([field, secret]): Need[] => {
     if ('value' in secret) return [];
     const isKept = 'keep' in secret;

@@ -172,7 +172,7 @@ export function attrOfPath(path: string, field = ''): string {
  * Reads a configuration into its objects, parents before what lies in them. Every fault of form is
  * among the violations; an object that has one is marked. `people` are left out unless wanted.
  */
-export function readConfiguration(sent: unknown, people: boolean): Configuration {
+function readConfiguration(sent: unknown, people: boolean): Configuration {
   const read: Configuration & { sections: Set<string> } = {
     objects: [],
     sections: new Set(),

@@ -100,7 +100,7 @@ async function insertMissing(
   if (rest.length === 0)
     throw conflict(
       `None of this run's rows is missing: other runs have delivered them, or are about to. ` +
-        `${once_more}`,
+        once_more,
     );
   // Other rows are another delivery: files of the same name would hold those.
   return isSame(rest, selected)

@@ -48,7 +48,7 @@ export function tooManyRejected(rows_max: number, rejected: RejectedRow[]): NonR
     'too_many_rejected',
     `The destination refused more than ${rows_max} rows, the most that a run may set aside ` +
       '(rejected_rows_max, rejected_percent_max). The run delivered nothing. The first reasons: ' +
-      `${reasonsOf(rejected)}`,
+      reasonsOf(rejected),
   );
 }
 
