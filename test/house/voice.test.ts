@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { root } from './source_files.ts';
 import { faultsOfHeading, faultsOfSentence, headingsOf, sentencesOf } from './voice.ts';
 
-/** The pages of docs/ that are written as CONTRIBUTING.md asks; more are welcome. */
+/** Lists the pages of docs/ that hold these rules; add each page that you rewrite. */
 const pages = [
   'README',
   'activity',
