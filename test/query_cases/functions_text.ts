@@ -28,8 +28,8 @@ export function functionTable(): string {
   });
   const head = [
     'In a signature, `T`, `U`, `K` and `V` are any type, `N` is a number, `[T]` an array and',
-    '`{K:V}` a map. `?` is optional (a result with it may be NULL), `...` may be repeated, `#` is a',
-    'literal in the query itself, and `condition` a boolean or a number. A result is NULL if an',
+    '`{K:V}` a map. `?` is optional (a result with it may be NULL), `...` may be repeated, `#` is',
+    'a literal in the query itself, and `condition` a boolean or a number. A result is NULL if an',
     'argument is NULL, unless the signature says `!`.',
     '',
     'This part of the page is written by `npm run docs:query` ' +
