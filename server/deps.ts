@@ -40,8 +40,8 @@ export type Deps = {
   disk: DiskRoom;
   /** The memory of the analytics store that all custom queries of the process share. */
   query_budget: QueryBudget;
-  /** Where the code of plugins runs. */
+  /** The sandbox of plugins. */
   sandbox: Sandbox;
-  /** What planning and executing exports works with. */
+  /** The parts that planning and executing exports use. */
   engine: Engine;
 };

@@ -41,15 +41,18 @@ export type Draft = {
   distinct_id: unknown;
   /** Why it is not taken, whatever else it says. */
   refused_as?: WarningReason;
-  /** What to call somebody whom the message does not name; without it such an event is refused. */
+  /**
+   * The fallback name of a person whom the message does not name; without it such an event is
+   * refused.
+   */
   distinct_id_otherwise?: 'uuid' | undefined;
   /** The event's own uuid. */
   uuid?: unknown;
-  /** What names the event where there is no uuid: a `messageId`. */
+  /** The name of an event without a uuid: a `messageId`. */
   message_id?: unknown;
   /** When it happened, by the clock of the sender; an instant or a number of epoch time. */
   at?: unknown;
-  /** How many milliseconds before it was sent, where `at` is not known. */
+  /** Age of the event when it was sent, in milliseconds, if `at` is not known. */
   offset_ms?: unknown;
   /** `at` is right whatever the clock of the sender says. */
   is_at_right?: boolean;
@@ -61,7 +64,7 @@ export type Draft = {
   unset?: unknown;
   /** The event as the message has it. */
   source?: unknown;
-  /** What of it was no JSON, and was read as something else. */
+  /** The parts that were not JSON and were read as something else. */
   mended?: readonly Mended[];
 };
 

@@ -232,7 +232,7 @@ function refuse(
   return send(reply.headers(headers), { ...(answer ?? sdkRefusal(told, request.id)), status });
 }
 
-/** What of a request its protocol looks at. */
+/** Returns the parts of a request that its protocol reads. */
 function sentOf(request: FastifyRequest, received_ms: number): Sent {
   const text = (name: string) => {
     const value = request.headers[name];
@@ -256,7 +256,7 @@ function sentOf(request: FastifyRequest, received_ms: number): Sent {
   };
 }
 
-/** Of a name that comes twice, the first value. */
+/** A repeated name has its first value. */
 function plainQuery(query: unknown): Record<string, string> {
   return Object.fromEntries(
     Object.entries((query ?? {}) as Record<string, string | string[]>).map(([name, value]) => [

@@ -20,12 +20,12 @@ import { joinSecrets } from './secret_values.ts';
 export type Done = Step & {
   wanted: Wanted | undefined;
   standing: Placed | undefined;
-  /** Whether a route was asked, and so has recorded it. */
+  /** True if a route was called, and so has recorded it. */
   is_recorded: boolean;
   shown_secret: string | undefined;
 };
 
-/** What came of the steps. With violations or needs nothing may be kept. */
+/** The result of the steps. With violations or needs nothing may be kept. */
 export type CarriedOut = {
   steps: Done[];
   violations: Violation[];
@@ -40,15 +40,15 @@ export type Carrying = {
   inner: InnerRequests;
   organization_id: string;
   prune: boolean;
-  /** What the log says of an object besides what changed. */
+  /** Returns the log's note about an object beside its changes. */
   noteOf(path: string, key: string): Change;
 };
 
 /**
- * Carries the steps out by the routes of the API: what is created or changed in the order of the
- * kinds, then what is deleted, the other way round. A difference that the route does not count is
- * no step. What a route refuses is a violation at the object's place, and the others go on. What is
- * faulty is left out, with what needs it.
+ * Carries the steps out by the routes of the API: creations and changes in the order of the kinds,
+ * then deletions in reverse. A difference that the route does not count is no step. A refusal of a
+ * route is a violation at the object's place, and the others continue. Faulty objects are left out,
+ * with those that need them.
  */
 export async function carryOut(compared: Compared, carrying: Carrying): Promise<CarriedOut> {
   const result: CarriedOut = {
@@ -82,7 +82,9 @@ function unmadeOf({ pairs, faulty }: Compared): Set<string> {
   return new Set(unmade.map(({ wanted }) => wanted.path));
 }
 
-/** Whether its fault keeps others from being tried: what lies in a project that stands is. */
+/**
+ * Returns true if its fault keeps others from being tried; not for objects in an existing project.
+ */
 function isNeeded({ wanted, standing }: Pick<Candidate, 'wanted' | 'standing'>): boolean {
   return standing === undefined || wanted.kind.name !== 'project';
 }
@@ -96,7 +98,7 @@ function unrehearsed(candidate: Candidate): Done {
   );
 }
 
-/** Whether what it lies in or refers to could not be created. */
+/** Returns true if its container or a reference of it could not be created. */
 function lacksOthers(wanted: Wanted, unmade: ReadonlySet<string>): boolean {
   return (
     unmade.has(wanted.parent_path) ||
@@ -158,8 +160,8 @@ function shownSecret({ wanted }: Candidate, created: Fields): string | undefined
 }
 
 /**
- * What differs, as far as the route says so too. Of fields that may be secret the route knows, and
- * its words are taken; so are all of them where it has others for what differs.
+ * Returns the differences that the route confirms. The route knows the fields that may be secret,
+ * so its words count; they also replace all others if it names different ones.
  */
 function shownChanges(candidate: Candidate, answers: InnerAnswer[]): FieldChange[] {
   const { kind } = candidate.wanted;
@@ -224,8 +226,8 @@ async function askAll(
 type Problem = { errors: { attr: string | null; code: Violation['code']; detail: string }[] };
 
 /**
- * Takes over what a route refused, at the object's place; true when it refused nothing. What a
- * secret lacks that nobody has given yet is told by `needs`; so is one that was to be kept.
+ * Collects the refusals of a route at the object's place; true without any. `needs` lists secrets
+ * that nobody has given yet, also those that were to be kept.
  */
 function collect(
   result: CarriedOut,
@@ -262,7 +264,10 @@ function collect(
 
 const mark_hint = ' A secret that stands elsewhere is {env: NAME}, {file: path} or {keep: true}.';
 
-/** Whether what was refused is an object in place of a secret text: a mark with a slip in it. */
+/**
+ * Returns true if the refused value is an object in place of a secret text: a mark with a typing
+ * error.
+ */
 function isMistakenMark(wanted: Wanted | undefined, attr: string | null): boolean {
   const secret = wanted?.secrets[(attr ?? '').replaceAll('__', '.')];
   if (secret === undefined || !('value' in secret) || !isFields(secret.value)) return false;
@@ -287,7 +292,7 @@ function stepOf(candidate: Candidate, changes: FieldChange[]): Done {
   };
 }
 
-/** That another configuration manages it so far. */
+/** Returns the change that another configuration managed it before. */
 function takenOver({ action, standing, source }: Candidate): FieldChange[] {
   const before = standing?.managed?.source;
   return action !== 'adopt' || before === undefined
@@ -299,7 +304,7 @@ function nameOf({ fields }: Wanted, standing: Placed | undefined): string | null
   return typeof fields['name'] === 'string' ? fields['name'] : (standing?.name ?? null);
 }
 
-/** How many objects each action concerns. */
+/** Counts the objects of each action. */
 export function summaryOf(steps: readonly Done[], objects: readonly Wanted[]): Applied['summary'] {
   const count = (action: Step['action']) => steps.filter((step) => step.action === action).length;
   const deleted = count('delete');
@@ -354,7 +359,9 @@ function bodyOf(wanted: Wanted, ids: ReadonlyMap<string, string>): Fields {
   return fields;
 }
 
-/** What an export has delivered; undefined for other kinds, which a change costs nothing. */
+/**
+ * Counts the deliveries of an export; undefined for other kinds, for which a change costs nothing.
+ */
 async function ledgerOf(
   db: Queryable,
   { kind, id }: Pick<Placed, 'kind' | 'id'>,
@@ -362,7 +369,7 @@ async function ledgerOf(
   return kind.name === 'batch_export' ? countDelivered(db, [id]) : undefined;
 }
 
-/** What ends with an object: of a project, what all its exports have delivered. */
+/** Counts the deliveries that end with an object: for a project, those of all its exports. */
 async function endingLedger(
   db: Queryable,
   standing: Pick<Placed, 'kind' | 'id'>,
@@ -371,7 +378,7 @@ async function endingLedger(
   return countDelivered(db, await listExportIds(db, Number(standing.id)));
 }
 
-/** What a deletion costs, or a change after which the ledger has another revision. */
+/** Returns the cost of a deletion, or of a change after which the ledger has another revision. */
 function costOf(
   before: Delivered | undefined,
   after: Delivered | undefined,

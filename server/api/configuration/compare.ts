@@ -16,28 +16,31 @@ import type { Managed } from './store.ts';
 /** A wanted object beside the one that stands in its place. */
 export type Pair = { wanted: Wanted; standing: Placed | undefined };
 
-/** What one object may need; the route says whether a difference is a change. */
+/** A step that one object may need; the route says whether a difference is a change. */
 export type Candidate = Pair & {
   action: 'create' | 'change' | 'move' | 'adopt';
   moved_from: string | null;
   /** The configuration that wants it. */
   source: string;
-  /** Whether fields or secrets differ from what stands. */
+  /** True if fields or secrets differ from the current state. */
   differs: boolean;
   changes: FieldChange[];
 };
 
-/** What was changed by hand since it was applied; of an object that is gone there is no pair. */
+/**
+ * The changes made outside of the configuration since it was applied; an object that is gone has no
+ * pair.
+ */
 export type Drifted = { wanted: Wanted; standing: Placed; changes: FieldChange[] };
 
-/** What a configuration means for what stands; nothing is asked or changed. */
+/** The comparison of a configuration with the current state; nothing is asked or changed. */
 export type Compared = {
   pairs: Pair[];
   candidates: Candidate[];
   drift: Drifted[];
   /** Wanted objects that were applied, and are gone. */
   gone: { wanted: Wanted; managed: Managed }[];
-  /** What the source applied and no longer names. */
+  /** The objects that the source applied and no longer names. */
   left: Placed[];
   /** The same where another source applied something in it, which no prune of this one deletes. */
   held: { standing: Placed; other: Placed }[];
@@ -248,7 +251,7 @@ function pathsOf(violations: Violation[], objects: Wanted[]): string[] {
   });
 }
 
-/** What cannot be created, and fields that stay as they were created. */
+/** Lists objects that cannot be created, and fields that cannot change. */
 function fixedFaults({ wanted, standing }: Pair): Violation[] {
   const { kind, path, fields, is_faulty } = wanted;
   if (is_faulty) return [];
@@ -319,7 +322,7 @@ export function versionsOf(
   );
 }
 
-/** What has to be done for a pair; undefined: nothing. */
+/** Returns the step of a pair; undefined without one. */
 export function candidateOf(pair: Pair, source: string): Candidate | undefined {
   const { wanted, standing } = pair;
   const base = { ...pair, source, moved_from: null };
@@ -333,7 +336,7 @@ export function candidateOf(pair: Pair, source: string): Candidate | undefined {
   return differs ? { ...base, action: 'change', differs, changes } : undefined;
 }
 
-/** What somebody else changed, and the files would change back; undefined: nothing. */
+/** Returns changes of others that the files would change back; undefined without any. */
 export function driftOf({ wanted, standing }: Pair, fingerprint: Fingerprint): Drifted | undefined {
   const managed = standing?.managed;
   if (standing === undefined || managed === undefined) return undefined;
@@ -371,7 +374,7 @@ export function versionOf(
   return JSON.stringify([id, key, managed?.source ?? null, named, sealed]);
 }
 
-/** What of the wanted fields and secrets differs from what stands. */
+/** Lists the wanted fields and secrets that differ from the current state. */
 function differencesOf(wanted: Wanted, standing: Placed): FieldChange[] {
   const differing = Object.keys(wanted.fields).filter(
     (name) => !isSame(wanted, standing.fields, name),
@@ -396,7 +399,7 @@ function creation({ fields, secrets }: Wanted): FieldChange[] {
   ];
 }
 
-/** Whether a secret says nothing else than what stands; only a value can. */
+/** Returns true if a secret equals the current one; only a value can. */
 function isSameSecret(secret: SecretWanted, stands: unknown): boolean {
   if (!('value' in secret)) return true;
   return isDeepStrictEqual(secret.value ?? undefined, stands ?? undefined);
@@ -422,8 +425,9 @@ function only(fields: Fields, names: readonly string[]): Fields {
 }
 
 /**
- * What to look at before it is applied. A `was` may stay in the files after its move: where neither
- * key stands it moved nothing. What two configurations name goes to whoever applies last.
+ * Returns notes for the person before the apply. A `was` may stay in the files after its move: if
+ * neither key exists it moved nothing. An object that two configurations name belongs to the last
+ * apply.
  */
 function notesOf({ wanted, standing }: Pair, source: string): Note[] {
   const { kind, path, was, secrets, is_reference } = wanted;

@@ -17,13 +17,13 @@ import type { Planning } from './rehearse.ts';
 import type { Drift, Need, Plan, PlanRequest, Step } from './schema.ts';
 import { keepPlan, listLatestEntries, planContext } from './store.ts';
 
-/** So long a plan can be applied: an hour. */
+/** Time for which a plan can be applied: an hour. */
 const open_for_ms = 3_600_000;
 
 /**
- * Creates the plan that a request asks for and keeps it. What would be done is rehearsed by the
- * API's routes in a savepoint that is rolled back, so the plan says what they say. Throws 400 with
- * every fault of every object, and 403 for what the caller may not read.
+ * Creates and stores the plan that a request asks for. The API's routes rehearse it in a savepoint
+ * that is rolled back, so the plan has their words. Throws 400 with every fault of every object,
+ * and 403 for parts that the caller may not read.
  */
 export async function createPlan(
   deps: Deps,
@@ -175,7 +175,9 @@ function leftShown({ kind, path, id, name }: Placed, other?: Placed): Plan['left
   return { kind: kind.name, path, id, name, detail };
 }
 
-/** What was changed by hand, with who did it as the activity log has it. */
+/**
+ * Returns the changes made outside of the configuration, with their actors from the activity log.
+ */
 async function driftShown(
   db: Queryable,
   organization_id: string,

@@ -10,15 +10,15 @@ import { mayRead, readState } from './read.ts';
 import type { Placed } from './read.ts';
 import { joinSecrets } from './secret_values.ts';
 
-/** What stands, in the form of files, with the variables that stand for secrets. */
+/** The current state in the form of files, with the variables of its secrets. */
 export type Pulling = {
   configuration: Fields;
   secrets: { path: string; env: string }[];
 };
 
 /**
- * What stands in an organization as a configuration, as far as a key with these scopes may read it.
- * Guarantee: a plan of it is empty but for `adopt`; no secret is in it.
+ * Returns the current state of an organization as a configuration, as far as a key with these
+ * scopes may read it. Guarantee: a plan of it is empty but for `adopt`; it contains no secret.
  */
 export async function pullConfiguration(
   deps: Deps,
@@ -62,7 +62,7 @@ function fileFields(object: Placed, { secrets }: Pulling, taken: Set<string>): F
   const empty = secrets_stored.filter(([, value]) => !isGivenSecret(value));
   const fields = joinSecrets(object.fields, Object.fromEntries(empty));
   const references = given.map(([path, value]): [string, Fields] => {
-    // What is more than a text (the headers of requests) cannot stand in one variable.
+    // A secret that is more than a text (the headers of requests) does not fit into one variable.
     if (isFields(value)) return [path, { keep: true }];
     const env = variableOf(object, path, taken);
     secrets.push({ path: `${object.path}.${path}`, env });

@@ -25,7 +25,7 @@ import type { Managed } from './store.ts';
 export type Wanted = {
   kind: Kind;
   key: string;
-  /** Where it stands, with dots: `projects.web.batch_exports.s3`. */
+  /** Its place, with dots: `projects.web.batch_exports.s3`. */
   path: string;
   /** The path of the project; empty in the organization. */
   parent_path: string;
@@ -34,9 +34,9 @@ export type Wanted = {
   /** The fields that the files name; references are keys. */
   fields: Fields;
   secrets: Record<string, SecretWanted>;
-  /** Whether only sections are named: the project has to stand, and is left as it is. */
+  /** True if it only names sections: the project has to exist, and stays unchanged. */
   is_reference: boolean;
-  /** Whether its form is wrong: its fields are as they were sent, and nothing is done with it. */
+  /** True if its form is wrong: its fields stay as sent, and no step concerns it. */
   is_faulty: boolean;
 };
 
@@ -56,18 +56,18 @@ export type Placed = Standing & {
   kind: Kind;
   key: string;
   path: string;
-  /** What a configuration applied last; undefined while nobody manages it. */
+  /** The fields that a configuration applied last; undefined while none manages it. */
   managed: Managed | undefined;
 };
 
-/** What stands in an organization. */
+/** The current state of an organization. */
 export type State = {
   objects: Placed[];
   /** Bindings whose object is gone. */
   gone: Managed[];
 };
 
-/** Where a plan comes from. */
+/** The source of a plan. */
 export type Source = { name: string; commit: string | null };
 
 /** HMAC of a secret of an object, as text. */
@@ -129,7 +129,7 @@ export function refuseUnreadable(wanted: readonly Kind[], scopes: readonly strin
     );
 }
 
-/** Whether a key with these scopes may read objects of the kind. */
+/** Returns true if a key with these scopes may read objects of the kind. */
 export function mayRead({ right }: Kind, scopes: readonly string[]): boolean {
   const accepted = satisfying(`${right}:read` as Scope);
   return scopes.some((scope) => accepted.has(scope));
@@ -249,7 +249,7 @@ function readObject(read: Reading, kind: Kind, place: Place, object: unknown): v
   for (const one of inside) readSection(read, one, rest[one.section], path);
 }
 
-/** What is known of an object that is none. */
+/** The facts about an object that is none. */
 const faulty_object = {
   was: undefined,
   fields: {},

@@ -47,7 +47,7 @@ export async function recordApplied(
   return { applied_at, summary };
 }
 
-/** Where what was applied comes from, as the log says it. */
+/** Returns the log's note about the source of an apply. */
 export function noteOf(source: Source, hash: string, key: string) {
   const after = { key, source: source.name, commit: source.commit, plan: hash };
   return { field: 'managed_by', action: 'changed' as const, before: null, after };

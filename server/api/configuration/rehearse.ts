@@ -31,13 +31,13 @@ export async function rehearse(
   asked: PlanRequest,
   compared: Compared,
 ): Promise<{ carried: CarriedOut; lacks: ReadonlySet<string | number> }> {
-  // What a rehearsal would do once it is committed is never done.
+  // A rehearsal never runs its effects of after the commit.
   const inner = openInnerRequests(request, tx, () => undefined, beforehand, 'rehearsal');
   const carrying = {
     db: tx,
     inner,
     organization_id: request.access.organization_id,
-    // What a fault hides would be taken for what is no longer named.
+    // An object hidden by a fault would look like one that is no longer named.
     prune: asked.prune === true && compared.violations.length === 0,
     noteOf: () => ({ field: 'managed_by', action: 'changed' as const, before: null, after: null }),
   };

@@ -53,7 +53,7 @@ export const PlanRequest = Type.Object({
   ),
 });
 
-/** What a plan is asked for. */
+/** The request of a plan. */
 export type PlanRequest = Static<typeof PlanRequest>;
 
 const object_fields = {
@@ -205,13 +205,13 @@ export type Plan = Static<typeof Plan>;
 export type Step = Static<typeof Step>;
 /** One field that differs. */
 export type FieldChange = Static<typeof FieldChange>;
-/** What was changed by hand. */
+/** A change made outside of the configuration. */
 export type Drift = Static<typeof Drift>;
-/** What to look at. */
+/** A note for the person. */
 export type Note = Static<typeof Note>;
-/** What is missing. */
+/** A missing value. */
 export type Need = Static<typeof Need>;
-/** What a step costs. */
+/** The cost of a step. */
 export type Cost = Static<typeof Cost>;
 
 /** Body of `apply/`. */

@@ -94,7 +94,7 @@ const blank_detail =
   'The secret is empty: give it a value, remove the key to keep what is stored, or write null to ' +
   'clear it.';
 
-/** Where a value, or a part of it, is a secret that says nothing. */
+/** Lists the places where a value, or a part of it, is an empty secret. */
 function blankMarks(value: unknown, path: string): string[] {
   const marked = markOf(value);
   if (marked !== undefined)
@@ -109,7 +109,7 @@ function isText(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
-/** What a mark says; undefined for any other value. */
+/** Reads a mark; undefined for any other value. */
 function markOf(value: unknown): SecretWanted | undefined {
   if (!isFields(value)) return undefined;
   const [[name, content] = [], ...more] = Object.entries(value);

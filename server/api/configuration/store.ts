@@ -5,7 +5,7 @@ import type { Queryable, Transaction } from '../../platform/postgres/database.ts
 import type { KindName } from '../managed/schema.ts';
 import type { Plan } from './schema.ts';
 
-/** What a configuration knows of an object that it manages; `secrets` are HMACs by path. */
+/** A configuration's knowledge about an object that it manages; `secrets` are HMACs by path. */
 export type Managed = {
   kind: KindName;
   object_id: string;
@@ -72,7 +72,7 @@ export type StoredPlan = {
   applied_at: string | null;
 };
 
-/** What the request of a plan is sealed for; it opens for this plan's row alone. */
+/** Returns the context that seals the request of a plan; it opens for this plan's row alone. */
 export function planContext(plan_id: string): string {
   return `configuration_plans:${plan_id}:request`;
 }

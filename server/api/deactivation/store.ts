@@ -5,8 +5,8 @@ import type { ApiError } from '../../platform/http/errors.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 
 /**
- * Whether a directory of the organization has deactivated the user, and its domain is verified:
- * nobody else lets them in again.
+ * SQL that is true if a directory of the organization has deactivated the user, and its domain is
+ * verified: nobody else lets them in again.
  */
 export function isBarred(organization_id: Sql, user_id: Sql): Sql {
   return sql`EXISTS (SELECT 1 FROM scim_users barred JOIN domains home ON home.id = barred.domain_id
@@ -15,7 +15,7 @@ export function isBarred(organization_id: Sql, user_id: Sql): Sql {
 }
 
 /**
- * Whether the address is one that somebody in the hands of a directory of the organization had
+ * SQL that is true if a person in the hands of a directory of the organization had this address
  * before. No sign-in makes a member of it: it would be a second account of the same person.
  */
 export function isLeft(organization_id: Sql, email: string): Sql {
@@ -64,7 +64,7 @@ export function putOut(what: string): ApiError {
   );
 }
 
-/** What somebody reads who would let in again whom the directory has deactivated. */
+/** Refusal for a caller who would let in again a person whom the directory has deactivated. */
 export const deactivated_detail =
   'The directory of the organization has deactivated this person: they come back once they are ' +
   'active there (docs/scim.md).';

@@ -21,7 +21,10 @@ export const kind_names = [
 /** The name of a kind, as the activity log has it too. */
 export type KindName = (typeof kind_names)[number];
 
-/** Who manages an object by code; every object that a configuration can describe shows it. */
+/**
+ * The configuration that manages an object; every object that a configuration can describe shows
+ * it.
+ */
 export const ManagedBy = nullable(
   Type.Object(
     {
@@ -34,5 +37,5 @@ export const ManagedBy = nullable(
   ),
 );
 
-/** What manages a record, as SELECT gives it. */
+/** The manager of a record, as SELECT returns it. */
 export type ManagedRow = Static<typeof ManagedBy>;

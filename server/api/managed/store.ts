@@ -3,9 +3,8 @@ import type { Sql } from 'sql-template-tag';
 import type { KindName } from './schema.ts';
 
 /**
- * What `managed_by` of an object is; `id` is SQL for its id. A person may be a member of several
- * organizations: `within` is SQL for the one that is meant. Leans on
- * configuration_objects_by_object.
+ * SQL for `managed_by` of an object; `id` is SQL for its id. A person may be a member of several
+ * organizations: `within` is SQL for the right one. Uses configuration_objects_by_object.
  */
 export function managedBy(kind: KindName, id: Sql, within?: Sql): Sql {
   // A long alias: `id` belongs to the statement around it.

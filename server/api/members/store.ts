@@ -190,7 +190,9 @@ async function listJoinedMailAddresses(
   return rows.map(({ email }) => email);
 }
 
-/** How many tokens of the organization's directories end when the user is no owner any more. */
+/**
+ * Counts the tokens of the organization's directories that end when the user is no longer an owner.
+ */
 function tokensMade(organization_id: Sql, user_id: Sql): Sql {
   return sql`(SELECT count(*)::integer FROM scim_tokens made JOIN domains home
     ON home.id = made.domain_id WHERE made.maker_id = ${user_id}

@@ -172,7 +172,7 @@ async function insertWithSlug(
 }
 
 /**
- * How many active members an organization has: all of them, by members_by_organization alone, less
+ * Counts the active members of an organization: all of them, by members_by_organization alone, less
  * the few of users_inactive.
  */
 export function memberCount(organization_id: Sql): Sql {

@@ -20,7 +20,7 @@ import { CatalogueItem, Plugin, beside, besideRecord, no_record } from './schema
 import type { PluginRow } from './schema.ts';
 import { findPlugin, listUnusedPlugins, requirePluginsLevel } from './store.ts';
 
-/** What a list is read from. */
+/** The sources of a list. */
 type Asked = { db: Database; collection: Collection; catalogue: CatalogueEntry[] };
 /**
  * One list: its name in the path and in the document, what it holds, and how a request for it is

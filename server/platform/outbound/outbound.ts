@@ -136,7 +136,7 @@ function lookupBy(resolveAll: (host: string) => Promise<OutboundAddress[]>): Loo
   };
 }
 
-/** What refuses addresses that are not globally reachable, but for the allowed ones. */
+/** Opens the check that refuses addresses that are neither globally reachable nor allowed. */
 function openCheck(allow: string[]): Check {
   const allowed = allow.map(parseRange);
   return (host, address) => {

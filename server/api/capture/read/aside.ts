@@ -18,14 +18,14 @@ import type { Traffic } from './traffic.ts';
 import { UnreadError } from './unpack.ts';
 import type { UnreadBody } from './unpack.ts';
 
-/** What the thread is asked: to read a message, to go on with one, or to forget it. */
+/** A question to the thread: to read a message, to continue with one, or to forget it. */
 export type AsideQuestion =
   | { kind: 'open'; message: number; bytes: Uint8Array; sent: Sent }
   | { kind: 'more'; message: number; traffic: Traffic | undefined }
   | { kind: 'drop'; message: number };
 /**
- * What it answers; an error is told by its parts. `gone` for a message that it has not, because
- * another thread had it and ended.
+ * The thread's answer, with the parts of an error. `gone` for a message that another thread had
+ * before it ended.
  */
 export type AsideReply =
   | { kind: 'refused'; status: number; type: ErrorType; violations: Violation[]; body: UnreadBody }

@@ -51,7 +51,7 @@ function answer(question: AsideQuestion): AsideReply | undefined {
   }
 }
 
-/** What of the answer changes hands instead of being copied. */
+/** Returns the buffers of an answer that are moved instead of copied. */
 function buffersOf(reply: AsideReply): ArrayBuffer[] {
   if (reply.kind !== 'more') return [];
   return reply.reads.flatMap(({ read }) => read.event?.written?.buffer ?? []);

@@ -5,7 +5,9 @@ import { milliseconds_min, readNumber, readTime } from './times.ts';
 // Fixed for ever: the same event gets the same uuid on every server.
 const event_namespace = namespaceOf('c4b7e8a2-3f6d-5b1e-8a40-6d2f91e7035b');
 
-/** Of these a repeat says nothing new, also where its time has no fraction of a second. */
+/**
+ * Events about persons whose repeat adds nothing, also if their time has no fraction of a second.
+ */
 const of_persons = new Set([
   '$identify',
   '$create_alias',

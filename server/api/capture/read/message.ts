@@ -77,7 +77,7 @@ function readMessage(bytes: Buffer, sent: Sent): Message {
   };
 }
 
-/** What is kept of a refused event, where it is not too long for that. */
+/** Opens the record of refused events, unless they are too long for that. */
 function openAlone({ alone }: Protocol, sent_at: unknown, sent: Sent) {
   if (alone === undefined) return undefined;
   return ({ source }: Draft) => {
@@ -96,7 +96,7 @@ function* withMended(
 ): Generator<Draft> {
   let at = 0;
   for (const draft of Iterator.from(events)) {
-    // Where there is one event, every value of the body is its own.
+    // A lone event owns every value of the body.
     const own = length === 1 ? [...mended.values()].flat() : mended.get(at);
     yield own === undefined ? draft : { ...draft, mended: [...(draft.mended ?? []), ...own] };
     at += 1;

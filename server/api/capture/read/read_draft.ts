@@ -25,7 +25,7 @@ export type Read<Event extends IncomingEvent = IncomingEvent> = {
   uuid: string | undefined;
   /** For examples of warnings: its name, whose it was, and each value as it came. */
   told?: Told;
-  /** Of a refused one the body by which it would come alone. */
+  /** For a refused event: the body of a request with it alone. */
   content?: string | undefined;
   /** The project does not want it: that is no fault of who sent it. */
   is_dropped?: boolean;
@@ -36,10 +36,12 @@ type Told = {
   sent: { [reason in WarningReason]?: string };
 };
 
-/** What all events of a request share: when it came, and what its sender's clock lacks. */
+/**
+ * The parts that all events of a request share: its arrival, and the error of its sender's clock.
+ */
 export type Clocks = { received_ms: number; skew_ms: number };
 
-/** What happens to events before they are read: they are judged, and get names and ids. */
+/** The steps before events are read: they are judged, and get names and ids. */
 export type Before = {
   judge?: TrafficJudge | undefined;
   named?: ((draft: Draft) => Draft) | undefined;
@@ -111,7 +113,7 @@ export function readDraft(
   return { read, warnings, uuid: sent_uuid, told: { event: name, distinct_id, sent } };
 }
 
-/** What is told of an event that is refused. */
+/** Returns the warning's facts about a refused event. */
 function refusalOf({ name, distinct_id }: Draft, reason: WarningReason, sent: Told['sent']) {
   const detail = details[reason] ?? reason;
   return {
@@ -182,7 +184,10 @@ function shortText(value: unknown, cut: WarningReason, warn: Warn): string | und
   return text.slice(0, end);
 }
 
-/** Where so many characters end, an emoji counted as one, as the protocols' own servers count. */
+/**
+ * Returns the end of so many characters, an emoji counted as one, as the protocols' own servers
+ * count.
+ */
 function endOf(text: string, characters: number): number {
   let end = 0;
   for (let left = characters; left > 0 && end < text.length; left -= 1)

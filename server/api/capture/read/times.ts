@@ -4,7 +4,7 @@ import { isDay, parseInstant } from '../../../engine/ingest/parse/instant.ts';
 /** Differences below this are the way of the request and its repeats, not a wrong clock. */
 const skew_ms_min = 30_000;
 /**
- * What lies further in the future is put to now: a clock can be a time zone wrong, and not more.
+ * Distance from which a future time becomes now: a clock can be a time zone wrong, and not more.
  */
 export const future_ms_max = 23 * 3_600_000;
 
@@ -17,8 +17,8 @@ export const milliseconds_min = 100_000_000_000;
 const text_length_max = 200;
 const iso_day = /^(\d{4})-(\d\d)-(\d\d)(?!\d)/;
 const without_zone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?$/;
-// What JavaScript, mail and old libraries write: `Wed May 01 2024 10:00:00 GMT+0200 (CEST)`,
-// `Wed, 01 May 2024 10:00:00 GMT`, `2024/05/01 10:00:00`.
+// Forms of JavaScript, mail and old libraries: `Wed May 01 2024 10:00:00 GMT+0200 (CEST)`, `Wed, 01
+// May 2024 10:00:00 GMT`, `2024/05/01 10:00:00`.
 const comment = /\s*\([^()]*\)\s*$/;
 const year = /\d{4}/;
 const minus = /^\s*-/;
@@ -73,8 +73,8 @@ function readSpelled(given: string): number | undefined {
 }
 
 /**
- * What is to be added to the times of a sender whose clock said `sent_at` when the request was
- * sent; 0 when it is not known or close to right.
+ * Returns the correction for the times of a sender whose clock said `sent_at` when the request was
+ * sent; 0 if that is unknown or nearly right.
  */
 export function skewOf(received_ms: number, sent_at: unknown): number {
   const sent_ms = readTime(sent_at);

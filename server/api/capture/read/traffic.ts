@@ -4,10 +4,12 @@ import { openRanges } from '../../../platform/http/ip_ranges.ts';
 import type { EventFate, ProjectTraffic } from '../../projects/schema.ts';
 import type { Visit } from './visitors.ts';
 
-/** What a project wants of robots and of its own people, and who sent the request. Plain data. */
+/**
+ * A project's wishes about robots and its own people, and the sender of the request. Plain data.
+ */
 export type Traffic = ProjectTraffic & Visit;
 
-/** What kind of traffic an event is that is not kept as it is, by what, and what becomes of it. */
+/** The kind of traffic of an event that is not kept unchanged, the reason, and its fate. */
 export type Judged = {
   kind: 'robot' | 'internal';
   by: string;
@@ -39,14 +41,14 @@ export function isRobot(user_agent: string): boolean {
   return robots.test(user_agent);
 }
 
-/** Where SDKs put the browser and the address of whoever an event is about. */
+/** Properties in which SDKs put the browser and the address of an event's person. */
 const agent_names = ['$raw_user_agent', '$user_agent', 'user_agent.original', 'ua'];
 const address_names = ['$ip', 'client.address', 'ip'];
 
 /**
- * Opens the judge of a request. What an event says itself of its browser and address counts first;
- * the request's own address counts only where a browser sent it, because that of a server says
- * nothing of the people whom its events are about. Undefined where everything is kept.
+ * Opens the judge of a request. The event's own browser and address count first; the request's
+ * address counts only if a browser sent it, because that of a server says nothing about the people
+ * of its events. Undefined if everything is kept.
  */
 export function openTraffic(traffic: Traffic | undefined): TrafficJudge | undefined {
   if (traffic === undefined) return undefined;

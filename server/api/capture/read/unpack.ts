@@ -31,10 +31,10 @@ const unpackers = {
 type Packing = keyof typeof unpackers;
 
 /**
- * What a body is once everything that it is packed in is taken off: told by its bytes, and by the
- * header `Content-Encoding` only where bytes cannot tell (brotli, deflate without a head). Throws
- * 413 for more than 20 MiB, without making more of it, and 400 for broken data. `hold` hears how
- * many bytes are held by now, what came and what was unpacked; what it throws ends the unpacking.
+ * Unpacks a body completely: its bytes tell the packing, and the header `Content-Encoding` only
+ * where bytes cannot (brotli, deflate without a head). Throws 413 beyond 20 MiB, without unpacking
+ * more, and 400 for broken data. `hold` hears the number of bytes held, received and unpacked; its
+ * errors end the unpacking.
  */
 export async function unpackBody(
   bytes: Buffer,
@@ -117,7 +117,7 @@ export function tooManyValues(): ApiError {
   return unparsable('The body holds more than two million values: send fewer events at a time.');
 }
 
-/** How clients name a packing of old libraries, whose bytes do not tell it. */
+/** Clients' name for a packing of old libraries, which its bytes do not tell. */
 export const lz64 = 'lz64';
 
 /** 400 that says what to do about such a body. */
@@ -146,7 +146,7 @@ export function dataOf(data: string): Buffer {
 
 const inside = new RegExp(`(?<![0-9A-Za-z_])slp_${write_key_characters}(?![0-9A-Za-z])`);
 
-/** Of a body that could not be read the write key that stands in it, and it itself. */
+/** An unreadable body, and the write key in it. */
 export type UnreadBody = { key?: string | undefined; bytes?: Uint8Array | undefined };
 
 /** 400 for a body that could not be read. */
@@ -159,8 +159,8 @@ export class UnreadError extends ApiError {
 }
 
 /**
- * What is known of a body that could not be read: the first write key in it, told by its form, so
- * that its project learns of it; and its bytes, where they are not too many to be kept.
+ * Returns the facts of an unreadable body: the first write key in it, recognised by its form, so
+ * that its project learns of the body; and its bytes, if they are few enough to keep.
  */
 export function unreadBody(bytes: Buffer): UnreadBody {
   const is_kept = bytes.length <= refused_content_bytes_max;

@@ -4,23 +4,23 @@ import { isJsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { JsonObject } from '../../../engine/ingest/parse/exact_json.ts';
 import type { Draft } from '../protocol.ts';
 
-/** What tells the visitors of a project apart who keep nothing. Plain data. */
+/** The facts that distinguish the visitors of a project who store nothing. Plain data. */
 export type Visit = {
   team_id: number;
   user_agent: string | undefined;
   address: string;
-  /** Of the day on which the request came. */
+  /** The salt of the day of the request. */
   visitor_salt: string;
 };
 
-/** What the id was made of, and is not stored beside it. */
+/** Sources of the id, which are not stored beside it. */
 const told_apart_by = ['$ip', '$raw_user_agent'] as const;
 
 /**
- * Names the visitors without cookies of a request, whom their SDK calls all alike. Guarantee: the
- * same browser at the same address is the same visitor of a project for a day, and once the salt of
- * that day is gone, nobody can tell from the id who it was. What an event says itself of its
- * address and browser counts before what the request says: a server may have passed it on.
+ * Names the visitors without cookies of a request, to whom their SDK gives one common name.
+ * Guarantee: the same browser at the same address is the same visitor of a project for a day, and
+ * once the salt of that day is deleted, nobody can tell from the id who it was. The event's own
+ * address and browser count before those of the request: a server may have passed it on.
  */
 export function openVisitors({ team_id, user_agent, address, visitor_salt }: Visit) {
   return (draft: Draft): Draft => {

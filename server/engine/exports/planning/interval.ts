@@ -69,7 +69,10 @@ export function intervalCount(
   return 1 + days - skipped;
 }
 
-/** How many of the days are none in the zone, as one is in Samoa, which moved over the date line. */
+/**
+ * Counts the days that do not exist in the zone, such as one in Samoa, which moved over the date
+ * line.
+ */
 function skippedDays(first: Temporal.PlainDate, days: number, timezone: string): number {
   const starts = (day: number) => startOf(first.add({ days: day }), timezone);
   if (starts(days) - starts(0) > (days - 0.5) * day_ms) return 0;
