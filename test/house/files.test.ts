@@ -104,10 +104,10 @@ test('no file is a drawer', () => {
   assert.deepEqual(drawers, [], 'Name these files after the one job that they do.');
 });
 
-/** Whether a file is short, or says at its head why its story is longer. */
+/** Whether a file is short, or says at its head why it is longer, or that a script writes it. */
 function isExcused({ text }: Pick<SourceFile, 'text'>): boolean {
   const lines = text.split('\n').length - 1;
-  return lines <= lines_max || /^\/\/ Length: \S/.test(text);
+  return lines <= lines_max || /^\/\/ (?:Length: \S|Written by )/.test(text);
 }
 
 test('a file of more than 300 lines says why at its head', () => {
