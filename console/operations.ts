@@ -1,4 +1,4 @@
-// Written by `npm run docs:operations` from the routes of the server, a line for each operation.
+// Length: a line for each operation; `npm run docs:operations` writes it from the routes.
 import type { Static } from 'typebox';
 import type { Continued, Listed } from './http/list.ts';
 import type { AccountPatch, PasswordReset, RecoveryCodes, ResetRequest, TotpCode, TotpSecret } from '../server/api/account/schema.ts';

@@ -31,7 +31,7 @@ type Shape = {
 
 const root = join(import.meta.dirname, '../..');
 
-const head = `// Written by \`npm run docs:operations\` from the routes of the server, a line for each operation.
+const head = `// Length: a line for each operation; \`npm run docs:operations\` writes it from the routes.
 import type { Static } from 'typebox';
 import type { Continued, Listed } from './http/list.ts';
 `;
