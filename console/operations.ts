@@ -1,4 +1,5 @@
-// Length: a line for each operation; `npm run docs:operations` writes it from the routes.
+// Length: a line for each operation.
+// Written by `npm run docs:operations` from the routes of the server.
 import type { Static } from 'typebox';
 import type { Continued, Listed } from './http/list.ts';
 import type { AccountPatch, PasswordReset, RecoveryCodes, ResetRequest, TotpCode, TotpSecret } from '../server/api/account/schema.ts';

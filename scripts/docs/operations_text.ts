@@ -31,7 +31,8 @@ type Shape = {
 
 const root = join(import.meta.dirname, '../..');
 
-const head = `// Length: a line for each operation; \`npm run docs:operations\` writes it from the routes.
+const head = `// Length: a line for each operation.
+// Written by \`npm run docs:operations\` from the routes of the server.
 import type { Static } from 'typebox';
 import type { Continued, Listed } from './http/list.ts';
 `;
