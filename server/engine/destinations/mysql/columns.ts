@@ -4,8 +4,8 @@ import type { Dialect, FoundColumn } from '../sql_tables/fitting.ts';
 import type { Connection } from './connection.ts';
 
 /**
- * The types of the tables that an export creates. JSON is kept as text: MySQL's own JSON type rounds numbers, and refuses some, which would stop an
- * export for one event.
+ * The types of the tables that an export creates. JSON is kept as text: MySQL's own JSON type
+ * rounds numbers, and refuses some, which would stop an export for one event.
  */
 export const types: Record<ColumnType, string> = {
   uuid: 'char(36)',

@@ -69,10 +69,7 @@ export function intervalCount(
   return 1 + days - skipped;
 }
 
-/**
- * Counts the days that do not exist in the zone, such as one in Samoa, which moved over the date
- * line.
- */
+/** The number of days that the zone skipped, as Samoa did when it moved over the date line. */
 function skippedDays(first: Temporal.PlainDate, days: number, timezone: string): number {
   const starts = (day: number) => startOf(first.add({ days: day }), timezone);
   if (starts(days) - starts(0) > (days - 0.5) * day_ms) return 0;
