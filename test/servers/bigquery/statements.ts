@@ -52,7 +52,7 @@ const forms: Form[] = [
   },
   {
     pattern: new RegExp(
-      `^SELECT \`(\\w+)\`\\nFROM (${name})\\nWHERE \`(\\w+)\` = @(\\w+)` +
+      `^SELECT (?:DISTINCT )?\`(\\w+)\`\\nFROM (${name})\\nWHERE \`(\\w+)\` = @(\\w+)` +
         `(?: AND \`(\\w+)\` = @(\\w+))?(?:\\nLIMIT (\\d+))?$`,
     ),
     run: selectColumn,

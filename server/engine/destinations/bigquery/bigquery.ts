@@ -2,7 +2,7 @@ import type { DestinationDefinition } from '../../model/destination/destination.
 import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { checkBigQuery } from './check.ts';
 import { api_origin, bigquery_config, bigQueryViolations, secret_keys } from './config.ts';
-import { openBigQueryTable } from './delivered_table.ts';
+import { openBigQuery } from './dialect.ts';
 import { bigQueryErrors } from './faults.ts';
 import { openBigQuerySink } from './sink.ts';
 import { slice_encoding } from './stage.ts';
@@ -28,5 +28,5 @@ export const bigquery: DestinationDefinition<typeof bigquery_config> = {
   encoding: () => slice_encoding,
   open: openBigQuerySink,
   check: checkBigQuery,
-  ...tableReaders(openBigQueryTable, (config, { signal }) => bigQueryErrors(config, signal)),
+  ...tableReaders(openBigQuery, (config, { signal }) => bigQueryErrors(config, signal)),
 };

@@ -8,8 +8,9 @@ import type { Dataset, Field } from './api.ts';
 import type { BigQueryConfig } from './config.ts';
 import { quoted } from './config.ts';
 import { JobError, bigQueryError } from './faults.ts';
-import { replaceReceiptStatement, showScript, textsQuery } from './statements.ts';
-import { bigQueryColumnFaults, newTable, requireColumns } from './table.ts';
+import { textsQuery } from '../sql_tables/prepare.ts';
+import { showScript } from './statements.ts';
+import { bigQueryColumnFaults, jsonColumns, newTable, requireColumns, textOf } from './table.ts';
 
 const config: BigQueryConfig = {
   project_id: 'my-project',
@@ -96,23 +97,20 @@ test('persons are merged by their key, and by versions where the export has them
 });
 
 test('the other statements', () => {
+  const words = { quoted, textOf };
+  const [uuid, instant] = [column('uuid', 'uuid'), column('c0', 'timestamp')];
   assert.equal(
-    replaceReceiptStatement(config),
-    'UPDATE `my-project`.`d`.`sluice_receipts`\nSET `run_id` = @run_id, `records` = @records, ' +
-      '`manifest` = @manifest\nWHERE `delivery_id` = @delivery_id',
-  );
-  assert.equal(
-    textsQuery(config, 'k', [column('uuid', 'uuid'), column('c0', 'timestamp')]),
+    textsQuery(words, '`d`.`k`', { model: 'events', columns: [uuid, instant] }, []),
     "SELECT CAST(`uuid` AS STRING) AS `c0`, FORMAT_TIMESTAMP('%F %H:%M:%E6S', `c0`, 'UTC') AS " +
-      '`c1`\nFROM `my-project`.`d`.`k`',
+      '`c1`\nFROM `d`.`k`',
   );
+  const persons = [column('team_id', 'integer'), column('distinct_id'), column('set', 'json')];
   assert.equal(
-    textsQuery(config, 'k', [column('uuid', 'uuid'), column('set', 'json')], {
-      json_columns: new Set(['set']),
-      team_id: 7,
-    }),
-    'SELECT CAST(`uuid` AS STRING) AS `c0`, TO_JSON_STRING(`set`) AS `c1`\nFROM ' +
-      '`my-project`.`d`.`k`\nWHERE `team_id` = 7',
+    textsQuery(words, '`d`.`k`', { model: 'persons', columns: persons, team_id: 7 }, [
+      { name: 'SET', type: 'JSON' },
+    ]),
+    'SELECT CAST(`team_id` AS STRING) AS `c0`, CAST(`distinct_id` AS STRING) AS `c1`, ' +
+      'TO_JSON_STRING(`set`) AS `c2`\nFROM `d`.`k`\nWHERE `team_id` = 7',
   );
   assert.equal(quoted('a`b\\c'), '`a\\`b\\\\c`');
 });
@@ -142,8 +140,10 @@ test('a table that cannot take the export says why, and names its JSON columns',
     model: 'events' as const,
     columns: [column('uuid', 'uuid'), column('properties', 'json'), column('amount', 'integer')],
   };
-  const check = (fields: Field[]) =>
+  const check = (fields: Field[]) => {
     requireColumns({ config } as Dataset, layout, { type: 'TABLE', schema: { fields } });
+    return jsonColumns(layout.columns, fields);
+  };
   const good: Field[] = newTable(layout, true).schema.fields;
   const without = (name: string) => good.filter((field) => field.name !== name);
   assert.deepEqual([...check(good)], ['properties']);

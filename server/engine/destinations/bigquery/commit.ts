@@ -1,11 +1,12 @@
 import type { Delivery, Manifest, SliceOutcome } from '../../model/destination/destination.ts';
 import { commitKnowingly } from '../sql_tables/commit.ts';
 import type { CommitAnswer } from '../sql_tables/commit.ts';
+import { findReceipt } from '../sql_tables/receipts.ts';
 import { recordsIn } from '../sql_tables/staged_sink.ts';
 import type { Standing } from '../sql_tables/staged_sink.ts';
-import { findTable } from './api.ts';
 import type { Dataset } from './api.ts';
-import { receipts_table, targetOf } from './config.ts';
+import { targetOf } from './config.ts';
+import { bigQueryDialect } from './dialect.ts';
 import { JobError, factsOf } from './faults.ts';
 import {
   cancelJob,
@@ -13,32 +14,15 @@ import {
   findJob,
   isEnded,
   queryConfiguration,
-  queryRows,
   resultOf,
-  runStatement,
   startJob,
 } from './jobs.ts';
 import type { Job, QueryParameters } from './jobs.ts';
-import { receiptQuery, replaceReceiptStatement, showScript } from './statements.ts';
+import { showScript } from './statements.ts';
 import type { Staged } from './statements.ts';
 
 /** What the receipt of a delivery is made of. */
 type Receipt = { outcomes: SliceOutcome[]; manifest: Manifest };
-
-/** The text of a delivery's receipt in the dataset, or undefined when there is none. */
-export async function findReceipt(
-  dataset: Dataset,
-  delivery_id: string,
-): Promise<string | undefined> {
-  if ((await findTable(dataset, receipts_table)) === undefined) return undefined;
-  for await (const { manifest } of queryRows<{ manifest: string }>(
-    dataset,
-    receiptQuery(dataset.config),
-    { delivery_id },
-  ))
-    return manifest;
-  return undefined;
-}
 
 /**
  * Shows the staged rows with their receipt, once and no more however many attempts there are at the
@@ -57,6 +41,7 @@ export async function showRows(
     showScript(dataset.config, delivery, staged),
     receiptParameters(dataset, delivery, receipt),
   );
+  const receiptOf = () => findReceipt(bigQueryDialect(dataset), delivery.delivery_id);
   for (let number = 0; ; number += 1) {
     const id = commitJob(delivery, number);
     let others: Job | undefined;
@@ -67,11 +52,11 @@ export async function showRows(
         else others = job;
       },
       answerOf: (error) => answerOf(dataset, id, error),
-      isThere: async ({ text }) => (await findReceipt(dataset, delivery.delivery_id)) === text,
+      isThere: async ({ text }) => (await receiptOf()) === text,
     });
     if (others === undefined) return true;
     await endOf(dataset, others);
-    if ((await findReceipt(dataset, delivery.delivery_id)) !== undefined) return false;
+    if ((await receiptOf()) !== undefined) return false;
     standing.may_show = false;
   }
 }
@@ -107,24 +92,6 @@ function receiptParameters(
     records: recordsIn(outcomes),
     manifest: manifest.text,
   };
-}
-
-/**
- * Puts our receipt in the place of that of an earlier attempt, so that the dataset holds what the
- * newest run signed.
- */
-export async function replaceReceipt(
-  dataset: Dataset,
-  delivery: Delivery,
-  { outcomes, manifest }: Receipt,
-): Promise<void> {
-  const { delivery_id, run_id } = delivery;
-  await runStatement(dataset, replaceReceiptStatement(dataset.config), {
-    delivery_id,
-    run_id,
-    records: recordsIn(outcomes),
-    manifest: manifest.text,
-  });
 }
 
 /**

@@ -6,6 +6,7 @@ import { isRsaKey } from '../object_store/google_key.ts';
 import { defaultFlag, requiredText } from '../../model/destination/config_keys.ts';
 import { violation } from '../../model/destination/violation.ts';
 import { tableKey } from '../sql_tables/config_rules.ts';
+import { receipts_table } from '../sql_tables/receipts.ts';
 import type { Target } from '../sql_tables/target.ts';
 
 /** The keys of a BigQuery destination. */
@@ -54,9 +55,6 @@ export const api_origin = 'https://bigquery.googleapis.com';
 
 /** Beginning of the names of all tables that deliveries create for a while. */
 export const stage_prefix = 'sluice_stage_';
-
-/** The table of receipts, in the dataset of the table. */
-export const receipts_table = 'sluice_receipts';
 
 /** The target's quoted name, that of the receipts, and how users are told of it. */
 export function targetOf(config: BigQueryConfig): Target {

@@ -5,25 +5,30 @@ import type {
   Sink,
   SliceOutcome,
 } from '../../model/destination/destination.ts';
-import { newStanding, openStagedSink } from '../sql_tables/staged_sink.ts';
+import type { Dialect } from '../sql_tables/dialect.ts';
+import { prepareTables } from '../sql_tables/prepare.ts';
+import { findReceipt, writeReceipt } from '../sql_tables/receipts.ts';
+import { newStanding, openStagedSink, recordsIn } from '../sql_tables/staged_sink.ts';
 import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
 import { openDataset } from './api.ts';
 import type { Dataset } from './api.ts';
-import { endCommits, findReceipt, replaceReceipt, showRows } from './commit.ts';
+import { endCommits, showRows } from './commit.ts';
 import { targetOf } from './config.ts';
 import type { BigQueryConfig } from './config.ts';
+import { bigQueryDialect } from './dialect.ts';
 import { bigQueryErrors } from './faults.ts';
 import { withFaults } from '../../model/destination/faults.ts';
 import { dropStages, isStaged, joinedStages, stageSlice } from './stage.ts';
 import type { StageState } from './stage.ts';
-import { prepareTables } from './table.ts';
+import { jsonColumns } from './table.ts';
 
-/** One attempt at a delivery. `json_columns` is known when the tables are prepared. */
+/** One attempt at a delivery. `json_columns` are known when the tables are prepared. */
 type Session = {
   dataset: Dataset;
+  dialect: Dialect;
   delivery: Delivery;
   standing: Standing;
-  json_columns: ReadonlySet<string> | undefined;
+  json_columns: ReadonlySet<string>;
 };
 
 /** Opens an attempt: signs in; nothing is changed yet, but that what is there is tidied up. */
@@ -34,22 +39,25 @@ export async function openBigQuerySink(
 ): Promise<Sink> {
   const explained = bigQueryErrors(config, deps.signal);
   const dataset = await withFaults(explained, () => openDataset(config, deps));
+  const dialect = bigQueryDialect(dataset);
   const session: Session = {
     dataset,
+    dialect,
     delivery,
     standing: newStanding(),
-    json_columns: undefined,
+    json_columns: new Set(),
   };
   const work: StagedDelivery = {
     name: targetOf(config).name,
     delivery,
     standing: session.standing,
-    begin: async () => (await findReceipt(dataset, delivery.delivery_id)) !== undefined,
-    recover: (outcomes) => recover(session, outcomes),
-    write: async (slice, bytes) => {
-      if (session.json_columns === undefined) await prepare(session, []);
-      return stageSlice(dataset, delivery, slice, bytes);
+    begin: async () => (await findReceipt(dialect, delivery.delivery_id)) !== undefined,
+    prepare: async () => {
+      const { found } = await prepareTables(dialect, delivery, deps.warn);
+      session.json_columns = jsonColumns(delivery.columns, found);
     },
+    recover: (outcomes) => recover(session, outcomes),
+    write: (slice, bytes) => stageSlice(dataset, delivery, slice, bytes),
     commit: (outcomes, manifest) => commit(session, outcomes, manifest),
     abort: () => abort(session),
     tidyUp: () => dropStages(dataset, delivery, new Set()),
@@ -59,27 +67,16 @@ export async function openBigQuerySink(
   return openStagedSink(work, explained, deps.log);
 }
 
-async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
+/** What dead attempts have left is removed but for the slices that are kept. */
+async function recover(
+  { dataset, delivery }: Session,
+  outcomes: SliceOutcome[],
+): Promise<SliceOutcome[]> {
   const surviving: SliceOutcome[] = [];
-  for (const outcome of outcomes)
-    if (await isStaged(session.dataset, outcome)) surviving.push(outcome);
-  await prepare(session, surviving);
+  for (const outcome of outcomes) if (await isStaged(dataset, outcome)) surviving.push(outcome);
+  const kept = new Set(surviving.map((outcome) => (outcome.state as StageState).table));
+  await dropStages(dataset, delivery, kept);
   return surviving;
-}
-
-/**
- * The tables are created and checked before the first row is taken; what dead attempts have left is
- * removed but for the slices that are kept.
- */
-async function prepare(session: Session, kept: SliceOutcome[]): Promise<ReadonlySet<string>> {
-  const json_columns = await prepareTables(session.dataset, session.delivery);
-  await dropStages(
-    session.dataset,
-    session.delivery,
-    new Set(kept.map((outcome) => (outcome.state as StageState).table)),
-  );
-  session.json_columns = json_columns;
-  return json_columns;
 }
 
 /** The receipt of a repeat replaces the earlier one. */
@@ -88,9 +85,11 @@ async function commit(
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<void> {
-  const { dataset, delivery, standing } = session;
+  const { dialect, delivery, standing } = session;
   const isOurs = !standing.is_delivered && (await show(session, outcomes, manifest));
-  if (!isOurs) await replaceReceipt(dataset, delivery, { outcomes, manifest });
+  if (isOurs) return;
+  const receipt = { records: recordsIn(outcomes), text: manifest.text, is_repeat: true };
+  await writeReceipt(dialect, delivery, receipt);
 }
 
 async function show(
@@ -98,8 +97,7 @@ async function show(
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<boolean> {
-  const { dataset, delivery, standing } = session;
-  const json_columns = session.json_columns ?? (await prepare(session, outcomes));
+  const { dataset, delivery, standing, json_columns } = session;
   const tables = await joinedStages(dataset, delivery, outcomes);
   const rows = { delivery, tables, json_columns };
   return showRows(dataset, standing, rows, { outcomes, manifest });
@@ -111,5 +109,4 @@ async function abort(session: Session): Promise<void> {
   // waited for.
   await dropStages(dataset, delivery, new Set());
   if (!session.standing.is_delivered) await endCommits(dataset, delivery);
-  session.json_columns = undefined;
 }

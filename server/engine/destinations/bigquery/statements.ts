@@ -109,63 +109,6 @@ function receiptStatement(config: BigQueryConfig): string {
   );
 }
 
-/**
- * Puts the receipt of a repeat in the place of the earlier one. Parameters: `delivery_id`,
- * `run_id`, `records`, `manifest`.
- */
-export function replaceReceiptStatement(config: BigQueryConfig): string {
-  return (
-    `UPDATE ${targetOf(config).receipts}\nSET \`run_id\` = @run_id, ` +
-    '`records` = @records, `manifest` = @manifest\nWHERE `delivery_id` = @delivery_id'
-  );
-}
-
-/** Gives `manifest`, the text of a delivery's receipt. Parameter: `delivery_id`. */
-export function receiptQuery(config: BigQueryConfig): string {
-  return (
-    `SELECT \`manifest\`\nFROM ${targetOf(config).receipts}\n` +
-    'WHERE `delivery_id` = @delivery_id'
-  );
-}
-
-/** Gives `delivery_id` of up to `count` deliveries into the table. Parameter: `table_name`. */
-export function deliveriesQuery(config: BigQueryConfig, count: number): string {
-  return (
-    `SELECT \`delivery_id\`\nFROM ${targetOf(config).receipts}\n` +
-    `WHERE \`table_name\` = @table_name\nLIMIT ${count}`
-  );
-}
-
-/** Gives the deliveries of the export @batch_export_id to the table @table_name. */
-export function exportDeliveriesQuery(config: BigQueryConfig): string {
-  return (
-    `SELECT \`delivery_id\`\nFROM ${targetOf(config).receipts}\n` +
-    `WHERE \`batch_export_id\` = @batch_export_id AND \`table_name\` = @table_name`
-  );
-}
-
-/**
- * Gives the rows of a table, or those of one team, in no order and every value as text: `c0`, `c1`
- * and so on in the order of the columns. Instants are in UTC, where a cast would take the time zone
- * that the project has for it.
- */
-export function textsQuery(
-  config: BigQueryConfig,
-  table: string,
-  columns: Column[],
-  options: { json_columns?: ReadonlySet<string>; team_id?: number } = {},
-): string {
-  const textOf = ({ name, type }: Column) => {
-    if (options.json_columns?.has(name) === true) return `TO_JSON_STRING(${quoted(name)})`;
-    return type === 'timestamp'
-      ? `FORMAT_TIMESTAMP('%F %H:%M:%E6S', ${quoted(name)}, 'UTC')`
-      : `CAST(${quoted(name)} AS STRING)`;
-  };
-  const texts = columns.map((column, index) => `${textOf(column)} AS \`c${index}\``);
-  const ofTeam = options.team_id === undefined ? '' : `\nWHERE \`team_id\` = ${options.team_id}`;
-  return `SELECT ${texts.join(', ')}\nFROM ${inDataset(config, table)}${ofTeam}`;
-}
-
 /** Doubles the rows of a table, as a transaction. */
 export function doubleScript(config: BigQueryConfig, table: string): string {
   const name = inDataset(config, table);

@@ -2,9 +2,8 @@ import { NonRetryableError } from '../../model/destination/errors.ts';
 import type { Column, ColumnType } from '../../model/models/column.ts';
 import { isMerged, person_key } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
-import { findTable, createTable } from './api.ts';
 import type { Dataset, Field, NewTable, Table } from './api.ts';
-import { receipts_table, targetOf } from './config.ts';
+import { targetOf } from './config.ts';
 import { requireNoneMissing } from '../sql_tables/fitting.ts';
 
 /**
@@ -91,33 +90,37 @@ const receipt_fields: Field[] = [
   { name: 'delivered_at', type: 'TIMESTAMP' },
 ];
 
+/** The table of receipts. */
+export function newReceipts(): NewTable {
+  return { schema: { fields: receipt_fields }, clustering: { fields: ['delivery_id'] } };
+}
+
+/** The columns of an export that have the type JSON in the table. */
+export function jsonColumns(
+  columns: readonly Pick<Column, 'name'>[],
+  found: Pick<Field, 'name' | 'type'>[],
+): Set<string> {
+  const types = new Map(found.map(({ name, type }) => [name.toLowerCase(), type]));
+  const json = columns.filter(({ name }) => types.get(name.toLowerCase()) === 'JSON');
+  return new Set(json.map(({ name }) => name));
+}
+
 /**
- * Creates the table and the table of receipts where they are missing, and refuses a table that
- * cannot take the export. Gives the names of the columns that have the type JSON.
+ * The text of a column's value. Instants are in UTC, where a cast would take the time zone that the
+ * project has for it.
  */
-export async function prepareTables(dataset: Dataset, layout: Layout): Promise<Set<string>> {
-  const { table } = targetOf(dataset.config);
-  const found = await findTable(dataset, table);
-  if (found === undefined)
-    await createTable(dataset, table, newTable(layout, dataset.config.use_json_type === true));
-  // Read again: another attempt may have created it first.
-  const columns = requireColumns(dataset, layout, found ?? (await findTable(dataset, table)));
-  await createTable(dataset, receipts_table, {
-    schema: { fields: receipt_fields },
-    clustering: { fields: ['delivery_id'] },
-  });
-  return columns;
+export function textOf(column: Column, name: string, type: string | undefined): string {
+  if (type === 'JSON') return `TO_JSON_STRING(${name})`;
+  return column.type === 'timestamp'
+    ? `FORMAT_TIMESTAMP('%F %H:%M:%E6S', ${name}, 'UTC')`
+    : `CAST(${name} AS STRING)`;
 }
 
 /**
  * Refuses a table that cannot take the export, and names all columns that are missing or have
- * another type. Gives the names of those that have the type JSON.
+ * another type.
  */
-export function requireColumns(
-  dataset: Dataset,
-  layout: Layout,
-  table: Table | undefined,
-): Set<string> {
+export function requireColumns(dataset: Dataset, layout: Layout, table: Table | undefined): void {
   const { name } = targetOf(dataset.config);
   if (table === undefined)
     throw new NonRetryableError(
@@ -146,11 +149,6 @@ export function requireColumns(
       `The table ${name} cannot take the export: ${unfit.join('; ')}. Change it or export to ` +
         'another table.',
     );
-  return new Set(
-    layout.columns
-      .filter((column) => fields.get(column.name.toLowerCase())?.type === 'JSON')
-      .map((column) => column.name),
-  );
 }
 
 function misfitOf(column: Column, fields: Map<string, Field>): string[] {

@@ -1,97 +1,67 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { zstdCompressSync } from 'node:zlib';
-import { tryOut } from '../../model/destination/try_out.ts';
 import type { CheckStep, DestinationDeps } from '../../model/destination/destination.ts';
-import { identifier } from '../formats/expression.ts';
 import type { Column } from '../../model/models/column.ts';
-import type { Layout } from '../sql_tables/layout.ts';
-import { requireSame, sampleLine, sampleRow, testedLayout } from '../sql_tables/sample_row.ts';
+import { checkPlace, lookAtTable, readTexts, scratchName } from '../sql_tables/check_place.ts';
+import type { Dialect } from '../sql_tables/dialect.ts';
+import type { FoundColumn } from '../sql_tables/fitting.ts';
+import { sampleLine, sampleRow, testedLayout } from '../sql_tables/sample_row.ts';
 import type { SampleRow } from '../sql_tables/sample_row.ts';
-import { inDatabase, targetOf } from './config.ts';
+import { inDatabase } from './config.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
+import { clickHouseDialect } from './dialect.ts';
 import { clickHouseError } from './faults.ts';
 import { insertSlice } from './slices.ts';
-import { checkTable, findTable, createStage, tableStatement } from './table.ts';
+import { createStage, getTable, tableStatement } from './table.ts';
 import type { Table } from './table.ts';
+
+type Session = Dialect & { connection: Connection };
 
 /**
  * Tries what a delivery does with a scratch table like the real one, which is removed again; the
  * table of the export is looked at and not created.
  */
-export async function checkClickHouse(
+export function checkClickHouse(
   config: ClickHouseConfig,
   columns: Column[],
   deps: DestinationDeps,
 ): Promise<CheckStep[]> {
-  let connection: Connection | undefined;
-  const scratch = `sluice_check_${randomBytes(6).toString('hex')}`;
-  try {
-    const steps = stepsOf(
-      config,
-      columns,
-      scratch,
-      async () => (connection ??= await connect(config, deps)),
-    );
-    return await tryOut(steps, deps, clickHouseError, 'The server refused it.');
-  } finally {
-    // A step after the creation of the scratch table may have failed.
-    await connection
-      ?.command(`DROP TABLE IF EXISTS ${inDatabase(config, scratch)} SYNC`)
-      .catch((error: unknown) => deps.log.warn({ err: error }, 'a scratch table was left behind'));
-    await connection?.close();
-  }
-}
-
-function stepsOf(
-  config: ClickHouseConfig,
-  columns: Column[],
-  scratch: string,
-  connected: () => Promise<Connection>,
-) {
-  const target = targetOf(config);
-  const layout = testedLayout(columns);
+  const scratch = scratchName();
+  const name = inDatabase(config, scratch);
   const row = sampleRow(columns);
-  let found: Table | undefined;
-  return [
-    { name: 'Connect', run: () => connected().then(() => 'The server let the user in.') },
+  let found: FoundColumn[] | undefined;
+  return checkPlace<Session>(
     {
-      name: 'Check the table',
-      run: async () => {
-        const connection = await connected();
-        found = await findTable(connection, target.table);
-        if (found === undefined) return `${target.name} is missing; the first delivery creates it.`;
-        await checkTable(connection, layout, found);
-        return `${target.name} has the columns of the export.${passedBy(found)}`;
+      row,
+      connect: async () => {
+        const connection = await connect(config, deps);
+        return { ...clickHouseDialect(connection), connection };
       },
-    },
-    {
-      name: 'Write a row',
-      run: async () => {
-        await writeRow({ connection: await connected(), scratch, found }, row, layout);
+      begin: async () => 'The server let the user in.',
+      look: async (session) => {
+        const looked = await lookAtTable(session, columns);
+        found = looked.found;
+        if (found === undefined) return looked.told;
+        return `${looked.told}${passedBy(await getTable(session.connection))}`;
+      },
+      write: async ({ connection, target }) => {
+        const like = found === undefined ? undefined : await getTable(connection);
+        await writeRow(connection, scratch, like, row);
         return (
-          `A scratch table${found === undefined ? '' : ` like ${target.name}`} took a row with ` +
+          `A scratch table${like === undefined ? '' : ` like ${target.name}`} took a row with ` +
           'a value in every column, as deliveries send it.'
         );
       },
+      read: (session) => readTexts(session, name, columns, found ?? []),
+      remove: ({ connection }) => connection.command(`DROP TABLE ${name} SYNC`),
+      tidyUp: ({ connection }) => connection.command(`DROP TABLE IF EXISTS ${name} SYNC`),
     },
-    {
-      name: 'Read it back',
-      run: async () => {
-        requireSame(row, await readRow(await connected(), scratch, columns), target.name);
-        return 'The same values came back.';
-      },
-    },
-    {
-      name: 'Remove it',
-      run: async () => {
-        await (await connected()).command(`DROP TABLE ${inDatabase(config, scratch)} SYNC`);
-        return 'Nothing was left behind.';
-      },
-    },
-  ];
+    { explained: clickHouseError, refused: 'The server refused it.' },
+    deps,
+  );
 }
 
 /** The views that a delivery passes by, as it links its parts into the table. */
@@ -103,39 +73,25 @@ function passedBy({ views }: Table): string {
   );
 }
 
-/** A row in the scratch table, which is created like the one that was found. */
+/** A row in the scratch table, which is created like another one. */
 async function writeRow(
-  at: {
-    connection: Connection;
-    scratch: string;
-    found: Table | undefined;
-  },
+  connection: Connection,
+  scratch: string,
+  like: Table | undefined,
   row: SampleRow,
-  layout: Layout,
 ): Promise<void> {
-  const { connection, scratch, found } = at;
-  if (found === undefined)
-    await connection.command(tableStatement(inDatabase(connection.config, scratch), layout));
-  else await createStage(connection, found, { table: scratch, id: randomUUID() });
+  const { columns } = row;
+  if (like === undefined)
+    await connection.command(
+      tableStatement(inDatabase(connection.config, scratch), testedLayout(columns)),
+    );
+  else await createStage(connection, like, { table: scratch, id: randomUUID() });
   await insertSlice(
-    { connection, delivery: { columns: row.columns } },
+    { connection, delivery: { columns } },
     scratch,
     { number: 0, records: 1 },
     Readable.from([zstdCompressSync(textOf(row))]),
   );
-}
-
-async function readRow(
-  connection: Connection,
-  scratch: string,
-  columns: Column[],
-): Promise<unknown[]> {
-  const list = columns.map(({ name }, index) => `${identifier(name)} AS c${index}`).join(', ');
-  const [read] = await connection.rows<Record<string, unknown>>(
-    `SELECT ${list} FROM ${inDatabase(connection.config, scratch)}
-      SETTINGS date_time_output_format = 'iso'`,
-  );
-  return columns.map((_, index) => read?.[`c${index}`]);
 }
 
 function textOf(row: SampleRow): string {

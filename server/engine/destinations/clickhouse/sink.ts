@@ -12,11 +12,13 @@ import type {
 } from '../../model/destination/destination.ts';
 import { commitKnowingly } from '../sql_tables/commit.ts';
 import type { CommitAnswer } from '../sql_tables/commit.ts';
+import { prepareTables } from '../sql_tables/prepare.ts';
 import { newStanding, openStagedSink, recordsIn } from '../sql_tables/staged_sink.ts';
 import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
 import { stageName } from '../sql_tables/stages.ts';
 import type { ClickHouseConfig } from './config.ts';
 import { connect } from './connection.ts';
+import { clickHouseDialect } from './dialect.ts';
 import { clickHouseError } from './faults.ts';
 import { withFaults } from '../../model/destination/faults.ts';
 import { findReceipt, writeReceipt } from './receipts.ts';
@@ -24,8 +26,7 @@ import { eraseRows } from './erase.ts';
 import { announceStage, showStage, takeBack, takeStageBack } from './show.ts';
 import type { ShownStage } from './show.ts';
 import { dropStages, insertSlice, joinSlices, takeSlicesOver, writeSlice } from './slices.ts';
-import { findTable, createStage, prepareTables } from './table.ts';
-import type { Table } from './table.ts';
+import { findTable, createStage, getTable } from './table.ts';
 import type { Session } from './session.ts';
 
 /** Opens an attempt; nothing is changed yet, but that what is there already is tidied up. */
@@ -49,6 +50,8 @@ export async function openClickHouseSink(
     delivery,
     standing,
     begin: () => isDelivered(session),
+    prepare: async () =>
+      void (await prepareTables(clickHouseDialect(connection), delivery, deps.warn)),
     recover: (outcomes) => recover(session, outcomes),
     write: (slice, bytes) => write(session, slice, bytes),
     commit: (outcomes, manifest) => commit(session, standing, outcomes, manifest),
@@ -67,8 +70,8 @@ async function isDelivered(session: Session): Promise<boolean> {
 }
 
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
-  const { connection, delivery } = session;
-  const target = await prepareTables(connection, delivery);
+  const { connection } = session;
+  const target = await getTable(connection);
   const taken = await takeSlicesOver(session, outcomes);
   await createStage(connection, target, session.stage);
   session.target = target;
@@ -76,13 +79,8 @@ async function recover(session: Session, outcomes: SliceOutcome[]): Promise<Slic
   return taken;
 }
 
-async function prepare(session: Session): Promise<Table> {
-  if (session.target === undefined) await recover(session, []);
-  return session.target!;
-}
-
 async function write(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
-  const target = await prepare(session);
+  const target = session.target!;
   if (!isOnly(slice)) {
     session.has_slices = true;
     return writeSlice(session, target, slice, bytes);
@@ -123,7 +121,6 @@ async function commit(
 async function stageToShow(session: Session, outcomes: SliceOutcome[]): Promise<ShownStage> {
   const { delivered_stage_id: stage_id, delivery } = session;
   if (stage_id === undefined) {
-    await prepare(session);
     if (session.has_slices) await joinSlices(session, outcomes);
     return announceStage(session, recordsIn(outcomes));
   }

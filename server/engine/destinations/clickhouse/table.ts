@@ -6,6 +6,7 @@ import type { Layout } from '../sql_tables/layout.ts';
 import { inDatabase } from './config.ts';
 import type { Connection } from './connection.ts';
 import { requireNoneMissing } from '../sql_tables/fitting.ts';
+import type { FoundColumn } from '../sql_tables/fitting.ts';
 
 /**
  * Holds, in every row, which stage table it came by: so it can be told whether a commit whose
@@ -110,30 +111,30 @@ export async function listTables(connection: Connection, prefix: string): Promis
   return found.map((row) => row.name);
 }
 
-/**
- * Creates the table and the table of receipts where they are missing, and refuses a table that
- * cannot take the export. Gives the table as it is.
- */
-export async function prepareTables(connection: Connection, layout: Layout): Promise<Table> {
-  const target = connection.target;
-  await connection.command(
-    `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id UUID, stage_id UUID,
-      batch_export_id UUID, run_id UUID, table_name String, records UInt64, manifest String,
-      written_at DateTime64(6, 'UTC') DEFAULT now64(6)) ENGINE = MergeTree ORDER BY delivery_id`,
+/** The columns of a table, or undefined when there is none that the user may see. */
+export async function findColumns(
+  connection: Connection,
+  table: string,
+): Promise<FoundColumn[] | undefined> {
+  const { database } = connection.target;
+  const found = await connection.rows<FoundColumn>(
+    'SELECT name, type FROM system.columns WHERE database = {database:String} AND table = ' +
+      '{table:String}',
+    { database, table },
   );
-  let found = await findTable(connection, target.table);
-  if (found === undefined) {
-    await connection.command(tableStatement(target.quoted, layout));
-    found = await findTable(connection, target.table);
-  }
-  if (found === undefined)
-    throw new NonRetryableError(
-      'permission_denied',
-      `The user may not see the table ${target.name} in system.tables; grant SHOW TABLES and ` +
-        'SHOW COLUMNS on it.',
-    );
-  await checkTable(connection, layout, found);
-  return found;
+  return found.length === 0 ? undefined : found;
+}
+
+/** The table of the export, once it is prepared. */
+export async function getTable(connection: Connection): Promise<Table> {
+  const { table, name } = connection.target;
+  const found = await findTable(connection, table);
+  if (found !== undefined) return found;
+  throw new NonRetryableError(
+    'permission_denied',
+    `The user may not see the table ${name} in system.tables; grant SHOW TABLES and SHOW COLUMNS ` +
+      'on it.',
+  );
 }
 
 /**
@@ -143,9 +144,10 @@ export async function prepareTables(connection: Connection, layout: Layout): Pro
 export async function checkTable(
   connection: Connection,
   layout: Layout,
-  table: Table,
+  found: FoundColumn[],
 ): Promise<void> {
   const { name } = connection.target;
+  const table = await getTable(connection);
   if (!table.engine.endsWith('MergeTree')) {
     throw new NonRetryableError(
       'table_unsuitable',
@@ -161,16 +163,10 @@ export async function checkTable(
         'ReplacingMergeTree ordered by these columns; create one or export to another table.',
     );
   }
-  await checkColumns(connection, layout.columns);
+  checkColumns(name, layout.columns, found);
 }
 
-async function checkColumns(connection: Connection, columns: Column[]): Promise<void> {
-  const { database, table, name } = connection.target;
-  const found = await connection.rows<{ name: string; type: string }>(
-    'SELECT name, type FROM system.columns WHERE database = {database:String} AND table = ' +
-      '{table:String}',
-    { database, table },
-  );
+function checkColumns(name: string, columns: Column[], found: FoundColumn[]): void {
   const names = new Set(found.map((row) => row.name));
   if (names.has(partition_column))
     throw new NonRetryableError(

@@ -1,18 +1,29 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { tryOut } from '../../model/destination/try_out.ts';
-import type { Step } from '../../model/destination/timed_steps.ts';
 import type { CheckStep, DestinationDeps } from '../../model/destination/destination.ts';
 import type { Column } from '../../model/models/column.ts';
-import { requireSame, sampleLine, sampleRow, testedLayout } from '../sql_tables/sample_row.ts';
+import {
+  checkPlace,
+  lookAtTable,
+  readTexts,
+  scratchName,
+  testedDelivery,
+} from '../sql_tables/check_place.ts';
+import type { Dialect } from '../sql_tables/dialect.ts';
+import type { FoundColumn } from '../sql_tables/fitting.ts';
+import type { Layout } from '../sql_tables/layout.ts';
+import { receipts_table, writeReceipt } from '../sql_tables/receipts.ts';
+import { sampleLine, sampleRow, testedLayout } from '../sql_tables/sample_row.ts';
 import type { SampleRow } from '../sql_tables/sample_row.ts';
-import { inDatabase, quoted, targetOf } from './config.ts';
+import { inDatabase } from './config.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
+import { mySqlDialect } from './dialect.ts';
 import { mySqlError } from './faults.ts';
 import { valueLists } from './rows.ts';
-import { checkTable, insertStatement, tableExists, tableStatement } from './table.ts';
+import { insertStatement, tableStatement } from './table.ts';
+
+type Session = Dialect & { connection: Connection };
 
 /**
  * Does what a delivery of one row does: in the real table, in a transaction that is rolled back.
@@ -20,114 +31,68 @@ import { checkTable, insertStatement, tableExists, tableStatement } from './tabl
  * row in the real one would read all of it. Where the table is not there yet, everything is done
  * with the scratch table.
  */
-export async function checkMySql(
+export function checkMySql(
   config: MySqlConfig,
   columns: Column[],
   deps: DestinationDeps,
 ): Promise<CheckStep[]> {
-  let connection: Connection | undefined;
-  const scratch = inDatabase(config, `sluice_check_${randomBytes(6).toString('hex')}`);
-  try {
-    return await tryOut(
-      stepsOf(config, columns, scratch, async () => (connection ??= await connect(config, deps))),
-      deps,
-      mySqlError,
-      'The server refused it.',
-    );
-  } finally {
-    // A step after the creation of the scratch table may have failed. One of the session alone goes
-    // with it; to drop the other needs a right that a user without that table may lack.
-    await connection?.run('ROLLBACK').catch(() => undefined);
-    await connection
-      ?.run(`DROP TABLE IF EXISTS ${scratch}`)
-      .catch((error: unknown) =>
-        deps.log.info({ err: error }, 'a scratch table may be left behind'),
-      );
-    await connection?.close();
-  }
-}
-
-function stepsOf(
-  config: MySqlConfig,
-  columns: Column[],
-  scratch: string,
-  connected: () => Promise<Connection>,
-): Step[] {
-  const target = targetOf(config);
-  const layout = testedLayout(columns);
   const row = sampleRow(columns);
-  const write = (connection: Connection, table: string) =>
-    writeRow(connection, insertStatement(table, layout), row);
-  let isThere = false;
-  return [
-    { name: 'Connect', run: () => connected().then(() => 'The server let the user in.') },
+  const scratch = inDatabase(config, scratchName());
+  let found: FoundColumn[] | undefined;
+  return checkPlace<Session>(
     {
-      name: 'Check the table',
-      run: async () => {
-        isThere = await tableExists(await connected(), target.table);
-        const warning = isThere ? await checkTable(await connected(), layout) : undefined;
-        return isThere
-          ? (warning ?? `${target.name} can take the columns of the export.`)
-          : `${target.name} is missing; the first delivery creates it.`;
+      row,
+      connect: async () => {
+        const connection = await connect(config, deps);
+        return { ...mySqlDialect(connection), connection };
       },
-    },
-    {
-      name: 'Write a row',
-      run: async () => {
-        const connection = await connected();
-        if (isThere) return writeUnseen(connection, () => write(connection, target.quoted));
-        await connection.run(await tableStatement(connection, scratch, layout));
-        await write(connection, scratch);
+      begin: async () => 'The server let the user in.',
+      look: async (session) => {
+        const looked = await lookAtTable(session, columns);
+        found = looked.found;
+        return looked.told;
+      },
+      write: async (session) => {
+        if (found !== undefined) return writeUnseen(session, row);
+        const { connection } = session;
+        await connection.run(await tableStatement(connection, scratch, testedLayout(columns)));
+        await writeRow(connection, scratch, row);
         return 'A scratch table took a row with a value in every column, as deliveries send it.';
       },
-    },
-    {
-      name: 'Read it back',
-      run: async () => {
-        const connection = await connected();
-        if (isThere) {
+      read: async (session) => {
+        const { connection, target } = session;
+        if (found !== undefined) {
           if (!(await createTemporary(connection, scratch, target.quoted)))
             return 'Nothing was compared: that needs the right CREATE TEMPORARY TABLES.';
-          await write(connection, scratch);
+          await writeRow(connection, scratch, row);
         }
-        requireSame(row, await readRow(connection, scratch, columns), target.name);
-        return 'The same values came back.';
+        return readTexts(session, scratch, columns, []);
+      },
+      remove: async ({ connection }) => {
+        const temporary = found === undefined ? '' : 'TEMPORARY ';
+        await connection.run(`DROP ${temporary}TABLE IF EXISTS ${scratch}`);
+      },
+      // A table of the session alone goes with it; to drop the other needs a right that a user
+      // without that table may lack.
+      tidyUp: async ({ connection }) => {
+        await connection.run('ROLLBACK').catch(() => undefined);
+        await connection.run(`DROP TABLE IF EXISTS ${scratch}`);
       },
     },
-    {
-      name: 'Remove it',
-      run: async () => {
-        await (
-          await connected()
-        ).run(`DROP ${isThere ? 'TEMPORARY ' : ''}TABLE IF EXISTS ${scratch}`);
-        return 'Nothing was left behind.';
-      },
-    },
-  ];
+    { explained: mySqlError, refused: 'The server refused it.' },
+    deps,
+  );
 }
 
-async function writeRow(
-  connection: Connection,
-  { before, after }: { before: string; after: string },
-  row: SampleRow,
-): Promise<void> {
+async function writeRow(connection: Connection, table: string, row: SampleRow): Promise<void> {
+  const { columns } = row;
+  const layout: Layout = testedLayout(columns);
+  const { before, after } = insertStatement(table, layout);
   const { escape, statement_bytes_max } = connection;
   const limits = { bytes: statement_bytes_max, row_bytes: statement_bytes_max };
   const line = Readable.from([Buffer.from(sampleLine(row))]);
-  for await (const { text } of valueLists(row.columns, line, { escape, before: '' }, limits))
+  for await (const { text } of valueLists(columns, line, { escape, before: '' }, limits))
     await connection.run(`${before}VALUES ${text}${after}`);
-}
-
-async function readRow(
-  connection: Connection,
-  scratch: string,
-  columns: Column[],
-): Promise<unknown[]> {
-  const texts = columns.map(({ name }, index) => `CAST(${quoted(name)} AS CHAR) AS c${index}`);
-  const [found] = await connection.rows<Record<string, unknown>>(
-    `SELECT ${texts.join(', ')} FROM ${scratch}`,
-  );
-  return columns.map((_, index) => found?.[`c${index}`]);
 }
 
 /** False where the user has not the right, which no delivery needs. */
@@ -151,18 +116,18 @@ async function createTemporary(
 }
 
 /** Row and receipt, as a delivery writes them, and nobody sees either. */
-async function writeUnseen(connection: Connection, write: () => Promise<void>): Promise<string> {
-  const { receipts, name } = connection.target;
-  const hasReceipts = await tableExists(connection, 'sluice_receipts');
+async function writeUnseen(session: Session, row: SampleRow): Promise<string> {
+  const { connection, target } = session;
+  const hasReceipts = (await session.findColumns(receipts_table)) !== undefined;
   await connection.run('START TRANSACTION');
-  await connection.rows(`SELECT 1 FROM ${connection.target.quoted} LIMIT 0`);
-  await write();
+  await connection.rows(`SELECT 1 FROM ${target.quoted} LIMIT 0`);
+  await writeRow(connection, target.quoted, row);
   if (hasReceipts)
-    await connection.run(
-      `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest)
-        VALUES (?, ?, ?, ?, 1, '{}')`,
-      [randomUUID(), randomUUID(), randomUUID(), name],
-    );
+    await writeReceipt(session, testedDelivery(row.columns), {
+      records: 1,
+      text: '{}',
+      is_repeat: false,
+    });
   await connection.run('ROLLBACK');
   return (
     'The table took a row with a value in every column, as deliveries send ' +

@@ -4,7 +4,7 @@ import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { rejectedNameFault } from '../sql_tables/target.ts';
 import { checkMySql } from './check.ts';
 import { mysql_config, mySqlViolations } from './config.ts';
-import { openMySqlTable } from './delivered_table.ts';
+import { openMySql } from './dialect.ts';
 import { mySqlError } from './faults.ts';
 import { openMySqlSink } from './sink.ts';
 import { mySqlColumnFaults } from './table.ts';
@@ -40,5 +40,5 @@ export const mysql: DestinationDefinition<typeof mysql_config> = {
   encoding: () => ({ format: 'TabSeparated', compression: null, is_exact: true }),
   open: openMySqlSink,
   check: checkMySql,
-  ...tableReaders(openMySqlTable, () => mySqlError),
+  ...tableReaders(openMySql, () => mySqlError),
 };

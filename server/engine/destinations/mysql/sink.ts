@@ -9,22 +9,27 @@ import type {
   Slice,
 } from '../../model/destination/destination.ts';
 import type { CommitAnswer } from '../sql_tables/commit.ts';
+import type { Dialect } from '../sql_tables/dialect.ts';
 import { inTransactions } from '../sql_tables/in_transactions.ts';
-import { openStagedSink, receiptKeptError, requireCame } from '../sql_tables/staged_sink.ts';
+import { eraseRows, prepareTables } from '../sql_tables/prepare.ts';
+import { findReceipt, writeReceipt } from '../sql_tables/receipts.ts';
+import { rejectedTable } from '../sql_tables/rejected/rejected_table.ts';
+import { openStagedSink, requireCame } from '../sql_tables/staged_sink.ts';
 import type { MySqlConfig } from './config.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
+import { mySqlDialect } from './dialect.ts';
 import { mySqlError } from './faults.ts';
 import { withFaults } from '../../model/destination/faults.ts';
-import { prepareRejected, rejectedTable } from './rejected.ts';
 import { valueLists } from './rows.ts';
 import { dropStages, createStage, moveStage, stageOf, stageSlice, takeStageOver } from './stage.ts';
 import type { Stage } from './stage.ts';
-import { eraseStatement, insertStatement, prepareTables, tableExists } from './table.ts';
+import { insertStatement } from './table.ts';
 
 /** One attempt at a delivery. `is_open` is true while a transaction is. */
 type Session = {
   connection: Connection;
+  dialect: Dialect;
   delivery: Delivery;
   stage: Stage;
   is_open: boolean;
@@ -50,15 +55,12 @@ export async function openMySqlSink(
   const connection = await withFaults(mySqlError, () => connect(config, deps));
   const session: Session = {
     connection,
+    dialect: mySqlDialect(connection),
     delivery,
     stage: stageOf(connection, delivery),
     is_open: false,
   };
-  const { stage } = session;
-  const prepare = async () => {
-    await prepareTables(connection, delivery, deps.warn);
-    if (delivery.rejects !== undefined) await prepareRejected(connection);
-  };
+  const { dialect, stage } = session;
   const outside = <Result>(work: () => Promise<Result>) => outsideTransaction(session, work);
   return openStagedSink(
     inTransactions({
@@ -66,12 +68,9 @@ export async function openMySqlSink(
       delivery,
       begin: () => takeLock(session),
       end: (statement) => letGo(session, statement),
-      prepare: () => outside(prepare),
-      takeOver: (outcomes) =>
-        outside(async () => {
-          await prepare();
-          return takeStageOver(stage, outcomes);
-        }),
+      prepare: () => outside(async () => void (await prepareTables(dialect, delivery, deps.warn))),
+      // No transaction is open yet.
+      takeOver: (outcomes) => takeStageOver(stage, outcomes),
       createStage: () => outside(() => createStage(stage)),
       stage: async (slice, bytes) =>
         stageSlice(stage, bytes, ({ before, row }, counted) =>
@@ -84,12 +83,9 @@ export async function openMySqlSink(
         }),
       move: (outcomes) => moveStage(stage, outcomes),
       writeReceipt: (records, manifest, is_repeat) =>
-        (is_repeat ? replaceReceipt : insertReceipt)(session, records, manifest),
-      erase: async (keys) => {
-        const { text, values } = eraseStatement(connection.target.quoted, delivery, keys);
-        await connection.run(text, values);
-      },
-      rejected: rejectedTable(connection, delivery),
+        writeReceipt(dialect, delivery, { records, text: manifest.text, is_repeat }),
+      erase: (keys) => eraseRows(dialect, delivery, keys),
+      rejected: rejectedTable(dialect, delivery),
       answerOf: answerOfCommit,
       isThere: (manifest) => isThere(session, manifest),
       dropStage: () => dropStages(stage),
@@ -106,7 +102,7 @@ function lockName({ delivery }: Session): string {
 }
 
 async function takeLock(session: Session): Promise<boolean> {
-  const { connection } = session;
+  const { connection, dialect, delivery } = session;
   const [lock] = await connection.rows<{ is_ours: number | null }>(
     'SELECT GET_LOCK(?, ?) AS is_ours',
     [lockName(session), lock_seconds_max],
@@ -116,21 +112,15 @@ async function takeLock(session: Session): Promise<boolean> {
       'locked',
       'Another worker holds this delivery for more than a minute.',
     );
-  return (await findReceipt(session)) !== undefined;
+  return (await findReceipt(dialect, delivery.delivery_id)) !== undefined;
 }
 
-async function findReceipt({ connection, delivery }: Session): Promise<string | undefined> {
-  if (!(await tableExists(connection, 'sluice_receipts'))) return undefined;
-  const [found] = await connection.rows<{ manifest: string }>(
-    `SELECT manifest FROM ${connection.target.receipts} WHERE delivery_id = ?`,
-    [delivery.delivery_id],
-  );
-  return found?.manifest;
-}
-
-async function isThere(session: Session, { text }: Manifest): Promise<boolean> {
-  await session.connection.run('ROLLBACK');
-  return (await findReceipt(session)) === text;
+async function isThere(
+  { connection, dialect, delivery }: Session,
+  { text }: Manifest,
+): Promise<boolean> {
+  await connection.run('ROLLBACK');
+  return (await findReceipt(dialect, delivery.delivery_id)) === text;
 }
 
 /**
@@ -187,35 +177,4 @@ async function insertRows(
     written += records;
   });
   requireCame(slice, written);
-}
-
-async function replaceReceipt(
-  { connection, delivery }: Session,
-  records: number,
-  manifest: Manifest,
-): Promise<void> {
-  const { receipts } = connection.target;
-  const values = [delivery.run_id, records, manifest.text, delivery.delivery_id];
-  try {
-    await connection.run(
-      `UPDATE ${receipts} SET run_id = ?, records = ?, manifest = ? WHERE delivery_id = ?`,
-      values,
-    );
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ER_TABLEACCESS_DENIED_ERROR') throw error;
-    throw receiptKeptError(receipts, error);
-  }
-}
-
-async function insertReceipt(
-  { connection, delivery }: Session,
-  records: number,
-  manifest: Manifest,
-): Promise<void> {
-  const { receipts, name } = connection.target;
-  await connection.run(
-    `INSERT INTO ${receipts} (delivery_id, batch_export_id, run_id, table_name, records, manifest)
-      VALUES (?, ?, ?, ?, ?, ?)`,
-    [delivery.delivery_id, delivery.batch_export_id, delivery.run_id, name, records, manifest.text],
-  );
 }

@@ -1,19 +1,25 @@
 import { NonRetryableError } from '../../model/destination/errors.ts';
-import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
-import type { Column } from '../../model/models/column.ts';
+import type { Column, ColumnType } from '../../model/models/column.ts';
 import { foldedKeyError, requireFitting, requireUniqueIndex } from '../sql_tables/fitting.ts';
-import {
-  hasOwn,
-  isMerged,
-  keyColumn,
-  newerCondition,
-  person_key,
-  versionColumns,
-} from '../sql_tables/layout.ts';
+import type { FoundColumn } from '../sql_tables/fitting.ts';
+import { isMerged, newerCondition, person_key, versionColumns } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
 import { quoted } from './config.ts';
-import { dialect, findColumns, types } from './columns.ts';
 import type { Connection } from './connection.ts';
+
+/**
+ * JSON is kept as text: MySQL's own JSON type rounds numbers, and refuses some, which would stop an
+ * export for one event.
+ */
+const types: Record<ColumnType, string> = {
+  uuid: 'char(36)',
+  text: 'longtext',
+  json: 'longtext',
+  timestamp: 'datetime(6)',
+  integer: 'bigint',
+  float: 'double',
+  boolean: 'boolean',
+};
 
 /** An index of InnoDB holds 3,072 bytes of a key, four for a character. */
 const key_text_type = 'varchar(700)';
@@ -78,53 +84,45 @@ export async function tableStatement(
 }
 
 /**
- * Creates the table and the table of receipts where they are missing, and refuses a table that
- * cannot take the export: missing columns are all named, persons need a unique index on their key
- * and no other one.
- * To be called outside a transaction, which the creation of a table would end.
+ * The columns of a table or view in the database of the config, or undefined. What must be given
+ * may come from a trigger, and users need not see those: the server says it of the first row.
  */
-export async function prepareTables(
+export async function findColumns(
   connection: Connection,
-  layout: Layout,
-  warn?: DestinationDeps['warn'],
-): Promise<void> {
-  const target = connection.target;
-  if (!(await tableExists(connection, target.table)))
-    await connection.run(await tableStatement(connection, target.quoted, layout));
-  if (!(await tableExists(connection, 'sluice_receipts'))) {
-    await connection.run(
-      `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id char(36) PRIMARY KEY,
-        batch_export_id char(36) NOT NULL, run_id char(36) NOT NULL,
-        table_name varchar(200) NOT NULL, records bigint NOT NULL, manifest longtext NOT NULL,
-        delivered_at datetime(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)) ENGINE = InnoDB CHARACTER
-        SET utf8mb4 COLLATE utf8mb4_bin`,
-    );
-  }
-  const warning = await checkTable(connection, layout);
-  if (warning !== undefined) warn?.(warning);
-}
-
-/** True when there is a table or view of this name in the database of the config. */
-export async function tableExists(connection: Connection, table: string): Promise<boolean> {
-  const found = await connection.rows(
-    'SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?',
+  table: string,
+): Promise<FoundColumn[] | undefined> {
+  const found = await connection.rows<FoundColumn & { is_computed: number }>(
+    `SELECT COLUMN_NAME AS name, COLUMN_TYPE AS type, COALESCE(GENERATION_EXPRESSION,
+      '') <> '' AS is_computed,
+            CASE WHEN DATA_TYPE IN ('date', 'datetime', 'timestamp', 'time') THEN 'D'
+                 WHEN DATA_TYPE IN ('tinyint', 'smallint', 'mediumint', 'int', 'bigint', 'decimal',
+                   'float', 'double', 'year') THEN 'N' ELSE 'S' END AS category
+       FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?`,
     [connection.config.database, table],
   );
-  return found.length > 0;
+  if (found.length === 0) return undefined;
+  return found.map(({ is_computed, ...column }) => ({
+    ...column,
+    is_generated: is_computed === 1,
+  }));
 }
 
 /**
- * Refuses a table that cannot take the export: engine, columns that are missing or that no row
- * fits, and the index of persons. Gives a warning where a column changes values.
+ * Refuses a table that cannot take the export: columns that are missing or that no row fits, and
+ * for persons a table without a unique index on their key, or with another one. Gives a warning
+ * where a column changes values.
  */
 export async function checkTable(
   connection: Connection,
   layout: Layout,
+  found: FoundColumn[],
 ): Promise<string | undefined> {
-  const { table, name } = connection.target;
-  for (const checked of [table, 'sluice_receipts']) await requireInnoDb(connection, checked);
-  const columns = await findColumns(connection);
-  const warning = requireFitting(name, layout.columns, columns, dialect);
+  // Names of columns have no letter case in MySQL.
+  const warning = requireFitting(connection.target.name, layout.columns, found, {
+    typeOf: ({ type }) => types[type],
+    folds_case: true,
+    has_number_booleans: true,
+  });
   if (isMerged(layout)) await checkPersonKey(connection, layout);
   return warning;
 }
@@ -244,15 +242,4 @@ export function insertStatement(target: string, layout: Layout): { before: strin
 /** The names of columns as SQL lists them. */
 export function columnList(columns: Column[]): string {
   return columns.map(({ name }) => quoted(name)).join(', ');
-}
-
-/** The statement that deletes rows by the key of their model, of the project where rows say it. */
-export function eraseStatement(
-  target: string,
-  delivery: Delivery,
-  keys: string[],
-): { text: string; values: unknown[] } {
-  const text = `DELETE FROM ${target} WHERE ${quoted(keyColumn(delivery)!)} IN (?)`;
-  if (!hasOwn(delivery.columns, 'team_id')) return { text, values: [keys] };
-  return { text: `${text} AND ${quoted('team_id')} = ?`, values: [keys, delivery.team_id] };
 }

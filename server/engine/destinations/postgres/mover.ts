@@ -6,11 +6,12 @@ import { connect } from '../sql_tables/postgres_connection.ts';
 import type { Connection } from '../sql_tables/postgres_connection.ts';
 import { accessOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
+import { postgresDialect } from './dialect.ts';
+import { prepareTables } from '../sql_tables/prepare.ts';
+import { writeReceipt } from '../sql_tables/receipts.ts';
 import { requireRecords } from '../sql_tables/staged_sink.ts';
-import { writeReceipt } from './receipts.ts';
 import { copyStatement, dropStage, listStaged, moveSlice } from './stage.ts';
 import type { Stage, StagedSlice } from './stage.ts';
-import { prepareTables } from './table.ts';
 import { beginTransaction, lockDelivery, lockMove } from './transaction.ts';
 
 /** The stage, where the slices lie in it, and the session that has the delivery. */
@@ -60,14 +61,14 @@ function moverOf(
 ): Mover {
   let waiting = 0;
   let has_failed = false;
-  let work: Promise<void> | undefined;
-  const prepared = () => prepareTables(connection, config, delivery);
+  let work: Promise<unknown> | undefined;
+  const dialect = postgresDialect(connection, config);
   return {
     move: (number) => {
       waiting += 1;
       // The table is locked with the first slice, when the transaction that created it has been
       // committed.
-      work = (work ?? prepared())
+      work = (work ?? prepareTables(dialect, delivery))
         .then(() => moveSlice(connection, stage, number, staged.get(number)!))
         .then(() => void (waiting -= 1));
       work.catch(() => (has_failed = true));
@@ -88,7 +89,7 @@ function moverOf(
       await dropStage(connection, stage);
     },
     writeReceipt: (records, manifest, is_repeat) =>
-      writeReceipt(connection, config, delivery, { records, manifest, is_repeat }),
+      writeReceipt(dialect, delivery, { records, text: manifest.text, is_repeat }),
     end: (statement) => connection.end(statement),
     answerOf: (error) => postgresAnswer(connection, error),
     close: () => connection.close(),

@@ -15,7 +15,7 @@ import { postgresError } from '../sql_tables/postgres_faults.ts';
 import { checkPostgres } from './check.ts';
 import { postgres_config } from './config.ts';
 import type { PostgresConfig } from './config.ts';
-import { openPostgresTable } from './delivered_table.ts';
+import { openPostgres } from './dialect.ts';
 import { openPostgresSink } from './sink.ts';
 import { violation } from '../../model/destination/violation.ts';
 import { rejectedNameFault } from '../sql_tables/target.ts';
@@ -52,7 +52,7 @@ export const postgres: DestinationDefinition<typeof postgres_config> = {
   encoding: () => ({ format: 'TabSeparated', compression: null }),
   open: openPostgresSink,
   check: checkPostgres,
-  ...tableReaders(openPostgresTable, () => postgresError),
+  ...tableReaders(openPostgres, () => postgresError),
 };
 
 const system_columns = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);

@@ -163,7 +163,7 @@ test('a refused commit is known to show nothing, one whose answer is lost is not
   }
   await server.pool.query(
     `DROP TABLE IF EXISTS ${schema}.sluice_receipts; CREATE VIEW ${schema}.sluice_receipts AS
-      SELECT gen_random_uuid() AS delivery_id WHERE false`,
+      SELECT gen_random_uuid() AS delivery_id, '' AS manifest WHERE false`,
   );
   const sink = await postgres.open(config, uuidDelivery(), server.deps);
   await sink.write({ number: 0, records: 1, is_last: true }, Readable.from([Buffer.from('a\n')]));

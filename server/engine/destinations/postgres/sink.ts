@@ -5,15 +5,16 @@ import type { TransactionalDelivery } from '../sql_tables/in_transactions.ts';
 import { isMerged } from '../sql_tables/layout.ts';
 import { postgresAnswer } from '../sql_tables/postgres_commit.ts';
 import { connect } from '../sql_tables/postgres_connection.ts';
-import type { Connection } from '../sql_tables/postgres_connection.ts';
+import { eraseRows, prepareTables } from '../sql_tables/prepare.ts';
+import { findReceipt, writeReceipt } from '../sql_tables/receipts.ts';
+import { rejectedTable } from '../sql_tables/rejected/rejected_table.ts';
 import { withFaults } from '../../model/destination/faults.ts';
 import { postgresError } from '../sql_tables/postgres_faults.ts';
 import { openStagedSink, requireRecords } from '../sql_tables/staged_sink.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { PostgresConfig } from './config.ts';
+import { postgresDialect } from './dialect.ts';
 import { openMover } from './mover.ts';
-import { hasReceipt, writeReceipt } from './receipts.ts';
-import { prepareRejected, rejectedTable } from './rejected.ts';
 import {
   canStage,
   copyRows,
@@ -26,7 +27,6 @@ import {
   takeStageOver,
 } from './stage.ts';
 import type { StagedSlice } from './stage.ts';
-import { eraseRows, prepareTables } from './table.ts';
 import { beginTransaction, endMove, lockDelivery } from './transaction.ts';
 
 /**
@@ -41,6 +41,7 @@ export async function openPostgresSink(
   deps: DestinationDeps,
 ): Promise<Sink> {
   const connection = await withFaults(postgresError, () => connect(accessOf(config), deps));
+  const dialect = postgresDialect(connection, config);
   const stage = stageOf(config, delivery, randomUUID());
   /** Where the slices lie in the stage. */
   const staged = new Map<number, StagedSlice>();
@@ -50,15 +51,13 @@ export async function openPostgresSink(
     begin: async () => {
       await beginTransaction(connection);
       await lockDelivery(connection, delivery);
-      return hasReceipt(connection, config, delivery);
+      return (await findReceipt(dialect, delivery.delivery_id)) !== undefined;
     },
     end: (statement) => connection.end(statement),
     answerOf: (error) => postgresAnswer(connection, error),
-    prepare: () => prepareAll(connection, config, delivery, deps),
+    prepare: async () => void (await prepareTables(dialect, delivery, deps.warn)),
     takeOver: async (outcomes) => {
-      // First: the session that moves for an earlier attempt holds the table.
       const surviving = await takeStageOver(connection, stage, outcomes);
-      await prepareAll(connection, config, delivery, deps);
       if (surviving.length > 0)
         for (const [number, slice] of await listStaged(connection, stage))
           staged.set(number, slice);
@@ -83,9 +82,9 @@ export async function openPostgresSink(
       requireRecords(slice, await copyRows(connection, stage.target, delivery, bytes)),
     move: () => moveStage(connection, stage),
     writeReceipt: (records, manifest, is_repeat) =>
-      writeReceipt(connection, config, delivery, { records, manifest, is_repeat }),
-    erase: (keys) => eraseRows(connection, stage.target, delivery, keys),
-    rejected: rejectedTable(connection, config, delivery),
+      writeReceipt(dialect, delivery, { records, text: manifest.text, is_repeat }),
+    erase: (keys) => eraseRows(dialect, delivery, keys),
+    rejected: rejectedTable(dialect, delivery),
     dropStage: async () => {
       await endMove(connection, delivery);
       await dropStage(connection, stage);
@@ -93,15 +92,4 @@ export async function openPostgresSink(
     close: () => connection.close(),
   };
   return openStagedSink(inTransactions(work), postgresError, deps.log);
-}
-
-async function prepareAll(
-  connection: Connection,
-  config: PostgresConfig,
-  delivery: Delivery,
-  { warn }: Pick<DestinationDeps, 'warn'>,
-): Promise<void> {
-  const warning = await prepareTables(connection, config, delivery);
-  if (warning !== undefined) warn?.(warning);
-  if (delivery.rejects !== undefined) await prepareRejected(connection, config);
 }

@@ -3,7 +3,7 @@ import { only_with_ssh, ssh_secrets, ssh_ways, ssh_where } from '../sql_tables/s
 import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { checkRedshift } from './check.ts';
 import { redshift_config, redshiftViolations } from './config.ts';
-import { openRedshiftTable } from './delivered_table.ts';
+import { openRedshift } from './dialect.ts';
 import { redshiftError } from './faults.ts';
 import { openRedshiftSink } from './sink.ts';
 import { redshiftColumnFaults } from './table.ts';
@@ -73,5 +73,5 @@ export const redshift: DestinationDefinition<typeof redshift_config> = {
   encoding: () => ({ format: 'TabSeparated', compression: null }),
   open: openRedshiftSink,
   check: checkRedshift,
-  ...tableReaders(openRedshiftTable, () => redshiftError),
+  ...tableReaders(openRedshift, () => redshiftError),
 };

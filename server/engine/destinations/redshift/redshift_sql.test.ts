@@ -8,7 +8,7 @@ import { persons } from '../../model/models/persons.ts';
 import type { RedshiftConfig } from './config.ts';
 import { nullMarker, stagedFolder } from './copy_stage.ts';
 import { copyStatement, manifestOf } from './copy_statement.ts';
-import { partsOf } from './receipts.ts';
+import { partsOf } from '../sql_tables/receipts.ts';
 import { csvLine, insertsOf, rowsOf } from './rows.ts';
 import type { Row } from './rows.ts';
 import {
@@ -18,8 +18,10 @@ import {
   sliceTableStatement,
   stageStatement,
   tableStatement,
+  textOf,
 } from './table.ts';
-import { textsQuery } from './delivered_table.ts';
+import { textsQuery } from '../sql_tables/prepare.ts';
+import { quoted } from '../sql_tables/layout.ts';
 import { assertSameSql } from '../../../../test/watchers/same_sql.ts';
 
 const config: RedshiftConfig = {
@@ -42,6 +44,11 @@ const column = (name: string, type: Column['type'], rest: Partial<Column> = {}):
 const two = [column('uuid', 'uuid'), column('say "x"', 'json')];
 
 const none: ReadonlySet<string> = new Set();
+
+const words = {
+  quoted,
+  textOf: (_column: unknown, name: string, type: string | undefined) => textOf(name, type),
+};
 
 test('the statements are those of the manual', () => {
   const create = (given: RedshiftConfig) => tableStatement('"s"."t"', given, contractColumns);
@@ -79,25 +86,22 @@ test('the statements are those of the manual', () => {
       'INSERT INTO "s"."t" ("uuid", "say ""x""") SELECT "uuid", "say ""x""" FROM sluice_stage',
     ],
     [
-      textsQuery(
-        '"s"."t"',
-        { model: 'events', columns: two, team_id: 7 },
-        new Map([
-          ['uuid', 'super'],
-          ['say "x"', 'boolean'],
-        ]),
-      ),
-      `SELECT "uuid" AS c0, CASE WHEN "say ""x""" THEN 'true'
-        WHEN NOT "say ""x""" THEN 'false' END AS c1 FROM "s"."t"`,
+      textsQuery(words, '"s"."t"', { model: 'events', columns: two, team_id: 7 }, [
+        { name: 'UUID', type: 'super' },
+        { name: 'say "x"', type: 'boolean' },
+      ]),
+      `SELECT "uuid" AS "c0", CASE WHEN "say ""x""" THEN 'true'
+        WHEN NOT "say ""x""" THEN 'false' END AS "c1" FROM "s"."t"`,
     ],
     [
       textsQuery(
+        words,
         '"s"."t"',
         { model: 'persons', columns: persons.columns.tables.slice(0, 2), team_id: 7 },
-        new Map(),
+        [],
       ),
-      'SELECT CAST("team_id" AS varchar(65535)) AS c0, CAST("distinct_id" AS varchar(65535)) ' +
-        'AS c1 FROM "s"."t" WHERE team_id = 7',
+      'SELECT CAST("team_id" AS varchar(65535)) AS "c0", CAST("distinct_id" AS varchar(65535)) ' +
+        'AS "c1" FROM "s"."t" WHERE "team_id" = 7',
     ],
   ];
   for (const [given, expected] of cases) assertSameSql(given, expected);

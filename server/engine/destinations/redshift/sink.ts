@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type {
   Delivery,
@@ -12,18 +13,24 @@ import { commitKnowingly } from '../sql_tables/commit.ts';
 import { postgresAnswer } from '../sql_tables/postgres_commit.ts';
 import { connect } from '../sql_tables/postgres_connection.ts';
 import type { Connection } from '../sql_tables/postgres_connection.ts';
+import type { Dialect } from '../sql_tables/dialect.ts';
+import type { FoundColumn } from '../sql_tables/fitting.ts';
+import { openApart, takenOver } from '../sql_tables/rejected/apart.ts';
+import type { Apart, ApartStage } from '../sql_tables/rejected/apart.ts';
+import { prepareTables } from '../sql_tables/prepare.ts';
+import { findReceipt, writeReceipt } from '../sql_tables/receipts.ts';
 import { newStanding, openStagedSink, recordsIn, requireCame } from '../sql_tables/staged_sink.ts';
 import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
 import { accessOf, targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
 import { copyStage } from './copy_stage.ts';
+import { redshiftDialect } from './dialect.ts';
 import { redshiftError } from './faults.ts';
 import { withFaults } from '../../model/destination/faults.ts';
-import { hasReceipt, writeReceipt } from './receipts.ts';
 import { dropSliceTables, unlessGone } from './slice_table.ts';
-import { insertStage, requireStaged } from './stage.ts';
-import type { Stage, StagePlace } from './stage.ts';
-import { prepareTables, showStatements } from './table.ts';
+import { insertRows, insertStage, requireStaged } from './stage.ts';
+import type { Stage } from './stage.ts';
+import { apartStatement, showStatements, supersOf } from './table.ts';
 import { inTransaction, waiting } from './transactions.ts';
 
 /**
@@ -33,10 +40,16 @@ import { inTransaction, waiting } from './transactions.ts';
 type Session = {
   connection: Connection;
   config: RedshiftConfig;
+  dialect: Dialect;
   delivery: Delivery;
   stage: Stage;
   standing: Standing;
-  supers: ReadonlySet<string> | undefined;
+  warn: DestinationDeps['warn'];
+  /** Where rows go when some are set aside, and what was. */
+  apart: Apart | undefined;
+  /** The columns of the table, and those that hold SUPER values; known once it is prepared. */
+  found: FoundColumn[];
+  supers: ReadonlySet<string>;
 };
 
 const receipts_name = 'the table of receipts';
@@ -53,51 +66,84 @@ export async function openRedshiftSink(
 ): Promise<Sink> {
   const stage = config.mode === 'COPY' ? copyStage(config, delivery, deps) : insertStage();
   const connection = await withFaults(redshiftError, () => connect(accessOf(config), deps));
+  const dialect = redshiftDialect(connection, config);
   const session: Session = {
     connection,
     config,
+    dialect,
     delivery,
     stage,
     standing: newStanding(),
-    supers: undefined,
+    warn: deps.warn,
+    apart: undefined,
+    found: [],
+    supers: new Set(),
   };
+
   const work: StagedDelivery = {
     name: targetOf(config).name,
     delivery,
     standing: session.standing,
-    begin: () =>
-      waiting(connection, receipts_name, () =>
-        hasReceipt(connection, config, delivery.delivery_id),
-      ),
-    recover: async (outcomes) => session.stage.recover(await placeOf(session), outcomes),
+    begin: () => waiting(connection, receipts_name, () => isDelivered(session)),
+    prepare: () => prepare(session),
+    recover: (outcomes) => stage.recover(session, delivery.rejects === undefined ? outcomes : []),
+    readsAgain: true,
+    rejectedOf: (number) => apartOf(session).aside.rejectedOf(number),
     write: (slice, bytes) => write(session, slice, bytes),
     commit: (outcomes, manifest) => commit(session, outcomes, manifest),
-    abort: () => clear(session),
+    abort: () => {
+      session.apart = undefined;
+      return clear(session);
+    },
     tidyUp: () => clear(session),
     close: () => connection.close(),
   };
   return openStagedSink(work, redshiftError, deps.log);
 }
 
-/** The tables are created and checked before the first row is taken. */
-async function placeOf(session: Session): Promise<StagePlace> {
-  session.supers ??= await prepareTables(
-    session.connection,
-    session.config,
-    session.delivery.columns,
-  );
-  return {
-    connection: session.connection,
-    config: session.config,
-    delivery: session.delivery,
-    supers: session.supers,
-  };
+async function isDelivered({ dialect, delivery }: Session): Promise<boolean> {
+  return (await findReceipt(dialect, delivery.delivery_id)) !== undefined;
+}
+
+async function prepare(session: Session): Promise<void> {
+  const { dialect, delivery, warn } = session;
+  session.found = (await prepareTables(dialect, delivery, warn)).found;
+  session.supers = supersOf(delivery.columns, session.found);
+}
+
+function apartOf(session: Session): Apart {
+  const { dialect, delivery } = session;
+  return (session.apart ??= openApart(dialect, delivery, apartStage(session), () =>
+    prepare(session),
+  ));
 }
 
 async function write(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
-  const { records, state } = await session.stage.write(await placeOf(session), slice, bytes);
+  const { aside } = apartOf(session);
+  if (session.standing.is_delivered) await aside.readAgain(slice, bytes);
+  else if (session.delivery.rejects !== undefined) await aside.insert(slice, bytes);
+  else return writeStaged(session, slice, bytes);
+  return null;
+}
+
+async function writeStaged(session: Session, slice: Slice, bytes: Readable): Promise<Json> {
+  const { records, state } = await session.stage.write(session, slice, bytes);
   requireCame(slice, records);
   return state;
+}
+
+/** By inserts in both modes: a piece of a few rows is no load. */
+function apartStage(session: Session): ApartStage {
+  const { connection, delivery } = session;
+  return {
+    create: async () => {
+      const name = `sluice_apart_${randomBytes(6).toString('hex')}`;
+      await connection.rows(apartStatement(name, delivery.columns, session.found));
+      return name;
+    },
+    insert: async (table, slice, bytes) =>
+      requireCame(slice, await insertRows(session, { table }, bytes)),
+  };
 }
 
 /**
@@ -109,23 +155,25 @@ async function commit(
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<void> {
-  const { connection, config, delivery, standing } = session;
-  const target = targetOf(config);
+  const { connection, dialect, delivery, standing } = session;
+  const { target } = dialect;
   await unlessGone(async () => {
-    const source = standing.is_delivered ? undefined : await load(session, outcomes);
+    const source = await load(session, outcomes);
     const show = async () => {
       // The first statement: what the transaction sees is settled by the first one that reads, and
       // that must be after the lock.
       await waiting(connection, receipts_name, () =>
         connection.rows(`LOCK TABLE ${target.receipts}`),
       );
-      const is_repeat = await hasReceipt(connection, config, delivery.delivery_id);
+      const is_repeat = await isDelivered(session);
       standing.may_show = is_repeat;
-      if (source !== undefined && !is_repeat)
+      const isLate = is_repeat && !standing.is_delivered;
+      if (isLate && delivery.rejects !== undefined) throw takenOver();
+      if (source !== undefined && !isLate)
         for (const statement of showStatements(target.quoted, target.table, delivery, source))
           await connection.rows(statement);
-      await writeReceipt(connection, config, {
-        delivery,
+      await apartOf(session).show();
+      await writeReceipt(dialect, delivery, {
         records: recordsIn(outcomes),
         text: manifest.text,
         is_repeat,
@@ -140,8 +188,11 @@ async function commit(
   });
 }
 
-async function load(session: Session, outcomes: SliceOutcome[]): Promise<string> {
-  const source = await session.stage.load(await placeOf(session), outcomes);
+async function load(session: Session, outcomes: SliceOutcome[]): Promise<string | undefined> {
+  // Each piece of these was counted as it came.
+  if (session.standing.is_delivered || session.delivery.rejects !== undefined)
+    return apartOf(session).table();
+  const source = await session.stage.load(session, outcomes);
   await requireStaged(session.connection, source, outcomes);
   return source;
 }

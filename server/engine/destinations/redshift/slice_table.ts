@@ -15,7 +15,8 @@ import {
 import type { StagedState } from '../sql_tables/stages.ts';
 import { targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
-import { hasReceipt } from './receipts.ts';
+import { findReceipt } from '../sql_tables/receipts.ts';
+import { redshiftDialect } from './dialect.ts';
 import { sliceTableStatement } from './table.ts';
 import { inTransaction, waiting } from './transactions.ts';
 
@@ -47,7 +48,8 @@ export type SliceTable = {
  */
 export async function openSliceTable(place: Place): Promise<SliceTable | undefined> {
   const { connection, config, delivery } = place;
-  if (await hasReceipt(connection, config, delivery.delivery_id)) throw stageLost();
+  const dialect = redshiftDialect(connection, config);
+  if ((await findReceipt(dialect, delivery.delivery_id)) !== undefined) throw stageLost();
   const name = stageName(delivery);
   try {
     await connection.rows(

@@ -84,7 +84,11 @@ export function insertStage(): Stage {
   };
 }
 
-function insertRows(
+/**
+ * Inserts rows in one transaction, with the number of their write where they have one, and gives
+ * how many came.
+ */
+export function insertRows(
   { connection, delivery, supers }: StagePlace,
   target: { table: string; write?: { column: string; number: number } },
   bytes: Readable,

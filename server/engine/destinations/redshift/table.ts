@@ -11,9 +11,8 @@ import {
 import type { Layout } from '../sql_tables/layout.ts';
 import type { Connection } from '../sql_tables/postgres_connection.ts';
 import { isThereAlready } from '../sql_tables/postgres_faults.ts';
-import { targetOf } from './config.ts';
 import type { RedshiftConfig } from './config.ts';
-import { requireNoneMissing } from '../sql_tables/fitting.ts';
+import type { FoundColumn } from '../sql_tables/fitting.ts';
 
 /** Bytes that the longest VARCHAR holds. */
 export const varchar_bytes_max = 65_535;
@@ -27,7 +26,8 @@ const types: Record<Exclude<ColumnType, 'json'>, string> = {
   boolean: 'boolean',
 };
 
-function typeOf(config: RedshiftConfig, { type }: Column): string {
+/** The type of a column of a table that the export creates. */
+export function typeOf(config: RedshiftConfig, { type }: Column): string {
   if (type !== 'json') return types[type];
   return config.properties_data_type === 'super' ? 'super' : types.text;
 }
@@ -88,17 +88,17 @@ export function receiptsStatement(receipts: string): string {
 }
 
 /**
- * The type of each column of a table by the column's name in lower case, or undefined when there is
- * no such table. Quoted names lose their letter case unless the cluster is set to keep it.
+ * The columns of a table, or undefined when there is no such table. Quoted names lose their letter
+ * case unless the cluster is set to keep it.
  */
-export async function columnTypes(
+export async function findColumns(
   connection: Connection,
   schema: string,
   table: string,
-): Promise<Map<string, string> | undefined> {
-  const rows = await connection.rows<{ place: string; name: string; type: string }>(
+): Promise<FoundColumn[] | undefined> {
+  const rows = await connection.rows<FoundColumn & { place: string }>(
     `SELECT n.nspname || '.' || c.relname AS place, a.attname AS name, format_type(a.atttypid,
-      a.atttypmod) AS type
+      a.atttypmod) AS type, a.attnotnull AS takes_no_null
        FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid JOIN pg_namespace AS n
          ON n.oid = c.relnamespace
       WHERE lower(n.nspname) = lower($1) AND lower(c.relname) = lower($2)
@@ -106,69 +106,79 @@ export async function columnTypes(
     [schema, table],
   );
   const exact = `${schema}.${table}`;
-  const place = rows.some((row) => row.place === exact) ? exact : exact.toLowerCase();
-  const own = rows.filter((row) => row.place === place);
-  return own.length === 0
-    ? undefined
-    : new Map(own.map((row) => [row.name.toLowerCase(), row.type]));
+  const own = Map.groupBy(rows, ({ place }) => place);
+  return own.get(exact) ?? own.get(exact.toLowerCase());
 }
 
 /**
- * Creates the table and the table of receipts where they are missing, each in its own transaction,
- * and refuses a table that cannot take the export before anything is written: missing columns are
- * all named. Gives the names of the columns that hold SUPER values.
+ * The statement that creates the table of rejected rows; a long record is several rows, in the
+ * order of `part`.
  */
-export async function prepareTables(
-  connection: Connection,
-  config: RedshiftConfig,
-  columns: Column[],
-): Promise<ReadonlySet<string>> {
-  const target = targetOf(config);
-  const [schema] = await connection.rows(
+export function rejectedStatement(rejected: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${rejected} (delivery_id varchar(36) NOT NULL,
+    "number" integer NOT NULL, part integer NOT NULL, batch_export_id varchar(36) NOT NULL,
+    run_id varchar(36) NOT NULL, slice integer NOT NULL, code varchar(100) NOT NULL,
+    reason varchar(${varchar_bytes_max}) NOT NULL, "record" varchar(${varchar_bytes_max}) NOT NULL,
+    rejected_at timestamp NOT NULL DEFAULT GETDATE())`;
+}
+
+/**
+ * The statement that creates a temporary table with the columns of the export, of which each has
+ * the type of the target and takes no null where the target takes none.
+ */
+export function apartStatement(name: string, columns: Column[], found: FoundColumn[]): string {
+  const there = new Map(found.map((column) => [column.name.toLowerCase(), column]));
+  const list = columns.map((column) => {
+    const { type = '', takes_no_null = false } = there.get(column.name.toLowerCase()) ?? {};
+    return `${quoted(column.name)} ${type}${takes_no_null ? ' NOT NULL' : ''}`;
+  });
+  return `CREATE TEMPORARY TABLE ${name} (${list.join(', ')})`;
+}
+
+/** The columns of the export that hold SUPER values, by those of the table. */
+export function supersOf(columns: Column[], found: FoundColumn[]): ReadonlySet<string> {
+  const types = new Map(found.map(({ name, type }) => [name.toLowerCase(), type]));
+  const supers = columns.filter(({ name }) => types.get(name.toLowerCase()) === 'super');
+  return new Set(supers.map(({ name }) => name));
+}
+
+/**
+ * Redshift casts no truth value to text, and a SUPER comes as JSON text as it is, which a VARCHAR
+ * may be too short for.
+ */
+export function textOf(name: string, type: string | undefined): string {
+  if (type === 'super') return name;
+  if (type === 'boolean') return `CASE WHEN ${name} THEN 'true' WHEN NOT ${name} THEN 'false' END`;
+  return `CAST(${name} AS varchar(${varchar_bytes_max}))`;
+}
+
+/** Refuses a database without the schema. */
+export async function requireSchema(connection: Connection, schema: string): Promise<void> {
+  const [found] = await connection.rows(
     'SELECT 1 FROM pg_namespace WHERE lower(nspname) = lower($1)',
-    [target.schema],
+    [schema],
   );
-  if (schema === undefined)
+  if (found === undefined)
     throw new NonRetryableError(
       'schema_missing',
-      `There is no schema ${target.schema} in the database; create it or change the key schema.`,
+      `There is no schema ${schema} in the database; create it or change the key schema.`,
     );
-  // A table that is there is not created again, because even IF NOT EXISTS needs the right to
-  // create one.
-  const find = (table: string) => columnTypes(connection, target.schema, table);
-  if ((await find('sluice_receipts')) === undefined)
-    await createTable(connection, receiptsStatement(target.receipts));
-  let found = await find(target.table);
-  if (found === undefined) {
-    const statement = tableStatement(target.quoted, config, columns);
-    if (!(await createTable(connection, statement))) found = await find(target.table);
-  }
-  const there =
-    found ?? new Map(columns.map((column) => [column.name.toLowerCase(), typeOf(config, column)]));
-  const missing = columns
-    .filter(({ name }) => !there.has(name.toLowerCase()))
-    .map((column) => `${column.name} ${typeOf(config, column)}`);
-  requireNoneMissing(target.name, missing);
-  return new Set(
-    columns.filter(({ name }) => there.get(name.toLowerCase()) === 'super').map(({ name }) => name),
-  );
 }
 
 /**
- * False where another session created the table at the same moment; it is there then. In an open
- * transaction, as that of a connection test, nothing more can be asked, so there it stays a fault.
+ * Creates a table. One that another session creates at the same moment is there then. In an open
+ * transaction, as that of a connection test, nothing more can be asked, so there it is a fault.
  */
-async function createTable(connection: Connection, statement: string): Promise<boolean> {
+export async function createTable(connection: Connection, statement: string): Promise<void> {
   try {
     await connection.rows(statement);
-    return true;
   } catch (error) {
     if (!isThereAlready(error)) throw error;
     const isOver = await connection.rows('SELECT 1').then(
       () => false,
       () => true,
     );
-    if (!isOver) return false;
+    if (!isOver) return;
     throw new RetryableError(
       'conflict',
       'Another session created the table at the same moment; try again.',

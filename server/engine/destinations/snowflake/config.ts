@@ -12,6 +12,7 @@ import {
 } from '../../model/destination/config_keys.ts';
 import { violation } from '../../model/destination/violation.ts';
 import { nulViolations, ownNameViolations } from '../sql_tables/config_rules.ts';
+import { receipts_table } from '../sql_tables/receipts.ts';
 import type { Target } from '../sql_tables/target.ts';
 
 const name_characters_max = 255;
@@ -88,9 +89,6 @@ export function targetOf(config: SnowflakeConfig): Target {
     name: `${config.database}.${config.schema}.${table}`,
   };
 }
-
-/** The table of receipts, beside the target. */
-export const receipts_table = 'sluice_receipts';
 
 /**
  * Where the account is. An underscore of the account's name is a hyphen there, because host names

@@ -1,31 +1,11 @@
 import { RetryableError } from '../../model/destination/errors.ts';
 import type { Delivery } from '../../model/destination/destination.ts';
-import { receipts_table } from './config.ts';
 import type { Connection } from './connection.ts';
-import { findTableKind } from './table.ts';
 
 /** What a delivery leaves: how many rows, and the signed text. */
 type Receipt = { records: number; manifest: string };
 
 const now = 'CAST(CURRENT_TIMESTAMP AS TIMESTAMP_NTZ(6))';
-
-/** Is there a table of receipts, that the role may see? */
-export async function hasReceipts(connection: Connection): Promise<boolean> {
-  return (await findTableKind(connection, receipts_table)) !== undefined;
-}
-
-/** The signed text of a delivery that is in the table, or undefined. */
-export async function findReceipt(
-  connection: Connection,
-  delivery_id: string,
-): Promise<string | undefined> {
-  const [row] = await connection.rows<{ manifest: string }>(
-    `SELECT "manifest" FROM ${connection.target.receipts} WHERE "delivery_id" = ?
-      AND "manifest" IS NOT NULL`,
-    [delivery_id],
-  );
-  return row?.manifest;
-}
 
 /**
  * Says that an attempt is about to deliver: from now on no attempt that said so before may show its
@@ -112,9 +92,8 @@ export async function writeReceipt(
   );
 }
 
-/** Removes what attempts have said that came to no receipt. */
+/** Removes what attempts have said that came to no receipt; the table of receipts is there. */
 export async function dropClaims(connection: Connection, delivery: Delivery): Promise<void> {
-  if (!(await hasReceipts(connection))) return;
   await connection.rows(
     `DELETE FROM ${connection.target.receipts} WHERE "delivery_id" = ? AND "manifest" IS NULL`,
     [delivery.delivery_id],

@@ -13,8 +13,11 @@ import type {
 } from '../../model/destination/destination.ts';
 import { commitKnowingly } from '../sql_tables/commit.ts';
 import type { CommitAnswer } from '../sql_tables/commit.ts';
+import type { Dialect } from '../sql_tables/dialect.ts';
 import { columnList, isMerged } from '../sql_tables/layout.ts';
 import { measured } from '../sql_tables/measured.ts';
+import { prepareTables } from '../sql_tables/prepare.ts';
+import { findReceipt, receipts_table } from '../sql_tables/receipts.ts';
 import { newStanding, openStagedSink, recordsIn, requireCame } from '../sql_tables/staged_sink.ts';
 import type { StagedDelivery, Standing } from '../sql_tables/staged_sink.ts';
 import type { StagedState } from '../sql_tables/stages.ts';
@@ -22,38 +25,31 @@ import type { SnowflakeConfig } from './config.ts';
 import { SnowflakeFault } from './client.ts';
 import { connect } from './connection.ts';
 import type { Connection } from './connection.ts';
+import { snowflakeDialect } from './dialect.ts';
 import { snowflakeError } from './faults.ts';
 import { withFaults } from '../../model/destination/faults.ts';
 import { openLoader, textColumn } from './load.ts';
 import type { Loader } from './load.ts';
-import {
-  claim,
-  dropClaims,
-  findReceipt,
-  hasReceipts,
-  holdClaims,
-  writeReceipt,
-} from './receipts.ts';
+import { claim, dropClaims, holdClaims, writeReceipt } from './receipts.ts';
 import { dropStages, openStage, openTemporaryStage, takeOver } from './stage.ts';
 import type { Stage } from './stage.ts';
-import { prepareTables, showStatement, valueExpression } from './table.ts';
+import { showStatement, typesOf, valueExpression } from './table.ts';
 import type { TableColumns } from './table.ts';
 import { counted } from '../../../platform/counted.ts';
 
-/** What an attempt has found and created. */
-type Prepared = { loader: Loader; columns: TableColumns };
-
 /**
- * One attempt at a delivery. `prepared` is there from `recover` on, `stage` from the first slice
- * on, that of an earlier attempt too.
+ * One attempt at a delivery. The columns of the table are known once it is prepared; `loader`
+ * and `stage` are there from the first slice on, that of an earlier attempt before.
  */
 type Session = {
   connection: Connection;
+  dialect: Dialect;
   delivery: Delivery;
   log: Logger;
   attempt_id: string;
   standing: Standing;
-  prepared: Prepared | undefined;
+  columns: TableColumns;
+  loader: Loader | undefined;
   stage: Stage | undefined;
 };
 
@@ -64,22 +60,27 @@ export async function openSnowflakeSink(
   deps: DestinationDeps,
 ): Promise<Sink> {
   const connection = await withFaults(snowflakeError, () => connect(config, deps));
+  const dialect = snowflakeDialect(connection);
   const session: Session = {
     connection,
+    dialect,
     delivery,
     log: deps.log,
     attempt_id: randomUUID(),
     standing: newStanding(),
-    prepared: undefined,
+    columns: new Map(),
+    loader: undefined,
     stage: undefined,
   };
   const work: StagedDelivery = {
     name: connection.target.name,
     delivery,
     standing: session.standing,
-    begin: async () =>
-      (await hasReceipts(connection)) &&
-      (await findReceipt(connection, delivery.delivery_id)) !== undefined,
+    begin: async () => (await findReceipt(dialect, delivery.delivery_id)) !== undefined,
+    prepare: async () => {
+      const { found } = await prepareTables(dialect, delivery, deps.warn);
+      session.columns = typesOf(found);
+    },
     recover: (outcomes) => recover(session, outcomes),
     write: (slice, bytes) => stageSlice(session, slice, bytes),
     commit: (outcomes, manifest) => commit(session, outcomes, manifest),
@@ -90,38 +91,22 @@ export async function openSnowflakeSink(
   return openStagedSink(work, snowflakeError, deps.log);
 }
 
-/**
- * The tables are created and checked here, before the engine opens the query that would wait for
- * them.
- */
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   const { connection, delivery, attempt_id } = session;
-  const columns = await prepareTables(connection, delivery);
   // First: from now on the earlier attempt can show nothing of what is taken over.
   await claim(connection, delivery, attempt_id);
-  const taken = await takeOver({ ...session, columns }, outcomes);
+  const taken = await takeOver(session, outcomes);
   session.stage = taken?.stage;
-  session.prepared = { loader: await openLoader(connection), columns };
   return taken?.whole ?? [];
-}
-
-async function prepare(session: Session): Promise<Prepared> {
-  if (session.prepared === undefined) await recover(session, []);
-  return session.prepared!;
 }
 
 /**
  * The stage has the target's own types, so a value that does not fit is refused while slices are
  * written and not in the commit.
  */
-async function prepareStage(
-  session: Session,
-  { columns }: Prepared,
-  isOnly: boolean,
-): Promise<Stage> {
-  const place = { ...session, columns };
-  session.stage ??= isOnly ? undefined : await openStage(place);
-  session.stage ??= await openTemporaryStage(place);
+async function prepareStage(session: Session, isOnly: boolean): Promise<Stage> {
+  session.stage ??= isOnly ? undefined : await openStage(session);
+  session.stage ??= await openTemporaryStage(session);
   return session.stage;
 }
 
@@ -131,17 +116,17 @@ async function stageSlice(
   bytes: Readable,
 ): Promise<StagedState | null> {
   const { delivery } = session;
-  const prepared = await prepare(session);
-  const stage = await prepareStage(session, prepared, isOnly(slice));
+  const stage = await prepareStage(session, isOnly(slice));
   let slice_bytes = 0;
   const counted = measured(bytes, (size) => (slice_bytes += size));
-  const loaded = await prepared.loader.load(delivery.columns, counted);
+  const loader = (session.loader ??= await openLoader(session.connection));
+  const loaded = await loader.load(delivery.columns, counted);
   requireCame(slice, loaded, `Snowflake took ${loaded}`);
   const columns = columnList(delivery.columns);
   const values = delivery.columns
-    .map((column, index) => valueExpression(column, textColumn(index), prepared.columns))
+    .map((column, index) => valueExpression(column, textColumn(index), session.columns))
     .join(', ');
-  const write = await stage.insert({ columns, values, from: prepared.loader.table });
+  const write = await stage.insert({ columns, values, from: loader.table });
   return write === undefined ? null : { write, slice_bytes };
 }
 
@@ -151,12 +136,10 @@ async function commit(
   outcomes: SliceOutcome[],
   manifest: Manifest,
 ): Promise<void> {
-  const { connection, delivery, attempt_id, standing } = session;
+  const { connection, dialect, delivery, attempt_id, standing } = session;
   const { is_delivered } = standing;
   const records = recordsIn(outcomes);
-  const stage = is_delivered
-    ? undefined
-    : await prepareStage(session, await prepare(session), true);
+  const stage = is_delivered ? undefined : await prepareStage(session, true);
   await connection.rows('BEGIN TRANSACTION');
   try {
     const { is_shown } = await holdClaims(connection, delivery, {
@@ -174,7 +157,7 @@ async function commit(
       answerOf: answerOfCommit,
       isThere: async ({ text }) => {
         await connection.rows('ROLLBACK');
-        return (await findReceipt(connection, delivery.delivery_id)) === text;
+        return (await findReceipt(dialect, delivery.delivery_id)) === text;
       },
     });
   } catch (error) {
@@ -220,7 +203,7 @@ async function show(
 async function abort(session: Session): Promise<void> {
   if (session.standing.is_delivered) return;
   await dropStages(session);
-  await dropClaims(session.connection, session.delivery);
-  session.prepared = undefined;
+  if ((await session.dialect.findColumns(receipts_table)) !== undefined)
+    await dropClaims(session.connection, session.delivery);
   session.stage = undefined;
 }

@@ -2,7 +2,7 @@ import type { DestinationDefinition } from '../../model/destination/destination.
 import { tableReaders } from '../sql_tables/delivered_table.ts';
 import { checkSnowflake } from './check.ts';
 import { addressOf, snowflake_config, snowflakeViolations } from './config.ts';
-import { openSnowflakeTable } from './delivered_table.ts';
+import { openSnowflake } from './dialect.ts';
 import { snowflakeError } from './faults.ts';
 import { openSnowflakeSink } from './sink.ts';
 import { snowflakeColumnFaults } from './table.ts';
@@ -43,5 +43,5 @@ export const snowflake: DestinationDefinition<typeof snowflake_config> = {
   encoding: () => ({ format: 'TabSeparated', compression: null }),
   open: openSnowflakeSink,
   check: checkSnowflake,
-  ...tableReaders(openSnowflakeTable, () => snowflakeError),
+  ...tableReaders(openSnowflake, () => snowflakeError),
 };

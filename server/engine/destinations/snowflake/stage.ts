@@ -1,5 +1,6 @@
 import type { Delivery, SliceOutcome } from '../../model/destination/destination.ts';
 import { quoted } from '../sql_tables/layout.ts';
+import { findReceipt } from '../sql_tables/receipts.ts';
 import {
   freeName,
   isOfSlices,
@@ -12,7 +13,7 @@ import {
 import { SnowflakeFault } from './client.ts';
 import type { Connection } from './connection.ts';
 import { temporaryName } from './load.ts';
-import { findReceipt } from './receipts.ts';
+import { snowflakeDialect } from './dialect.ts';
 import type { TableColumns } from './table.ts';
 
 /** Where a delivery goes, and the columns of the table there. */
@@ -60,7 +61,8 @@ export async function openTemporaryStage({ connection }: Place): Promise<Stage> 
  */
 export async function openStage(place: Place): Promise<Stage | undefined> {
   const { connection, delivery } = place;
-  if ((await findReceipt(connection, delivery.delivery_id)) !== undefined) throw stageLost();
+  const dialect = snowflakeDialect(connection);
+  if ((await findReceipt(dialect, delivery.delivery_id)) !== undefined) throw stageLost();
   const name = stageName(delivery);
   try {
     await connection.rows(

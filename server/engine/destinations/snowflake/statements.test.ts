@@ -123,7 +123,7 @@ test(
       ['json', 'TEXT', 'CAST(t."x" AS VARCHAR)'],
     ];
     for (const [type, there, expected] of cases)
-      assertSameSql(textExpression(column('x', type), 't."x"', new Map([['x', there]])), expected);
+      assertSameSql(textExpression(column('x', type), 't."x"', there), expected);
   },
 );
 

@@ -8,9 +8,9 @@ import {
   versionColumns,
 } from '../sql_tables/layout.ts';
 import type { Layout } from '../sql_tables/layout.ts';
-import { receipts_table } from './config.ts';
 import type { Connection } from './connection.ts';
 import { requireNoneMissing } from '../sql_tables/fitting.ts';
+import type { FoundColumn } from '../sql_tables/fitting.ts';
 
 /** Types of the columns of a table that the export creates. Instants are UTC. */
 const types: Record<ColumnType, string> = {
@@ -52,40 +52,17 @@ export function tableStatement(table: string, columns: Column[]): string {
  * The kind of a table or view of the schema as the information schema names it (`BASE TABLE`,
  * `VIEW`), or undefined when there is none that the role may see.
  */
-export async function findTableKind(
-  connection: Connection,
-  table: string,
-): Promise<string | undefined> {
-  return (await findTableKinds(connection, [table])).get(table);
-}
-
-async function findTableKinds(
-  connection: Connection,
-  tables: string[],
-): Promise<Map<string, string>> {
-  const found = await connection.rows<{ name: string; kind: string }>(
-    'SELECT TABLE_NAME AS "name", TABLE_TYPE AS "kind" FROM INFORMATION_SCHEMA.TABLES WHERE ' +
-      `TABLE_SCHEMA = ? AND TABLE_NAME IN (${tables.map(() => '?').join(', ')})`,
-    [connection.config.schema, ...tables],
+async function findTableKind(connection: Connection, table: string): Promise<string | undefined> {
+  const [found] = await connection.rows<{ kind: string }>(
+    'SELECT TABLE_TYPE AS "kind" FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = ? ' +
+      'AND TABLE_NAME = ?',
+    [connection.config.schema, table],
   );
-  return new Map(found.map(({ name, kind }) => [name, kind]));
+  return found?.kind;
 }
 
-/**
- * Creates the table and the table of receipts where they are missing, and refuses a table that
- * cannot take the export: all missing columns are named. To be called outside a transaction, which
- * the creation of a table would end.
- */
-export async function prepareTables(connection: Connection, layout: Layout): Promise<TableColumns> {
-  const { table, quoted: quoted_table, receipts } = connection.target;
-  const found = await findTableKinds(connection, [table, receipts_table]);
-  const kind = found.get(table);
-  if (kind === undefined) await connection.rows(tableStatement(quoted_table, layout.columns));
-  if (!found.has(receipts_table)) await connection.rows(receiptsStatement(receipts));
-  return checkTable(connection, layout, kind ?? (await findTableKind(connection, table)));
-}
-
-function receiptsStatement(receipts: string): string {
+/** The statement that creates the table of receipts, which has claims too: no manifest yet. */
+export function receiptsStatement(receipts: string): string {
   const id = (name: string) => `${quoted(name)} VARCHAR(36) NOT NULL`;
   const columns = [
     ...['delivery_id', 'attempt_id', 'batch_export_id', 'run_id'].map(id),
@@ -98,15 +75,16 @@ function receiptsStatement(receipts: string): string {
 }
 
 /**
- * The columns of the export's table, which is of this kind. Refuses a table that cannot take the
- * export: what is no table of Snowflake's own, and one that lacks columns, of which all are named.
+ * Refuses a table that cannot take the export: what is no table of Snowflake's own, and one that
+ * lacks columns, of which all are named.
  */
 export async function checkTable(
   connection: Connection,
   layout: Layout,
-  kind: string | undefined,
-): Promise<TableColumns> {
+  found: FoundColumn[],
+): Promise<void> {
   const { table, name } = connection.target;
+  const kind = await findTableKind(connection, table);
   if (kind === undefined)
     throw new NonRetryableError(
       'permission_denied',
@@ -119,22 +97,29 @@ export async function checkTable(
         'standard table. Export to such a table.',
     );
   }
-  const columns = await columnTypes(connection, table);
+  const names = new Set(found.map((column) => column.name));
   const missing = layout.columns
-    .filter((column) => !columns.has(column.name))
+    .filter((column) => !names.has(column.name))
     .map((column) => `${column.name} ${types[column.type]}`);
   requireNoneMissing(name, missing);
-  return columns;
 }
 
-/** The columns of a table that is there. */
-export async function columnTypes(connection: Connection, table: string): Promise<TableColumns> {
-  const found = await connection.rows<{ name: string; type: string }>(
+/** The columns of a table, or undefined when there is none that the role may see. */
+export async function findColumns(
+  connection: Connection,
+  table: string,
+): Promise<FoundColumn[] | undefined> {
+  const found = await connection.rows<FoundColumn>(
     'SELECT COLUMN_NAME AS "name", DATA_TYPE AS "type" FROM INFORMATION_SCHEMA.COLUMNS WHERE ' +
       'TABLE_SCHEMA = ? AND TABLE_NAME = ?',
     [connection.config.schema, table],
   );
-  return new Map(found.map((column) => [column.name, column.type]));
+  return found.length === 0 ? undefined : found;
+}
+
+/** The types of columns by their names. */
+export function typesOf(found: FoundColumn[]): TableColumns {
+  return new Map(found.map(({ name, type }) => [name, type]));
 }
 
 /**
@@ -155,10 +140,10 @@ export function valueExpression(column: Column, text: string, columns: TableColu
  * An instant has its microseconds, where a cast would have as many digits as the account's format;
  * JSON is that of the VARIANT, so that a string which only looks like an object is told from one.
  */
-export function textExpression(column: Column, value: string, columns: TableColumns): string {
+export function textExpression(column: Column, value: string, type: string | undefined): string {
   if (column.type === 'timestamp')
     return `TO_VARCHAR(CAST(${value} AS TIMESTAMP_NTZ(6)), 'YYYY-MM-DD HH24:MI:SS.FF6')`;
-  return column.type === 'json' && columns.get(column.name) !== 'TEXT'
+  return column.type === 'json' && type !== 'TEXT'
     ? `TO_JSON(${value})`
     : `CAST(${value} AS VARCHAR)`;
 }

@@ -1,5 +1,5 @@
 import { whyChanged } from '../../model/destination/changed_receipt.ts';
-import type { ContentSource, ValueRow } from '../../model/destination/content_source.ts';
+import type { ContentSource } from '../../model/destination/content_source.ts';
 import type {
   DeliveredSlices,
   Delivery,
@@ -9,44 +9,14 @@ import type {
 import { withFaults } from '../../model/destination/faults.ts';
 import type { HeldReceipt, WantedReceipts } from '../../model/destination/held_receipt.ts';
 import { withoutRejected } from './rejected/known_rejected.ts';
-import type { KnownRejected } from './rejected/known_rejected.ts';
+import { isMerged } from './layout.ts';
 import { compareContents } from './compare_contents.ts';
-
-type DeliveryId = { delivery_id: string };
-
-/** The receipts beside a table, as they are there now. */
-export type TableOfReceipts = {
-  /** As users know it. */
-  name: string;
-  /** False where nothing was delivered yet, or somebody removed it; then nothing else is asked. */
-  isThere(): Promise<boolean>;
-  /** The text of a delivery's receipt, as it was signed. */
-  find(delivery_id: string): Promise<string | undefined>;
-  /** The deliveries of an export to this very table. */
-  ofExport(batch_export_id: string): Promise<DeliveryId[]>;
-  /** So many deliveries to this very table at most, whoever made them. */
-  ofAll(limit: number): Promise<DeliveryId[]>;
-};
-
-/** A table that deliveries went to, opened to be read, with the receipts beside it. */
-export type DeliveredTable = {
-  /** As users know it. */
-  name: string;
-  receipts: TableOfReceipts;
-  /** Left out where no rows are set aside. */
-  rejected?: KnownRejected;
-  /**
-   * Makes ready to read all rows that deliveries like this one can have brought, with the values of
-   * its columns as text and in bounded memory, once or twice; undefined where the table is gone.
-   */
-  openRows(delivery: Delivery): Promise<(() => AsyncIterable<ValueRow>) | undefined>;
-  /**
-   * One sentence that names the columns that keep less than such a delivery brings, where there are
-   * any; left out where no table is narrower.
-   */
-  narrowed?(delivery: Delivery): Promise<string | undefined>;
-  close(): Promise<void>;
-};
+import type { Dialect } from './dialect.ts';
+import type { FoundColumn } from './fitting.ts';
+import { textsQuery } from './prepare.ts';
+import { receiptsOf } from './receipts.ts';
+import type { TableOfReceipts } from './receipts.ts';
+import { knownRejected } from './rejected/rejected_table.ts';
 
 /** The two of `DestinationDefinition` that read. */
 type Readers<Config> = {
@@ -64,12 +34,12 @@ type Readers<Config> = {
 };
 
 /**
- * What a destination with a table and receipts beside it does to read them again: `verify` compares
- * receipts, then all rows with those of the source, value by value. `explainer` makes what
- * gives errors of the other side in its words.
+ * Reads a table and the receipts beside it again: `verify` compares receipts, then all rows with
+ * those of the source, value by value. `open` opens a session at the place of a config, `explainer`
+ * makes what gives errors of the other side in its words.
  */
 export function tableReaders<Config>(
-  open: (config: Config, deps: DestinationDeps) => Promise<DeliveredTable>,
+  open: (config: Config, deps: DestinationDeps) => Promise<Dialect>,
   explainer: (config: Config, deps: DestinationDeps) => (error: unknown) => unknown,
 ): Readers<Config> {
   return {
@@ -86,7 +56,7 @@ export function tableReaders<Config>(
       const explained = explainer(config, deps);
       const withErrors = <Result>(work: () => Promise<Result>) => withFaults(explained, work);
       const table = await withErrors(() => open(config, deps));
-      const { receipts } = table;
+      const receipts = receiptsOf(table);
       try {
         const held = await withErrors(async () =>
           (await receipts.isThere()) ? receipts.ofExport(batch_export_id) : [],
@@ -107,30 +77,53 @@ export function tableReaders<Config>(
  * Without receipts the rows are not compared: nobody knows then whose rows others in the table are.
  */
 async function compareTable(
-  { name, receipts, rejected, openRows, narrowed }: DeliveredTable,
+  dialect: Dialect,
   delivered: DeliveredSlices[],
   source: ContentSource,
 ): Promise<Difference[]> {
   const [first] = delivered;
   if (first === undefined) return [];
+  const { target } = dialect;
+  const { name } = target;
+  const receipts = receiptsOf(dialect);
   const hasReceipts = await receipts.isThere();
   const differences: Difference[] = hasReceipts
     ? await compareReceipts(receipts, delivered)
     : [{ kind: 'missing', name: receipts.name, detail: 'The table of receipts is gone.' }];
-  const rows = await openRows(first.delivery);
-  if (rows === undefined)
+  const found = await dialect.findColumns(target.table);
+  if (found === undefined)
     return [...differences, { kind: 'missing', name, detail: 'The table is gone.' }];
   if (!hasReceipts) return differences;
+  const { delivery } = first;
+  const relation = isMerged(delivery) ? (dialect.merged ?? target.quoted) : target.quoted;
+  const rows = await dialect.openTexts(
+    textsQuery(dialect, relation, delivery, found),
+    delivery.columns.length,
+  );
+  const rejected = knownRejected(dialect);
   const is_shared = await hasOthers(receipts, delivered);
   const wanted =
     rejected === undefined
       ? { source, differences: [] }
       : await withoutRejected(delivered, source, rejected);
   const contents = await compareContents({ name, is_shared, rows }, delivered, wanted.source);
-  const narrower = contents.length === 0 ? undefined : await narrowed?.(first.delivery);
+  const narrower = contents.length === 0 ? undefined : await narrowedBy(dialect, delivery, found);
   if (narrower !== undefined)
     source.note(`${narrower} Values of these columns can differ for that reason alone.`);
   return [...differences, ...wanted.differences, ...contents];
+}
+
+/** Names the columns that keep less than the export brings; undefined for a table it cannot use. */
+async function narrowedBy(
+  dialect: Dialect,
+  delivery: Delivery,
+  found: FoundColumn[],
+): Promise<string | undefined> {
+  try {
+    return await dialect.checkTable(delivery, found);
+  } catch {
+    return undefined;
+  }
 }
 
 async function compareReceipts(

@@ -39,11 +39,12 @@ export type TransactionalDelivery = Shower & {
    * when the delivery and its receipt are there.
    */
   begin(): Promise<boolean>;
-  /** Creates, checks and locks the table and the table of receipts. */
+  /** Creates, checks and locks the table and those beside it, once in each transaction. */
   prepare(): Promise<void>;
   /**
-   * Prepares, makes this attempt the owner of what an earlier one has staged, and gives those of
-   * the outcomes that are there and whole; the earlier one can stage and show nothing more.
+   * Makes this attempt the owner of what an earlier one has staged, and gives those of the outcomes
+   * that are there and whole; the earlier one can stage and show nothing more, and holds no table.
+   * Called right after `begin`, before `prepare`.
    */
   takeOver(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
   /** Creates the stage, which outlives the attempt. False where the user may not. */
@@ -177,12 +178,6 @@ async function prepare(session: Session): Promise<void> {
   session.is_prepared = true;
 }
 
-async function takeOver(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
-  const surviving = await session.work.takeOver(outcomes);
-  session.is_prepared = true;
-  return surviving;
-}
-
 async function goStaged(session: Session): Promise<void> {
   session.way = 'staged';
   session.mover = await session.work.openMover?.();
@@ -195,10 +190,9 @@ async function goStaged(session: Session): Promise<void> {
 async function recover(session: Session, outcomes: SliceOutcome[]): Promise<SliceOutcome[]> {
   await begin(session);
   if (session.is_delivered) return outcomes;
-  const surviving = await takeOver(
-    session,
-    session.work.delivery.rejects === undefined ? outcomes : [],
-  );
+  const { rejects } = session.work.delivery;
+  const surviving = await session.work.takeOver(rejects === undefined ? outcomes : []);
+  await prepare(session);
   if (surviving.length === 0) return [];
   await goStaged(session);
   await end(session, 'COMMIT');
@@ -225,7 +219,7 @@ async function write(session: Session, slice: Slice, bytes: Readable): Promise<J
  * stage has not the constraints that refuse them.
  */
 async function chooseWay(session: Session, slice: Slice): Promise<void> {
-  await takeOver(session, []);
+  await prepare(session);
   const { delivery, createStage } = session.work;
   const isDirect = isOnly(slice) || delivery.rejects !== undefined;
   if (isDirect || !(await createStage())) session.way = 'direct';

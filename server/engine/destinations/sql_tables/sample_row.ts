@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { NonRetryableError } from '../../model/destination/errors.ts';
 import { versionColumns } from './layout.ts';
 import type { Layout } from './layout.ts';
 
@@ -40,23 +39,9 @@ export function testedLayout(columns: Column[]): Layout {
 }
 
 /**
- * Throws `table_unsuitable`, by column, where what the table gave back is another value than was
- * written. `found` has the texts of the columns in their order; what instants and numbers look like
- * is the store's.
- */
-export function requireSame(sample: SampleRow, found: readonly unknown[], table: string): void {
-  const changed = changedValues(sample, found);
-  if (changed === undefined) return;
-  throw new NonRetryableError(
-    'table_unsuitable',
-    `The table ${table} changes values of the columns ${changed}; change their types, look at ` +
-      'its triggers, or export to another table.',
-  );
-}
-
-/**
  * The columns of which another value came back than was written, each with both values, in words
- * for an error; undefined when there is none. `found` is that of `requireSame`.
+ * for an error; undefined when there is none. `found` has the texts of
+ * the columns in their order; what instants and numbers look like is the store's.
  */
 export function changedValues(
   { columns, values }: SampleRow,

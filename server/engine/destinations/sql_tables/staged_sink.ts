@@ -43,8 +43,14 @@ export type StagedDelivery = {
   /** Looks whether the delivery and its receipt are there. */
   begin(): Promise<boolean>;
   /**
-   * Creates and checks the table, and takes over what an earlier attempt has staged; gives those of
-   * the outcomes that are there and whole. From then on the earlier attempt can show nothing more.
+   * Creates and checks the table and those beside it. Called once before `recover`. Left out: each
+   * transaction does so itself.
+   */
+  prepare?(): Promise<void>;
+  /**
+   * Takes over what an earlier attempt has staged, and gives those of the outcomes that are there
+   * and whole. From then on the earlier attempt can show nothing more. Called before the first
+   * `write` or `commit`.
    */
   recover(outcomes: SliceOutcome[]): Promise<SliceOutcome[]>;
   /** Has a delivery that is there rows that are set aside, which `write` is to find again? */
@@ -85,6 +91,7 @@ export async function openStagedSink(
 ): Promise<Sink> {
   const { name, standing, delivery } = work;
   let is_committed = false;
+  const recovery = recoveryOf(work);
   const explain = <Result>(act: () => Promise<Result>) => withFaults(explained, act);
   const tidyUp = async () => {
     await explain(async () => work.tidyUp?.()).catch((error: unknown) =>
@@ -96,7 +103,7 @@ export async function openStagedSink(
   };
   const commit = async (outcomes: SliceOutcome[], manifest: Manifest) => {
     await withCertainty(
-      () => explain(() => work.commit(outcomes, manifest)),
+      () => explain(() => recovery.first(outcomes).then(() => work.commit(outcomes, manifest))),
       () => standing.may_show,
     );
     is_committed = true;
@@ -114,23 +121,45 @@ export async function openStagedSink(
   if (standing.is_delivered) await tidyUp();
   return {
     isCommitted: async () => standing.is_delivered,
-    recover: async (outcomes) =>
-      standing.is_delivered ? outcomes : explain(() => work.recover(outcomes)),
+    recover: (outcomes) => explain(() => recovery.run(outcomes)),
     write: async (slice, bytes) => {
-      const state = await explain(() => write(work, slice, bytes));
+      const state = await explain(() => write(work, recovery.first, slice, bytes));
       const refused = work.rejectedOf?.(slice.number) ?? [];
       return refused.length === 0 ? { name, state } : { name, state, refused };
     },
     commit: async (outcomes, manifest) => {
       if (!is_committed) await commit(outcomes, manifest);
     },
-    abort: () => explain(() => work.abort()),
+    abort: () => explain(() => work.abort()).finally(recovery.forget),
     close: () => work.close(),
   };
 }
 
-async function write(work: StagedDelivery, slice: Slice, bytes: Readable): Promise<Json> {
+/** Prepares and recovers; `first` does so unless it was done since the beginning or an abort. */
+function recoveryOf(work: StagedDelivery) {
+  let is_done = false;
+  const run = async (outcomes: SliceOutcome[]): Promise<SliceOutcome[]> => {
+    if (work.standing.is_delivered) return outcomes;
+    await work.prepare?.();
+    const surviving = await work.recover(outcomes);
+    is_done = true;
+    return surviving;
+  };
+  return {
+    run,
+    first: async (outcomes: SliceOutcome[]) => void (is_done || (await run(outcomes))),
+    forget: () => (is_done = false),
+  };
+}
+
+async function write(
+  work: StagedDelivery,
+  recoverFirst: (outcomes: SliceOutcome[]) => Promise<void>,
+  slice: Slice,
+  bytes: Readable,
+): Promise<Json> {
   try {
+    await recoverFirst([]);
     if (!work.standing.is_delivered || work.readsAgain === true)
       return await work.write(slice, bytes);
     await leaveAside(bytes);

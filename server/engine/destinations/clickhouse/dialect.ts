@@ -1,0 +1,57 @@
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import { identifier } from '../formats/expression.ts';
+import type { Dialect } from '../sql_tables/dialect.ts';
+import type { ClickHouseConfig } from './config.ts';
+import { connect } from './connection.ts';
+import type { Connection } from './connection.ts';
+import { clickHouseError } from './faults.ts';
+import { checkTable, findColumns, tableStatement } from './table.ts';
+
+/** The words of ClickHouse, for a server. There are no sessions and no transactions. */
+export function clickHouseDialect(connection: Connection): Dialect {
+  const { target } = connection;
+  return {
+    target,
+    quoted: identifier,
+    slot: (at) => `{p${at}:String}`,
+    rows: (statement, values = []) =>
+      connection.rows(
+        statement,
+        Object.fromEntries(values.map((value, index) => [`p${index + 1}`, String(value)])),
+      ),
+    explained: clickHouseError,
+    findColumns: (table) => findColumns(connection, table),
+    createTable: (layout) => connection.command(tableStatement(target.quoted, layout)),
+    checkTable: async (layout, found) => {
+      await checkTable(connection, layout, found);
+      return undefined;
+    },
+    receipts: {
+      create: () =>
+        connection.command(
+          `CREATE TABLE IF NOT EXISTS ${target.receipts} (delivery_id UUID, stage_id UUID,
+            batch_export_id UUID, run_id UUID, table_name String, records UInt64, manifest String,
+            written_at DateTime64(6, 'UTC') DEFAULT now64(6))
+            ENGINE = MergeTree ORDER BY delivery_id`,
+        ),
+      // The other lines say which stages were about to be shown.
+      condition: "manifest != ''",
+      order: 'ORDER BY written_at DESC LIMIT 1',
+    },
+    textOf: ({ type: wanted }, name, type = 'DateTime64') =>
+      wanted === 'timestamp' && type.includes('DateTime')
+        ? `toString(toTimeZone(${name}, 'UTC'))`
+        : `toString(${name})`,
+    merged: `${target.quoted} FINAL`,
+    openTexts: async (query) => () => connection.stream(query),
+    close: () => connection.close(),
+  };
+}
+
+/** Reaches a server, to speak to it. */
+export async function openClickHouse(
+  config: ClickHouseConfig,
+  deps: DestinationDeps,
+): Promise<Dialect> {
+  return clickHouseDialect(await connect(config, deps));
+}

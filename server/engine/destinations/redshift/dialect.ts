@@ -1,0 +1,75 @@
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import type { Dialect } from '../sql_tables/dialect.ts';
+import { requireNoneMissing } from '../sql_tables/fitting.ts';
+import { quoted } from '../sql_tables/layout.ts';
+import { connect } from '../sql_tables/postgres_connection.ts';
+import type { Connection } from '../sql_tables/postgres_connection.ts';
+import { accessOf, targetOf } from './config.ts';
+import type { RedshiftConfig } from './config.ts';
+import { redshiftError } from './faults.ts';
+import {
+  createTable,
+  findColumns,
+  receiptsStatement,
+  rejectedStatement,
+  requireSchema,
+  tableStatement,
+  textOf,
+  typeOf,
+  varchar_bytes_max,
+} from './table.ts';
+
+const batch_rows = 200;
+
+/** The words of Redshift, in a session. */
+export function redshiftDialect(connection: Connection, config: RedshiftConfig): Dialect {
+  const target = targetOf(config);
+  return {
+    target,
+    quoted,
+    slot: (at) => `$${at}`,
+    rows: (statement, values) => connection.rows(statement, values),
+    explained: redshiftError,
+    findColumns: (table) => findColumns(connection, target.schema, table),
+    requireSchema: () => requireSchema(connection, target.schema),
+    createTable: ({ columns }) =>
+      createTable(connection, tableStatement(target.quoted, config, columns)),
+    checkTable: async ({ columns }, found) => {
+      const names = new Set(found.map(({ name }) => name.toLowerCase()));
+      const missing = columns
+        .filter(({ name }) => !names.has(name.toLowerCase()))
+        .map((column) => `${column.name} ${typeOf(config, column)}`);
+      requireNoneMissing(target.name, missing);
+      return undefined;
+    },
+    receipts: {
+      create: () => createTable(connection, receiptsStatement(target.receipts)),
+      order: 'ORDER BY part',
+    },
+    rejected: {
+      quoted: target.rejected,
+      create: () => createTable(connection, rejectedStatement(target.rejected)),
+    },
+    text_bytes_max: varchar_bytes_max,
+    textOf: (_column, name, type) => textOf(name, type),
+    openTexts: async (query) =>
+      async function* rows() {
+        await connection.rows('BEGIN');
+        for await (const batch of connection.batches<Record<string, string | null>>(
+          query,
+          batch_rows,
+        ))
+          for (const row of batch) yield Object.values(row);
+        await connection.rows('ROLLBACK');
+      },
+    close: () => connection.close(),
+  };
+}
+
+/** Opens a session that speaks it. */
+export async function openRedshift(
+  config: RedshiftConfig,
+  deps: DestinationDeps,
+): Promise<Dialect> {
+  return redshiftDialect(await connect(accessOf(config), deps), config);
+}

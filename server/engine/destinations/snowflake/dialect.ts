@@ -1,0 +1,89 @@
+import type { ValueRow } from '../../model/destination/content_source.ts';
+import type { DestinationDeps } from '../../model/destination/destination.ts';
+import type { Dialect } from '../sql_tables/dialect.ts';
+import { quoted } from '../sql_tables/layout.ts';
+import type { SnowflakeConfig } from './config.ts';
+import { connect } from './connection.ts';
+import type { Connection } from './connection.ts';
+import { snowflakeError } from './faults.ts';
+import { temporaryName } from './load.ts';
+import {
+  checkTable,
+  findColumns,
+  receiptsStatement,
+  tableStatement,
+  textExpression,
+} from './table.ts';
+
+const page_characters = 4_000_000;
+
+/**
+ * The words of Snowflake, in a session. What creates a table is called outside a transaction, which
+ * it would end.
+ */
+export function snowflakeDialect(connection: Connection): Dialect {
+  const { target } = connection;
+  return {
+    target,
+    quoted,
+    slot: () => '?',
+    rows: (statement, values = []) => connection.rows(statement, values.map(String)),
+    explained: snowflakeError,
+    findColumns: (table) => findColumns(connection, table),
+    createTable: async ({ columns }) =>
+      void (await connection.rows(tableStatement(target.quoted, columns))),
+    checkTable: async (layout, found) => {
+      await checkTable(connection, layout, found);
+      return undefined;
+    },
+    receipts: {
+      create: async () => void (await connection.rows(receiptsStatement(target.receipts))),
+      // The other lines are claims.
+      condition: '"manifest" IS NOT NULL',
+    },
+    textOf: textExpression,
+    openTexts: async (query, columns) => {
+      const texts = quoted(temporaryName('texts'));
+      await connection.rows(
+        `CREATE TEMPORARY TABLE ${texts} AS ${pagesQuery(query, namesOf(columns))}`,
+      );
+      return () => pagesOf(connection, texts, namesOf(columns));
+    },
+    close: () => connection.close(),
+  };
+}
+
+/** Opens a session that speaks it. */
+export async function openSnowflake(
+  config: SnowflakeConfig,
+  deps: DestinationDeps,
+): Promise<Dialect> {
+  return snowflakeDialect(await connect(config, deps));
+}
+
+function namesOf(columns: number): string[] {
+  return Array.from({ length: columns }, (_, index) => quoted(`c${index}`));
+}
+
+/** The texts of a query, with the number of a page of about 4 MB. */
+function pagesQuery(query: string, names: string[]): string {
+  const size = names.map((name) => `COALESCE(LENGTH(CAST(${name} AS VARCHAR)), 0)`).join(' + ');
+  return `SELECT ${names.join(', ')}, FLOOR(SUM(${size}) OVER (ORDER BY ${names[0]} ROWS BETWEEN
+    UNBOUNDED PRECEDING AND CURRENT ROW) / ${page_characters}) AS "page" FROM (${query}) AS texts`;
+}
+
+async function* pagesOf(
+  connection: Connection,
+  table: string,
+  names: string[],
+): AsyncGenerator<ValueRow> {
+  const pages = await connection.rows<{ page: string | number }>(
+    `SELECT DISTINCT "page" FROM ${table} ORDER BY "page"`,
+  );
+  for (const { page } of pages) {
+    const rows = await connection.rows<Record<string, string | null>>(
+      `SELECT ${names.join(', ')} FROM ${table} WHERE "page" = ${Number(page)}`,
+    );
+    for (const row of rows) yield names.map((_, index) => row[`c${index}`] ?? null);
+  }
+}

@@ -1,0 +1,70 @@
+import type { ValueRow } from '../../model/destination/content_source.ts';
+import type { FoundColumn } from './fitting.ts';
+import type { Layout } from './layout.ts';
+import type { Target } from './target.ts';
+
+/**
+ * The words that one kind of database has for its tables, in one session. Each destination fills
+ * it; whoever prepares, checks, verifies or erases tables, or handles receipts, speaks it. Bulk
+ * loading and the commit are the destination's own.
+ */
+export type Dialect = {
+  target: Target;
+  /** A name as an identifier. */
+  quoted(name: string): string;
+  /** The place of a value in a statement, counted from 1. */
+  slot(at: number): string;
+  /** Runs a statement with values for its places, and gives its rows. */
+  rows<Row extends Record<string, unknown>>(statement: string, values?: unknown[]): Promise<Row[]>;
+  /** Gives an error of the other side in words that say what to do. */
+  explained(error: unknown): unknown;
+  /** The columns of a table beside the target; undefined where the user sees no such table. */
+  findColumns(table: string): Promise<FoundColumn[] | undefined>;
+  /** Refuses a place without the schema that the config names. Left out: the session proves it. */
+  requireSchema?(): Promise<void>;
+  /** Creates the table of an export. Another session that does so at the same moment is no fault. */
+  createTable(layout: Layout): Promise<void>;
+  /** Keeps the columns of the table as they are until the open transaction ends. */
+  lockTable?(): Promise<void>;
+  /**
+   * Refuses a table that cannot take the export, by all that is missing or unfit. Gives a warning
+   * where a column changes values.
+   */
+  checkTable(layout: Layout, found: FoundColumn[]): Promise<string | undefined>;
+  receipts: ReceiptWords;
+  /** Left out: no rows are set aside. */
+  rejected?: RejectedWords;
+  /** A longer text of ours becomes several rows, in the order of the column `part`. */
+  text_bytes_max?: number;
+  /** SQL for the text of a column's value; `name` is quoted, `type` that of the table's column. */
+  textOf(column: Layout['columns'][number], name: string, type: string | undefined): string;
+  /** The relation that holds merged rows once. Left out: the table does. */
+  merged?: string;
+  /** Makes the rows of a query of texts ready to be read, once or twice, in bounded memory. */
+  openTexts(query: string, columns: number): Promise<() => AsyncIterable<ValueRow>>;
+  close(): Promise<void>;
+};
+
+/** The table of receipts. */
+type ReceiptWords = {
+  create(): Promise<void>;
+  /** Holds for lines that are receipts. Left out: all are. */
+  condition?: string;
+  /** Brings the receipt that counts, or its parts, in order. */
+  order?: string;
+  /** Tells the error of a user who may not replace a receipt. */
+  isDenied?(error: unknown): boolean;
+};
+
+/** The table of rejected rows. */
+type RejectedWords = {
+  /** Its quoted name. */
+  quoted: string;
+  create(): Promise<void>;
+  /** Refuses a table that cannot show its rows together with the target. */
+  requireKind?(): Promise<void>;
+  /** Checks at once what the server would check with the commit. */
+  check_now?: string;
+  /** SQL for the text of the column `record`. Left out: the column is a text. */
+  record?: string;
+};

@@ -1,0 +1,86 @@
+import type { Delivery, DestinationDeps } from '../../model/destination/destination.ts';
+import type { Dialect } from './dialect.ts';
+import type { FoundColumn } from './fitting.ts';
+import { hasOwn, isMerged, keyColumn } from './layout.ts';
+import type { Layout } from './layout.ts';
+import { receipts_table } from './receipts.ts';
+import { requireRejectedTable } from './rejected/rejected_table.ts';
+import { rejectedName } from './target.ts';
+
+/**
+ * Creates the table, that of the receipts and, for a delivery that sets rows aside, that of the
+ * rejected rows where they are missing, and refuses what cannot take the export before anything is
+ * written. A table that is there is not created again: even IF NOT EXISTS needs the right to create
+ * one. Gives the columns of the table, and a warning where one changes values.
+ */
+export async function prepareTables(
+  dialect: Dialect,
+  delivery: Layout & Pick<Delivery, 'rejects'>,
+  warn?: DestinationDeps['warn'],
+): Promise<{ found: FoundColumn[]; warning: string | undefined }> {
+  const { target, findColumns, receipts, rejected } = dialect;
+  await dialect.requireSchema?.();
+  let found = await findColumns(target.table);
+  if (found === undefined) {
+    await dialect.createTable(delivery);
+    found = await findColumns(target.table);
+  }
+  if ((await findColumns(receipts_table)) === undefined) await receipts.create();
+  if (dialect.lockTable !== undefined) {
+    await dialect.lockTable();
+    found = await findColumns(target.table);
+  }
+  const warning = await dialect.checkTable(delivery, found ?? []);
+  if (warning !== undefined) warn?.(warning);
+  if (rejected !== undefined && delivery.rejects !== undefined) {
+    const table = rejectedName(target.table);
+    if ((await findColumns(table)) === undefined) await rejected.create();
+    await rejected.requireKind?.();
+    requireRejectedTable(rejectedName(target.name), (await findColumns(table)) ?? []);
+  }
+  return { found: found ?? [], warning };
+}
+
+/**
+ * Deletes rows of the table by the key of their model, of the project where rows say it, in the
+ * open transaction.
+ */
+export async function eraseRows(
+  { target, quoted, slot, rows }: Dialect,
+  delivery: Delivery,
+  keys: string[],
+): Promise<void> {
+  const list = keys.map((_, index) => slot(index + 1)).join(', ');
+  // The server takes the column's own type for the values, and so its index.
+  const statement = `DELETE FROM ${target.quoted} WHERE ${quoted(keyColumn(delivery)!)} IN (${list})`;
+  await (hasOwn(delivery.columns, 'team_id')
+    ? rows(`${statement} AND ${quoted('team_id')} = ${slot(keys.length + 1)}`, [
+        ...keys,
+        delivery.team_id,
+      ])
+    : rows(statement, keys));
+}
+
+/**
+ * The query of the rows that a delivery can have brought, with every value as text: `c0`, `c1` and
+ * so on in the order of its columns. `relation` holds the rows, with these columns.
+ */
+export function textsQuery(
+  dialect: Pick<Dialect, 'quoted' | 'textOf'>,
+  relation: string,
+  layout: Layout & { team_id?: number },
+  found: FoundColumn[],
+): string {
+  const { quoted } = dialect;
+  const exact = new Map(found.map(({ name, type }) => [name, type]));
+  const folded = new Map(found.map(({ name, type }) => [name.toLowerCase(), type]));
+  const texts = layout.columns.map((column, index) => {
+    const type = exact.get(column.name) ?? folded.get(column.name.toLowerCase());
+    return `${dialect.textOf(column, quoted(column.name), type)} AS ${quoted(`c${index}`)}`;
+  });
+  const ofTeam =
+    isMerged(layout) && layout.team_id !== undefined
+      ? `\nWHERE ${quoted('team_id')} = ${layout.team_id}`
+      : '';
+  return `SELECT ${texts.join(', ')}\nFROM ${relation}${ofTeam}`;
+}
