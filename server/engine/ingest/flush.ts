@@ -270,7 +270,8 @@ async function within<Result>(
   }
 }
 
-function nextInsertion(state: IngestionState, last: number): number {
+/** The instant of the next batch, milliseconds: `last` is that of the latest one. */
+export function nextInsertion(state: IngestionState, last: number): number {
   return Math.max(
     Date.parse(state.now),
     last + 1,

@@ -50,37 +50,72 @@ export type Worker = {
  * served in turn; runs whose destination shows no progress keep no others waiting.
  */
 export async function startWorker(engine: Engine, limits: WorkerLimits): Promise<Worker> {
+  const worker = openDuties(engine, limits, (duty) => loops[duty].wake());
+  const { worker_id, duties } = worker;
+  await beat(engine.db, worker_id);
+  const start = (duty: Duty, name: string, pause_ms = tick_ms) =>
+    startLoop(name, pause_ms, engine.log, duties[duty]);
+  const watch = start('watch', 'looking after runs');
+  const loops = {
+    settle: start('settle', 'settling batches of unknown fate'),
+    plan: start('plan', 'planning'),
+    empty: start('empty', 'completing runs without rows', claim_pause_ms),
+    backfills: start('backfills', 'advancing backfills'),
+    leftovers: start('leftovers', 'removing what deleted runs left'),
+    claim: start('claim', 'claiming runs', claim_pause_ms),
+  };
+  return {
+    wake: () => {
+      loops.plan.wake();
+      loops.backfills.wake();
+    },
+    stop: async (end = { is_fault: false }) => {
+      worker.leave();
+      // First of all: a process that is not given the time to stop in order must not look like one
+      // that died.
+      const announced = end.is_fault ? undefined : announceStop(engine, worker_id);
+      await Promise.all([announced, ...Object.values(loops).map((loop) => loop.stop())]);
+      await stopRuns(worker.active);
+      await watch.stop();
+      await outlast(() => leave(engine.db, worker_id, end));
+    },
+  };
+}
+
+/** What a worker does again and again; `watch` has to go on until its last run has stopped. */
+type Duty = 'watch' | 'settle' | 'plan' | 'empty' | 'backfills' | 'leftovers' | 'claim';
+
+/** The duties of one worker, each of them one turn, and the runs that it has. */
+export type Duties = {
+  worker_id: string;
+  active: Active;
+  duties: Record<Duty, () => Promise<unknown>>;
+  /** From now on it begins nothing new. */
+  leave(): void;
+};
+
+/**
+ * Opens the duties of a worker that does nothing by itself: whoever has them gives each its turns,
+ * one at a time. `wake` is told of a duty that has something to do at once.
+ */
+export function openDuties(
+  engine: Engine,
+  limits: WorkerLimits,
+  wake: (duty: 'empty' | 'claim' | 'backfills') => void,
+): Duties {
   const worker_id = uuidv7();
   const active: Active = new Map();
   let last_team_id = 0;
   let isLeaving = false;
-  await beat(engine.db, worker_id);
-  const looking = lookAfter(engine, worker_id, active);
-  const watch = startLoop('looking after runs', tick_ms, engine.log, looking);
-  const settle = startLoop('settling batches of unknown fate', tick_ms, engine.log, () =>
-    resolveBatches(engine.db, engine.clickhouse, engine.log),
-  );
-  const onPlanned = () => [empty, claim].forEach((loop) => loop.wake());
-  const plan = startLoop('planning', tick_ms, engine.log, async () => {
-    while ((await planDueExports(engine, { onPlanned })) > 0);
-  });
-  const empty = startLoop('completing runs without rows', claim_pause_ms, engine.log, async () => {
-    while (!isLeaving && (await completeEmptyRuns(engine)) > 0) claim.wake();
-  });
-  const backfills = startLoop('advancing backfills', tick_ms, engine.log, async () => {
-    while (!isLeaving && (await advanceBackfills(engine)) > 0) claim.wake();
-  });
-  const leftovers = startLoop('removing what deleted runs left', tick_ms, engine.log, () =>
-    removeLeftovers(engine),
-  );
+  const onPlanned = () => (['empty', 'claim'] as const).forEach(wake);
   const take = (run: ClaimedRun): void => {
     last_team_id = run.team_id;
     takeOn(engine, active, run, {
-      onRoom: () => claim.wake(),
-      onEnd: () => (run.backfill_id === null ? undefined : backfills.wake()),
+      onRoom: () => wake('claim'),
+      onEnd: () => (run.backfill_id === null ? undefined : wake('backfills')),
     });
   };
-  const claim = startLoop('claiming runs', claim_pause_ms, engine.log, async () => {
+  const claim = async () => {
     const { free, stalled } = slotsLeft(active, limits);
     if (free <= 0) return;
     const claimant = {
@@ -90,22 +125,25 @@ export async function startWorker(engine: Engine, limits: WorkerLimits): Promise
       last_team_id,
     };
     for (const run of await claimRuns(engine.db, claimant, limits, free)) take(run);
-  });
+  };
   return {
-    wake: () => {
-      plan.wake();
-      backfills.wake();
-    },
-    stop: async (end = { is_fault: false }) => {
-      isLeaving = true;
-      // First of all: a process that is not given the time to stop in order must not look like one
-      // that died.
-      const announced = end.is_fault ? undefined : announceStop(engine, worker_id);
-      const loops = [claim, settle, plan, empty, backfills, leftovers];
-      await Promise.all([announced, ...loops.map((loop) => loop.stop())]);
-      await stopRuns(active);
-      await watch.stop();
-      await outlast(() => leave(engine.db, worker_id, end));
+    worker_id,
+    active,
+    leave: () => (isLeaving = true),
+    duties: {
+      watch: lookAfter(engine, worker_id, active),
+      settle: () => resolveBatches(engine.db, engine.clickhouse, engine.log),
+      plan: async () => {
+        while ((await planDueExports(engine, { onPlanned })) > 0);
+      },
+      empty: async () => {
+        while (!isLeaving && (await completeEmptyRuns(engine)) > 0) wake('claim');
+      },
+      backfills: async () => {
+        while (!isLeaving && (await advanceBackfills(engine)) > 0) wake('claim');
+      },
+      leftovers: () => removeLeftovers(engine),
+      claim,
     },
   };
 }
