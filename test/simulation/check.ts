@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { openRandom } from '../chaos/random.ts';
+import { history } from './history.ts';
+import type { History } from './history.ts';
+import { play } from './play.ts';
+import type { Played } from './play.ts';
+import type { Simulator } from './simulator.ts';
+
+/** Real milliseconds that are spent on a shorter history with the same fault. */
+const shrink_ms_max = 60_000;
+/** Out of so many seeds the next one is chosen. */
+const candidates = 8;
+const trace_lines_max = 60;
+
+/** The history of a seed: the same one always. */
+export function historyOf(seed: number): History {
+  return fc.sample(history, { seed, numRuns: 1 })[0]!;
+}
+
+/**
+ * Plays the history of a seed. Rejects with the seed, the end of the trace and the shortest history
+ * with a fault that is found within a minute; `is_quick` does not look for a shorter one.
+ */
+export async function check(
+  simulator: Simulator,
+  seed: number,
+  { is_quick = false }: { is_quick?: boolean } = {},
+): Promise<Played> {
+  const trace: string[] = [];
+  try {
+    return await play(simulator, historyOf(seed), trace);
+  } catch (error) {
+    const shortest = is_quick ? 'not looked for' : await shrink(simulator, seed);
+    const lines = trace.slice(-trace_lines_max).join('\n');
+    const told = `The trace ends with\n${lines}\nShortest history: ${shortest}`;
+    throw new Error(`Seed ${seed}: ${String(error)}\n${told}`, { cause: error });
+  }
+}
+
+async function shrink(simulator: Simulator, seed: number): Promise<string> {
+  const plays = fc.asyncProperty(history, async (one) => void (await play(simulator, one)));
+  const { counterexample } = await fc.check(plays, {
+    seed,
+    numRuns: 1,
+    interruptAfterTimeLimit: shrink_ms_max,
+    markInterruptAsFailure: true,
+  });
+  return JSON.stringify(counterexample?.[0] ?? 'the history did not fail again');
+}
+
+/** What befell somebody, with what was done in the next round. */
+function pairsOf({ rounds }: History): string[] {
+  return rounds.slice(0, -1).flatMap(({ fates, blow }, at) => {
+    const next = rounds[at + 1]!.acts.map((act) => act.do);
+    return [...fates, ...(blow === undefined ? [] : [blow.kind])].flatMap((one) =>
+      next.map((act) => `${one}, then ${act}`),
+    );
+  });
+}
+
+/** Chooses seeds one after the other: that out of some whose history has most unseen pairs. */
+export function openSeeds(first: number, seen: Set<string>): { next(): number } {
+  const random = openRandom(first, 11);
+  const isNew = (pair: string) => !seen.has(pair);
+  return {
+    next: () => {
+      const chosen = Array.from({ length: candidates }, () => random.between(1, 2 ** 31 - 1))
+        .map((seed) => ({ seed, unseen: new Set(pairsOf(historyOf(seed)).filter(isNew)) }))
+        .toSorted((one, other) => other.unseen.size - one.unseen.size)[0]!;
+      for (const pair of chosen.unseen) seen.add(pair);
+      return chosen.seed;
+    },
+  };
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { text as readText } from 'node:stream/consumers';
+import { Type } from 'typebox';
+import { destinations } from '../../server/engine/destinations/index.ts';
+import type {
+  Delivery,
+  DestinationDefinition,
+  DestinationDeps,
+  Sink,
+} from '../../server/engine/model/destination/destination.ts';
+import { NonRetryableError, RetryableError } from '../../server/engine/model/destination/errors.ts';
+import type { KnownError } from '../../server/engine/model/destination/errors.ts';
+
+/** How the destination answers the next delivery that comes to it. */
+export type Fate =
+  | 'shows it'
+  | 'does not open'
+  | 'fails in a write'
+  | 'refuses a row'
+  | 'loses the stage'
+  | 'refuses the commit'
+  | 'refuses the commit for good'
+  | 'shows it without an answer'
+  | 'does not answer'
+  | 'shows it late, without an answer';
+
+/** What one delivery has at the destination. */
+type Held = {
+  staged: string[] | undefined;
+  shown: string[] | undefined;
+  late: (() => void) | undefined;
+};
+
+/** A place of the destination: what it shows of each delivery. */
+export type Place = Map<string, Held>;
+
+/** The destination of a simulation: its places, and how it is about to answer. */
+export type SimulatedDestination = {
+  places: Map<string, Place>;
+  fates: Fate[];
+  /** Waits for the turn of the process of this name. */
+  step<Result>(process: string, label: string, work: () => Promise<Result>): Promise<Result>;
+};
+
+const config = Type.Object(
+  {
+    place: Type.Optional(Type.String({ default: '', description: 'Where the rows are shown.' })),
+  },
+  { additionalProperties: false },
+);
+
+let present: SimulatedDestination | undefined;
+
+/**
+ * A destination that stages rows and shows them at once, in memory, as its contract says. `type`
+ * names two of them: one that knows after `abort` that nothing is shown any more, and one where a
+ * commit without an answer may still be carried out.
+ */
+function define(type: string, is_settled_by_abort: boolean): DestinationDefinition<typeof config> {
+  return {
+    type,
+    label: type,
+    config,
+    secrets: [],
+    where: [],
+    column_set: 'files',
+    ...(is_settled_by_abort ? { is_settled_by_abort: true as const } : {}),
+    validate: () => [],
+    encoding: () => ({ format: 'JSONLines', compression: null }),
+    open: (given, delivery, deps) =>
+      open(present!, { place: given.place ?? '', is_settled_by_abort }, delivery, deps),
+    check: async () => [],
+    verify: async () => [],
+    receipts: async function* () {},
+  };
+}
+
+/** Adds the destinations of simulations to those that the server has, for this process. */
+export function addDestinations(): void {
+  const list = destinations as unknown as DestinationDefinition<typeof config>[];
+  list.push(define('Simulated', false), define('SimulatedSettled', true));
+}
+
+/** From now on deliveries go to this one. */
+export function deliverTo(destination: SimulatedDestination): void {
+  present = destination;
+}
+
+/** Carries out the commits that nobody has an answer of. */
+export function showLate({ places }: SimulatedDestination): void {
+  for (const place of places.values()) for (const { late } of place.values()) late?.();
+}
+
+async function open(
+  destination: SimulatedDestination,
+  { place: name, is_settled_by_abort }: { place: string; is_settled_by_abort: boolean },
+  { delivery_id }: Delivery,
+  { export_dir: process }: DestinationDeps,
+): Promise<Sink> {
+  const place: Place = destination.places.get(name) ?? new Map();
+  destination.places.set(name, place);
+  const held: Held = place.get(delivery_id) ?? {
+    staged: undefined,
+    shown: undefined,
+    late: undefined,
+  };
+  place.set(delivery_id, held);
+  const { fates } = destination;
+  const step = <Result>(label: string, work: () => Result) =>
+    destination.step(process, `destination ${label}`, async () => work());
+  const takeFate = (...those: Fate[]) => (those.includes(fates[0]!) ? fates.shift() : undefined);
+  await step('open', () => {
+    if (takeFate('does not open') !== undefined) throw silent();
+    // Waits for the commit that is under way.
+    if (is_settled_by_abort) held.late?.();
+  });
+  return {
+    isCommitted: () => step('isCommitted', () => held.shown !== undefined),
+    recover: (outcomes) =>
+      step('recover', () => {
+        if (outcomes.length > 0 && takeFate('loses the stage') !== undefined)
+          held.staged = undefined;
+        return held.staged === undefined ? [] : outcomes;
+      }),
+    write: async (_slice, bytes) => {
+      const lines = (await readText(bytes)).split('\n').filter(Boolean);
+      return step('write', () => {
+        const fate = takeFate('fails in a write', 'refuses a row', 'loses the stage');
+        if (fate === 'fails in a write') throw silent();
+        if (fate === 'refuses a row')
+          throw new NonRetryableError('permission_denied', 'A row was refused.');
+        held.staged = lines.map((line) => (JSON.parse(line) as { uuid: string }).uuid);
+        return { name: 'slice', state: null };
+      });
+    },
+    commit: () => step('commit', () => commit(held, fates.shift() ?? 'shows it')),
+    abort: () =>
+      step('abort', () => {
+        held.staged = undefined;
+        if (is_settled_by_abort) held.late = undefined;
+      }),
+    close: async () => undefined,
+  };
+}
+
+function commit(held: Held, fate: Fate): void {
+  const { staged } = held;
+  if (staged === undefined && held.shown === undefined)
+    throw new RetryableError('unreachable', 'The stage is gone.');
+  const show = () => {
+    held.late = undefined;
+    if (staged === undefined) return;
+    // A commit may be repeated, and what it shows never changes.
+    if (held.shown !== undefined)
+      assert.deepEqual(staged, held.shown, 'one delivery had two contents');
+    held.shown = staged;
+  };
+  if (fate === 'refuses the commit') throw refused(RetryableError);
+  if (fate === 'refuses the commit for good') throw refused(NonRetryableError);
+  if (fate === 'does not answer') throw silent();
+  if (fate === 'shows it late, without an answer') {
+    held.late = show;
+    throw silent();
+  }
+  show();
+  if (fate === 'shows it without an answer') throw silent();
+}
+
+function refused(kind: typeof RetryableError | typeof NonRetryableError): KnownError {
+  const error = new kind('permission_denied', 'The commit was refused.');
+  error.is_certain = true;
+  return error;
+}
+
+function silent(): RetryableError {
+  return new RetryableError('unreachable', 'It went silent.');
+}

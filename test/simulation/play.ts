@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import sql from 'sql-template-tag';
+import { compareRows } from '../chaos/compare.ts';
+import type { Comparison, Expectation } from '../chaos/compare.ts';
+import { showLate } from './destination.ts';
+import type { Act, History } from './history.ts';
+import type { Simulator } from './simulator.ts';
+import { ended_statuses, playRound, post, wake } from './steps.ts';
+import { closeWorld, openWorld, process_names } from './world.ts';
+import type { World } from './world.ts';
+
+/** What a history has shown. */
+export type Played = { trace: string[]; weeks: number; runs: Record<string, number> };
+
+const calm_rounds_max = 150;
+
+/**
+ * Plays a history and compares each row. While things go wrong nothing is doubled. When the faults
+ * are over and enough time has passed, every run and backfill has ended, with its reason where it
+ * did not deliver; the schedule has delivered what was inserted since the export was created,
+ * unless a part was left out; and after a backfill of what is missing the destination is the
+ * source. `trace` gets what happens, a line for each step.
+ */
+export async function play(
+  simulator: Simulator,
+  history: History,
+  trace: string[] = [],
+): Promise<Played> {
+  const world = await openWorld(simulator, history, trace);
+  const began_at = simulator.time.now();
+  try {
+    for (const round of history.rounds) {
+      await playRound(world, round);
+      await assertNotDoubled(world);
+    }
+    await calmDown(world);
+    const runs = await countRuns(world);
+    return { trace, weeks: (simulator.time.now() - began_at) / (7 * 24 * 3_600_000), runs };
+  } finally {
+    await closeWorld(world);
+  }
+}
+
+async function calmDown(world: World): Promise<void> {
+  for (const name of process_names) wake(world, name);
+  showLate(world.destination);
+  await playRound(world, quiet([]));
+  await ask(world, { do: 'unpause', backfill: true });
+  // The interval that is under way ends.
+  await world.simulator.time.pass(world.length);
+  await settle(world);
+  await assertReasons(world);
+  await retryAll(world);
+  assertSame(
+    await compare(world, { inserted_from: world.has_gap ? Infinity : world.created_at }),
+    'what the schedule had to deliver',
+  );
+  const { length, created_at } = world;
+  await post(world, 'backfill/', {
+    start_at: new Date(created_at - 6 * length).toISOString(),
+    end_at: new Date(world.simulator.time.now() + length).toISOString(),
+    mode: 'missing',
+  });
+  await settle(world);
+  await retryAll(world);
+  assertSame(await compare(world, { inserted_from: 0 }), 'everything');
+}
+
+const quiet = (acts: Act[], seconds = 1) => ({
+  pass: { seconds },
+  acts,
+  fates: [],
+  blow: undefined,
+});
+
+const ask = (world: World, act: Act) => playRound(world, quiet([act]));
+
+/** Time passes and a process works, until nothing is open. */
+async function settle(world: World): Promise<void> {
+  const work: Act = { do: 'work', process: 'A', duties: ['watch', 'plan', 'backfills', 'claim'] };
+  for (let round = 0; round < calm_rounds_max; round += 1) {
+    // Longer than any pause, then so short that the process is not believed dead.
+    await playRound(world, quiet([work], round % 3 === 0 ? 400 : 3));
+    if (round > 0 && !(await isOpen(world))) return;
+  }
+  assert.fail(`After ${calm_rounds_max} rounds without a fault something is still open.`);
+}
+
+/** Whether a run or a backfill is not over, or an interval is due that has no run. */
+async function isOpen({ simulator, export_id }: World): Promise<boolean> {
+  const settled = simulator.time.now() - simulator.harness.deps.engine.settle_seconds * 1000;
+  const open = await simulator.db.row(sql`
+    SELECT 1 FROM batch_export_runs WHERE batch_export_id = ${export_id}
+      AND status IN ('Starting', 'Running')
+    UNION ALL SELECT 1 FROM batch_export_backfills WHERE batch_export_id = ${export_id}
+      AND finished_at IS NULL
+    UNION ALL SELECT 1 FROM batch_exports WHERE id = ${export_id} AND NOT paused
+      AND next_run_at <= ${new Date(settled).toISOString()} LIMIT 1`);
+  return open !== undefined;
+}
+
+async function assertReasons({ simulator, export_id }: World): Promise<void> {
+  const wrong = await simulator.db.rows(sql`
+    SELECT id, status FROM batch_export_runs WHERE batch_export_id = ${export_id}
+      AND status <> 'Completed' AND (latest_error IS NULL OR finished_at IS NULL)`);
+  assert.deepEqual(wrong, [], 'runs ended without a reason');
+}
+
+/** Retries everything that ended without delivering, until nothing more can be retried. */
+async function retryAll(world: World): Promise<void> {
+  const tried = new Set<string>();
+  for (;;) {
+    const runs = await world.simulator.db.rows<{ id: string }>(sql`
+      SELECT id FROM batch_export_runs WHERE batch_export_id = ${world.export_id}
+        AND status = ANY (${ended_statuses}) ORDER BY created_at, id`);
+    const wanted = runs.filter(({ id }) => !tried.has(id));
+    if (wanted.length === 0) return;
+    for (const { id } of wanted) {
+      await post(world, `runs/${id}/retry/`);
+      tried.add(id);
+    }
+    await settle(world);
+  }
+}
+
+function assertSame({ lost, doubled, changed }: Comparison, what: string): void {
+  assert.deepEqual({ lost, doubled, changed }, { lost: 0, doubled: 0, changed: 0 }, what);
+}
+
+async function assertNotDoubled(world: World): Promise<void> {
+  const { doubled } = await compare(world, { inserted_from: Infinity, with_doubt: true });
+  assert.equal(doubled, 0, 'rows were doubled on the way');
+}
+
+/** The rows of the export's present place. */
+async function compare(world: World, expectation: Expectation): Promise<Comparison> {
+  const { db } = world.simulator;
+  const { revision } = (await db.row<{ revision: number }>(
+    sql`SELECT revision FROM batch_exports WHERE id = ${world.export_id}`,
+  ))!;
+  const delivered = new Map<string, string[]>();
+  for (const { shown } of world.destination.places.get(world.place)?.values() ?? [])
+    for (const uuid of shown ?? []) delivered.set(uuid, [...(delivered.get(uuid) ?? []), '']);
+  return compareRows(
+    db,
+    { batch_export_id: world.export_id, revision },
+    world.source.rows,
+    delivered,
+    expectation,
+  );
+}
+
+async function countRuns({ simulator, export_id }: World): Promise<Record<string, number>> {
+  const rows = await simulator.db.rows<{ status: string; runs: number }>(
+    sql`SELECT status, count(*)::int AS runs FROM batch_export_runs
+      WHERE batch_export_id = ${export_id} GROUP BY status`,
+  );
+  return Object.fromEntries(rows.map(({ status, runs }) => [status, runs]));
+}

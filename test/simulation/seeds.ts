@@ -1,0 +1,8 @@
+/** Seeds whose histories failed once, each with what it showed; they are played first. */
+export const failed_seeds: { seed: number; showed: string }[] = [];
+
+/** From this one the other seeds of the usual run follow, always the same. */
+export const first_seed = 2026;
+
+/** The one that is played twice: kills, sleep and waits for locks in few steps. */
+export const same_seed = 36;

@@ -1,0 +1,92 @@
+import sql from 'sql-template-tag';
+import { buildApp } from '../../server/app.ts';
+import { notePrimary } from '../../server/platform/postgres/control_store.ts';
+import { openDatabase } from '../../server/platform/postgres/database.ts';
+import type { Database } from '../../server/platform/postgres/database.ts';
+import { openHarness } from '../harness.ts';
+import type { Harness } from '../harness.ts';
+import { addDestinations } from './destination.ts';
+import { inTurns } from './in_turns.ts';
+import { newActor } from './turns.ts';
+import type { Actor, Turns } from './turns.ts';
+import { openVirtualTime } from './virtual_time.ts';
+import type { VirtualTime } from './virtual_time.ts';
+
+/** The server and the time that histories take place in, one after the other. */
+export type Simulator = {
+  harness: Harness;
+  time: VirtualTime;
+  /** Looks on: takes no turns. */
+  db: Database;
+  /** That of ingestion. */
+  ingestion_db: Database;
+  /** Opens sessions of a process, by whose name they are found again. */
+  openSessions(name: string): Database;
+  /** Ends the sessions of a process that was killed. Returns when they hold nothing any more. */
+  endSessions(name: string): Promise<void>;
+  /** How many sessions wait for a lock of another one. */
+  blocked(): Promise<number>;
+  /** A person who asks the API. */
+  person: Actor;
+  /** From now on the person takes these turns. */
+  letAsk(turns: Turns): void;
+  close(): Promise<void>;
+};
+
+let is_destination_added = false;
+
+/** Opens a server in virtual time. The process is its own, because the clock is replaced. */
+export async function openSimulator(): Promise<Simulator> {
+  if (!is_destination_added) addDestinations();
+  is_destination_added = true;
+  const person = newActor('person');
+  let asked: Turns | undefined;
+  const turns: Pick<Turns, 'step'> = {
+    step: (actor, label, work) => asked?.step(actor, label, work) ?? work(),
+  };
+  const time: { virtual: VirtualTime | undefined } = { virtual: undefined };
+  const harness = await openHarness({
+    clickhouse: false,
+    watch: false,
+    deps: { clock: { now: () => time.virtual?.now() ?? Date.now() } },
+    build: (deps) => {
+      const db = inTurns(deps.db, person, turns);
+      return buildApp({ ...deps, db, engine: { ...deps.engine, db } });
+    },
+  });
+  const db = openDatabase(harness.stores.database_url, {
+    connections_max: 2,
+    application_name: 'simulation',
+  });
+  const virtual = await openVirtualTime(db);
+  // As each process does that starts.
+  await notePrimary(db);
+  time.virtual = virtual;
+  const openSessions = (name: string) =>
+    openDatabase(harness.stores.database_url, { connections_max: 12, application_name: name });
+  const ingestion_db = openSessions('ingestion');
+  return {
+    harness,
+    time: virtual,
+    db,
+    ingestion_db,
+    openSessions,
+    endSessions: async (name) => {
+      await db.run(sql`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = ${name}`);
+    },
+    blocked: async () => {
+      const row = await db.row<{ sessions: number }>(sql`
+        SELECT count(*)::int AS sessions FROM pg_stat_activity
+        WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`);
+      return row!.sessions;
+    },
+    person,
+    letAsk: (those) => (asked = those),
+    close: async () => {
+      virtual.close();
+      await Promise.all([db.close(), ingestion_db.close()]);
+      await harness.close();
+    },
+  };
+}

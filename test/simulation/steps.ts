@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import sql from 'sql-template-tag';
+import { sweepHistory } from '../../server/engine/exports/runs/sweep_history.ts';
+import { showLate } from './destination.ts';
+import type { Act, Duty, Round } from './history.ts';
+import type { Actor } from './turns.ts';
+import { insert, processOf } from './world.ts';
+import type { World } from './world.ts';
+
+/** Lets a round happen, until nobody who is awake has anything left to do. */
+export async function playRound(world: World, { pass, acts, fates, blow }: Round): Promise<void> {
+  const { simulator, turns, destination } = world;
+  await simulator.time.pass(
+    Math.round('seconds' in pass ? pass.seconds * 1000 : pass.intervals * world.length),
+  );
+  destination.fates.splice(0, Infinity, ...fates);
+  if (blow !== undefined)
+    processOf(world, blow.process).actor.blow = { kind: blow.kind, steps: blow.steps };
+  await turns.play(world.begun, () => {
+    for (const one of acts) begin(world, one);
+  });
+  for (const { actor } of world.processes.values()) actor.blow = undefined;
+}
+
+/** Begins what somebody does; those who are busy or asleep do nothing else. */
+function begin(world: World, one: Act): void {
+  world.turns.trace.push(JSON.stringify(one));
+  if (one.do === 'show late') return showLate(world.destination);
+  if (one.do === 'wake') return wake(world, one.process);
+  const actor = actorOf(world, one);
+  if (world.begun.has(actor) || actor.is_asleep) return;
+  const doing = carryOut(world, one);
+  const ended = doing.finally(() => world.begun.delete(actor));
+  ended.catch(() => undefined);
+  world.begun.set(actor, ended);
+}
+
+function actorOf(world: World, one: Act): Actor {
+  if (one.do === 'work' || one.do === 'restart') return processOf(world, one.process).actor;
+  if (one.do === 'insert') return world.ingestion.actor;
+  return world.simulator.person;
+}
+
+/** Whoever fell asleep continues; what they hold may be others' by now. */
+export function wake(world: World, name: string): void {
+  const known = world.processes.get(name);
+  if (known !== undefined) known.actor.is_asleep = false;
+}
+
+async function carryOut(world: World, one: Act): Promise<void> {
+  if (one.do === 'work') return workOn(world, one.process, one.duties);
+  if (one.do === 'restart') return restart(world, one.process);
+  if (one.do === 'insert')
+    return insert(
+      world,
+      Array.from({ length: one.count }, () => one.age * world.length),
+    );
+  if (one.do === 'sweep')
+    return sweepHistory({ db: world.simulator.db, clock: world.simulator.time.clock });
+  if (one.do === 'backfill') return backfill(world, one);
+  if (one.do === 'cancel')
+    return post(world, `runs/${await pickRun(world, ['Starting', 'Running'], one.pick)}/cancel/`);
+  if (one.do === 'retry')
+    return post(world, `runs/${await pickRun(world, ended_statuses, one.pick)}/retry/`);
+  if (one.do === 'cancel backfill')
+    return post(world, `backfills/${await pickBackfill(world, one.pick)}/cancel/`);
+  if (one.do === 'pause') return post(world, 'pause/');
+  if (one.do === 'unpause') {
+    if (!one.backfill) world.has_gap = true;
+    return post(world, 'unpause/', { backfill: one.backfill });
+  }
+  if (one.do === 'revise') return revise(world);
+}
+
+/** How a run ends that did not deliver. */
+export const ended_statuses = ['Failed', 'FailedRetryable', 'Cancelled'];
+
+/** One turn of each of these duties of a process, side by side, and of the runs that it takes. */
+async function workOn(world: World, name: string, wanted: readonly Duty[]): Promise<void> {
+  const { worker, engine } = processOf(world, name);
+  const turnOf = async (duty: Duty) => {
+    try {
+      await worker.duties[duty]();
+    } catch (error) {
+      // As the loop of the duty, which comes again.
+      if (error instanceof assert.AssertionError) throw error;
+      engine.log.warn({ err: error }, `${duty} failed`);
+    }
+  };
+  await Promise.all(wanted.map(turnOf));
+  while (worker.active.size > 0)
+    await Promise.all([...worker.active.values()].map(({ ended }) => ended));
+}
+
+/** A process stops in order, and another one starts in its place. */
+async function restart(world: World, name: string): Promise<void> {
+  const process = processOf(world, name);
+  await process.stop();
+  world.processes.delete(name);
+}
+
+/** Asks the API to change the export; what it refuses with 409 stays undone. */
+export async function post(world: World, path: string, body: object = {}): Promise<void> {
+  // Nothing to pick.
+  if (path.includes('/undefined/')) return;
+  const { status, text } = await world.home.ask('POST', `${world.path}${path}`, body);
+  assert.ok(status === 200 || status === 409, `${path} answered ${status}: ${text}`);
+}
+
+async function backfill(
+  world: World,
+  { back, length, by, mode }: Extract<Act, { do: 'backfill' }>,
+): Promise<void> {
+  const end = Math.round(world.simulator.time.now() - back * world.length);
+  await post(world, 'backfill/', {
+    start_at: new Date(end - Math.round(length * world.length) - 1).toISOString(),
+    end_at: new Date(end).toISOString(),
+    by,
+    mode,
+  });
+}
+
+/** Another place: what was delivered so far does not count there. */
+async function revise(world: World): Promise<void> {
+  world.has_gap = true;
+  const place = `place ${Number(world.place.split(' ')[1]) + 1}`;
+  const destination = { type: world.destination_type, config: { place } };
+  const { status, text } = await world.home.ask('PATCH', world.path, { destination });
+  assert.equal(status, 200, text);
+  world.place = place;
+}
+
+async function pickRun(
+  world: World,
+  statuses: string[],
+  pick: number,
+): Promise<string | undefined> {
+  const runs = await world.simulator.db.rows<{ id: string }>(sql`
+    SELECT id FROM batch_export_runs WHERE batch_export_id = ${world.export_id}
+      AND status = ANY (${statuses}) ORDER BY created_at, id`);
+  return runs[pick % Math.max(runs.length, 1)]?.id;
+}
+
+async function pickBackfill(world: World, pick: number): Promise<string | undefined> {
+  const open = await world.simulator.db.rows<{ id: string }>(sql`
+    SELECT id FROM batch_export_backfills WHERE batch_export_id = ${world.export_id}
+      AND finished_at IS NULL ORDER BY created_at, id`);
+  return open[pick % Math.max(open.length, 1)]?.id;
+}

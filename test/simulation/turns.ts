@@ -1,0 +1,236 @@
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { Random } from '../chaos/random.ts';
+
+/** How a process is disturbed at one of its steps. */
+export type Blow =
+  /** kill -9: before the step, or when it is done and its answer under way. */
+  | 'is killed before'
+  | 'is killed after'
+  /** The connection breaks: before the step is asked for, or while its answer is under way. */
+  | 'loses the request'
+  | 'loses the answer'
+  /** It is believed dead, and continues when it is woken. */
+  | 'falls asleep';
+
+/** Whoever takes steps: a process, or a request of a person. */
+export type Actor = {
+  name: string;
+  is_dead: boolean;
+  is_asleep: boolean;
+  /** How many transactions of its are open. */
+  transactions: number;
+  /** What is to befall it, after so many more steps. */
+  blow: { kind: Blow; steps: number } | undefined;
+  /** Ends its sessions, as the system does for a process that was killed. */
+  bury(): Promise<void>;
+};
+
+/** An actor that nothing befalls; `bury` ends its sessions. */
+export function newActor(name: string, bury: Actor['bury'] = async () => undefined): Actor {
+  return { name, is_dead: false, is_asleep: false, transactions: 0, blow: undefined, bury };
+}
+
+type Waiting = { actor: Actor; label: string; number: number; enter(): void };
+
+/** A process that was killed hears of nothing any more. */
+const never = new Promise<never>(() => {});
+const lost = () => new Error('Connection terminated unexpectedly');
+/** Real milliseconds after which PostgreSQL is asked whether a step waits for a lock. */
+const look_ms = 3;
+const stuck_ms_max = 20_000;
+
+/**
+ * Gives actors their turns, one step at a time, in an order that the seed says. A step is a
+ * statement or a call of the destination. Who waits for a lock of another one, as PostgreSQL says,
+ * keeps nobody waiting.
+ */
+export class Turns {
+  /** What happened, a line for each step. */
+  readonly trace: string[];
+  private readonly random: Random;
+  private readonly surroundings: Surroundings;
+  private waiting: Waiting[] = [];
+  private number = 0;
+  private is_on = false;
+  /** Actors of steps that were begun and are not over. */
+  private under_way: Actor[] = [];
+  /** Steps that are over, and whose actors do not know it yet. */
+  private answers: { at: number; tell(): void }[] = [];
+  private over = 0;
+  private onOver = () => {};
+
+  constructor(random: Random, trace: string[], surroundings: Surroundings) {
+    this.random = random;
+    this.trace = trace;
+    this.surroundings = surroundings;
+  }
+
+  /** Takes a step of the actor when its turn has come; outside of `play` at once. */
+  async step<Result>(actor: Actor, label: string, work: () => Promise<Result>): Promise<Result> {
+    if (actor.is_dead) return never;
+    if (!this.is_on) return work();
+    await new Promise<void>((enter) => {
+      this.number += 1;
+      this.waiting.push({ actor, label, number: this.number, enter });
+    });
+    return this.begin(actor, label, work);
+  }
+
+  /**
+   * Lets actors take turns until nobody who is awake has any left: `start` begins what they do, and
+   * `begun` has it, with that of earlier plays which is not over.
+   */
+  async play(begun: Map<Actor, Promise<unknown>>, start: () => void): Promise<void> {
+    this.is_on = true;
+    start();
+    const doing = new Set(begun.keys());
+    for (const [actor, end] of begun)
+      void end.finally(() => doing.delete(actor)).catch(() => undefined);
+    while (await this.next(doing));
+    for (const actor of begun.keys()) if (actor.is_dead) begun.delete(actor);
+    this.is_on = false;
+  }
+
+  private async begin<Result>(
+    actor: Actor,
+    label: string,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const at = this.trace.push(`${actor.name}: ${label}`) - 1;
+    const note = (outcome: string) => (this.trace[at] += ` -> ${outcome}`);
+    const due = actor.blow !== undefined && actor.blow.steps <= 0 ? actor.blow.kind : undefined;
+    // Sleep comes between transactions.
+    const kind = due === 'falls asleep' ? undefined : due;
+    if (kind !== undefined) {
+      actor.blow = undefined;
+      note(kind);
+    }
+    if (kind === 'loses the request') throw lost();
+    this.under_way.push(actor);
+    let result: Result;
+    try {
+      result = await work();
+      note(told(result));
+    } catch (error) {
+      note(toldError(error));
+      throw error;
+    } finally {
+      this.under_way = this.under_way.toSpliced(this.under_way.indexOf(actor), 1);
+      this.over += 1;
+      if (kind === 'is killed after') actor.is_dead = true;
+      const answered = new Promise<void>((tell) => this.answers.push({ at, tell }));
+      this.onOver();
+      await answered;
+      if (actor.is_dead) await never;
+    }
+    if (kind === 'loses the answer') throw lost();
+    return result;
+  }
+
+  /**
+   * Waits until every step is over or waits for a lock. Answers that came at the same time, to
+   * steps that waited for one lock, are told in the order of their questions.
+   */
+  private async settle(doing: Set<Actor>): Promise<void> {
+    const began = Date.now();
+    // Who has begun something and has no step is at work here, for a moment.
+    const isIdle = (actor: Actor) =>
+      !actor.is_dead &&
+      !this.under_way.includes(actor) &&
+      !this.waiting.some((one) => one.actor === actor);
+    for (;;) {
+      for (let round = 0; round < 4; round += 1) await setImmediate();
+      if (Date.now() - began > stuck_ms_max)
+        throw new Error(`The simulation is stuck.\n${this.trace.slice(-20).join('\n')}`);
+      const isStill = this.under_way.length === 0 || (await this.isBlocked());
+      const answer = this.answers.toSorted((one, other) => one.at - other.at)[0];
+      if (isStill && answer !== undefined) {
+        this.answers = this.answers.filter((one) => one !== answer);
+        answer.tell();
+      } else if (answer === undefined && [...doing].some(isIdle)) await setTimeout(1);
+      else if (isStill) return;
+    }
+  }
+
+  /** Whether every step that is under way waits for a lock; false after a moment. */
+  private async isBlocked(): Promise<boolean> {
+    const { over } = this;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.onOver = resolve;
+    await Promise.race([promise, setTimeout(look_ms)]);
+    if (over !== this.over) return false;
+    const blocked = await this.surroundings.blocked();
+    return over === this.over && blocked === this.under_way.length;
+  }
+
+  private async next(doing: Set<Actor>): Promise<boolean> {
+    await this.settle(doing);
+    for (const actor of doing) if (actor.is_dead) await this.bury(actor, doing);
+    const awake = this.waiting.filter(({ actor }) => !actor.is_asleep).toSorted(inOrder);
+    if (awake.length === 0) return this.unblock();
+    const chosen = this.random.one(awake);
+    const { actor } = chosen;
+    if (actor.blow !== undefined) actor.blow.steps -= 1;
+    const struck = actor.blow !== undefined && actor.blow.steps <= 0 ? actor.blow.kind : undefined;
+    if (struck === 'is killed before') {
+      await this.bury(actor, doing);
+      return true;
+    }
+    // PostgreSQL ends the transactions of one that idles in them.
+    if (struck === 'falls asleep' && actor.transactions === 0) {
+      actor.blow = undefined;
+      actor.is_asleep = true;
+      this.trace.push(`${actor.name} falls asleep`);
+      return true;
+    }
+    this.waiting = this.waiting.filter((one) => one !== chosen);
+    // Now and then, because it costs an answer of PostgreSQL.
+    if (this.random.next() < 0.2) await this.surroundings.onStep();
+    chosen.enter();
+    return true;
+  }
+
+  /** Nobody who is awake can do anything; false where nothing is under way either. */
+  private async unblock(): Promise<boolean> {
+    if (this.under_way.length === 0) return false;
+    // Somebody waits for a lock of one that is asleep, or PostgreSQL has to end a circle.
+    const sleeper = this.waiting.find(({ actor }) => actor.is_asleep)?.actor;
+    if (sleeper === undefined) await setTimeout(look_ms);
+    else {
+      sleeper.is_asleep = false;
+      this.trace.push(`${sleeper.name} wakes up`);
+    }
+    return true;
+  }
+
+  private async bury(actor: Actor, doing: Set<Actor>): Promise<void> {
+    actor.is_dead = true;
+    doing.delete(actor);
+    this.trace.push(`${actor.name} is dead`);
+    this.waiting = this.waiting.filter((one) => one.actor !== actor);
+    await actor.bury();
+  }
+}
+
+/** What turns need: how many sessions wait for a lock of another one; `onStep` lets time pass. */
+type Surroundings = { blocked(): Promise<number>; onStep(): Promise<void> };
+
+/** Whoever came first may be chance; by name, and each one's own in their order, it is none. */
+function inOrder(one: Waiting, other: Waiting): number {
+  const [left, right] = [one, other].map(({ actor, label }) => `${actor.name} ${label}`) as [
+    string,
+    string,
+  ];
+  return left === right ? one.number - other.number : left < right ? -1 : 1;
+}
+
+function told(result: unknown): string {
+  if (Array.isArray(result)) return `${result.length} rows`;
+  if (typeof result === 'number') return `${result} rows`;
+  return result === undefined ? 'nothing' : 'done';
+}
+
+function toldError(error: unknown): string {
+  const { code, message } = error as { code?: string; message: string };
+  return `error ${code ?? message}`;
+}

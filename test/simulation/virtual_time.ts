@@ -1,0 +1,96 @@
+import type { Clock } from '../../server/platform/clock.ts';
+import type { Database } from '../../server/platform/postgres/database.ts';
+
+/** The time of a simulation: that of its database, and of the clocks of its processes. */
+export type VirtualTime = {
+  clock: Clock;
+  now(): number;
+  /** Lets time pass. Whatever asks from now on, in PostgreSQL or here, gets the later instant. */
+  pass(milliseconds: number): Promise<void>;
+  /** Gives the process its own clock and its chance back. */
+  close(): void;
+};
+
+/** A Monday, where days and weeks begin. */
+const first_instant = Date.parse('2026-03-02T00:00:00Z');
+
+/**
+ * A sequence holds the instant, because all sessions see its value at once, whatever their
+ * snapshots. As in PostgreSQL, `now()` stands still while a transaction is open: the first call
+ * notes it, which the transactions of `inTurns` make as they begin.
+ */
+const functions = `
+  CREATE SCHEMA virtual;
+  CREATE SEQUENCE virtual.milliseconds START ${first_instant};
+  SELECT nextval('virtual.milliseconds');
+  CREATE FUNCTION virtual.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$
+    BEGIN
+      RETURN 'epoch'::timestamptz + (SELECT last_value FROM virtual.milliseconds)
+        * interval '1 millisecond';
+    END $$;
+  CREATE FUNCTION virtual.now() RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+    BEGIN
+      RETURN coalesce(nullif(current_setting('virtual.began_at', true), ''),
+        set_config('virtual.began_at', virtual.clock_timestamp()::text, true))::timestamptz;
+    END $$;`;
+
+/** Defaults keep the function that they had when they were written; they are written once more. */
+const defaults = `
+  SELECT format('ALTER TABLE %I.%I ALTER COLUMN %I SET DEFAULT %s', nspname, relname, attname,
+      pg_get_expr(adbin, adrelid)) AS statement
+    FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
+    JOIN pg_class ON pg_class.oid = adrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE nspname = 'public' AND pg_get_expr(adbin, adrelid) ~ '\\m(now|clock_timestamp)\\(\\)'`;
+
+/** Times that no function of a schema can replace. */
+const syntax =
+  /\b(CURRENT_(TIME|DATE|TIMESTAMP)|LOCALTIME(STAMP)?|(statement|transaction)_timestamp)\b/i;
+
+/**
+ * Gives the database a time of its own, which passes only when `pass` says so: functions of a
+ * schema that stands before `pg_catalog` in the path of every session that opens from now on. The
+ * sessions that are open end. Nothing waits for the disk any more, because nobody kills this
+ * PostgreSQL.
+ */
+export async function openVirtualTime(db: Database): Promise<VirtualTime> {
+  await db.text(functions);
+  const { rows } = await db.text(defaults);
+  await db.transaction(async (tx) => {
+    await tx.text('SET LOCAL search_path = virtual, pg_catalog, public');
+    for (const { statement } of rows) await tx.text(statement as string);
+  });
+  await db.text(`DO $$ BEGIN
+    EXECUTE format('ALTER DATABASE %I SET search_path = virtual, pg_catalog, public',
+      current_database());
+    EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database());
+  END $$`);
+  await db.transaction(async (tx) => {
+    await tx.text(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid()`);
+    await tx.text('SET search_path = virtual, pg_catalog, public');
+    await tx.text('SET synchronous_commit = off');
+  });
+  let instant = first_instant;
+  const now = () => instant;
+  const [real, chance] = [performance.now, Math.random];
+  performance.now = now;
+  return {
+    clock: { now },
+    now,
+    close: () => {
+      performance.now = real;
+      Math.random = chance;
+    },
+    pass: async (milliseconds) => {
+      instant += milliseconds;
+      await db.text(`SELECT setval('virtual.milliseconds', ${instant})`);
+    },
+  };
+}
+
+/** Throws for a statement whose time would not be the simulation's. */
+export function requireVirtual(text: string): void {
+  const found = syntax.exec(text);
+  if (found !== null)
+    throw new Error(`${found[0]} is the real time: write now() or clock_timestamp().`);
+}

@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto';
+import sql from 'sql-template-tag';
+import type { Engine } from '../../server/engine/exports/engine.ts';
+import { beginStop, leave } from '../../server/engine/exports/workers/heartbeat.ts';
+import { openDuties } from '../../server/engine/exports/workers/worker.ts';
+import type { Duties } from '../../server/engine/exports/workers/worker.ts';
+import { nextInsertion } from '../../server/engine/ingest/flush.ts';
+import {
+  clearBatch,
+  lockForWriting,
+  noteBatch,
+  readState,
+} from '../../server/engine/ingest/lock.ts';
+import { isoInstant } from '../../server/platform/clock.ts';
+import type { Database } from '../../server/platform/postgres/database.ts';
+import { openRandom } from '../chaos/random.ts';
+import { newExport, projectBase } from '../factories/batch_exports/batch_exports.ts';
+import type { TestOrganization } from '../harness.ts';
+import { deliverTo } from './destination.ts';
+import type { SimulatedDestination } from './destination.ts';
+import { inTurns } from './in_turns.ts';
+import type { Simulator } from './simulator.ts';
+import { openSource } from './source.ts';
+import { newActor, Turns } from './turns.ts';
+import type { Actor } from './turns.ts';
+
+/** The intervals that exports of a simulation have. */
+export type Rhythm = 'every 5 minutes' | 'hour' | 'day' | 'week';
+const lengths: Record<Rhythm, number> = {
+  'every 5 minutes': 300_000,
+  hour: 3_600_000,
+  day: 24 * 3_600_000,
+  week: 7 * 24 * 3_600_000,
+};
+
+/** A worker process, from its start to its end. */
+type Process = {
+  actor: Actor;
+  engine: Engine;
+  worker: Duties;
+  /** It stops in order. */
+  stop(): Promise<void>;
+  close(): void;
+};
+
+/** One export, its source and destination, and everybody who has to do with it. */
+export type World = {
+  simulator: Simulator;
+  turns: Turns;
+  home: TestOrganization;
+  /** The path of the export in the API. */
+  path: string;
+  export_id: string;
+  destination_type: string;
+  /** Milliseconds: what was inserted since is the schedule's. */
+  created_at: number;
+  /** Of an interval, milliseconds. */
+  length: number;
+  source: ReturnType<typeof openSource>;
+  destination: SimulatedDestination;
+  place: string;
+  ingestion: { actor: Actor; db: Database };
+  processes: Map<string, Process>;
+  /** What was begun by those who fell asleep over it. */
+  begun: Map<Actor, Promise<unknown>>;
+  /** True when the schedule alone need not deliver everything: a part of it was left out. */
+  has_gap: boolean;
+};
+
+/** The names of the two workers: there is one process of each at a time. */
+export const process_names = ['A', 'B'] as const;
+
+/** Opens a world in which nothing has happened yet, at the beginning of a week. */
+export async function openWorld(
+  simulator: Simulator,
+  { turns: seed, rhythm, settles }: { turns: number; rhythm: Rhythm; settles: boolean },
+  trace: string[],
+): Promise<World> {
+  const { harness, time } = simulator;
+  await forgetWorld(simulator);
+  await time.pass(lengths.week - ((time.now() - first_monday) % lengths.week));
+  const home = await harness.newOrganization();
+  const turns = new Turns(openRandom(seed, 7), trace, {
+    blocked: () => simulator.blocked(),
+    onStep: () => time.pass(1),
+  });
+  const destination: SimulatedDestination = {
+    places: new Map(),
+    fates: [],
+    step: (name, label, work) => {
+      const process = [...world.processes.values()].find((one) => one.engine.export_dir === name);
+      return process === undefined ? work() : turns.step(process.actor, label, work);
+    },
+  };
+  deliverTo(destination);
+  const destination_type = settles ? 'SimulatedSettled' : 'Simulated';
+  const random = openRandom(seed, 8);
+  Math.random = () => random.next();
+  const id = await newExportInLane(simulator, home, {
+    interval: rhythm,
+    destination: { type: destination_type, config: { place: 'place 0' } },
+  });
+  simulator.letAsk(turns);
+  const ingestion = newActor('ingestion');
+  const world: World = {
+    simulator,
+    turns,
+    home,
+    path: `${projectBase(home)}${id}/`,
+    export_id: id,
+    destination_type,
+    created_at: time.now(),
+    length: lengths[rhythm],
+    source: openSource(home.project.id),
+    destination,
+    place: 'place 0',
+    ingestion: { actor: ingestion, db: inTurns(simulator.ingestion_db, ingestion, turns) },
+    processes: new Map(),
+    begun: new Map(),
+    has_gap: false,
+  };
+  // What was there before the export is a backfill's.
+  await insert(
+    world,
+    [0.1, 0.9, 1.4, 2.6, 3.3].map((intervals) => intervals * world.length),
+  );
+  await time.pass(60_000);
+  return world;
+}
+
+const first_monday = Date.parse('2026-03-02T00:00:00Z');
+
+/**
+ * Creates an export whose id puts it into the first lane of the look for empty runs: by another
+ * lane the same seed would be another history.
+ */
+async function newExportInLane(
+  { db }: Simulator,
+  home: TestOrganization,
+  body: Record<string, unknown>,
+): Promise<string> {
+  for (;;) {
+    const { id } = (await newExport(home, body)) as { id: string };
+    const row = await db.row<{ lane: number }>(sql`SELECT uuid_hash(${id}::uuid) & 3 AS lane`);
+    if (row!.lane === 0) return id;
+    await db.run(sql`DELETE FROM batch_exports WHERE id = ${id}`);
+  }
+}
+
+/** Removes what an earlier history has left, which may have ended anyhow. */
+async function forgetWorld({ db }: Simulator): Promise<void> {
+  for (const table of [
+    'batch_export_runs',
+    'batch_export_leftovers',
+    'batch_export_backfills',
+    'batch_exports',
+    'workers',
+  ])
+    await db.text(`DELETE FROM ${table}`);
+}
+
+let opened = 0;
+
+/** The process of this name: a new one where there is none, or it was killed. */
+export function processOf(world: World, name: string): Process {
+  const known = world.processes.get(name);
+  if (known !== undefined && !known.actor.is_dead) return known;
+  const { simulator, turns, source } = world;
+  opened += 1;
+  const application_name = `simulation ${name} ${opened}`;
+  const sessions = simulator.openSessions(application_name);
+  const actor = newActor(name, () => simulator.endSessions(application_name));
+  const engine: Engine = {
+    ...simulator.harness.deps.engine,
+    db: inTurns(sessions, actor, turns),
+    clickhouse: source.clickhouse,
+    clock: simulator.time.clock,
+    // By which the destination knows the process.
+    export_dir: application_name,
+    pause_after_failures: 0,
+  };
+  const limits = { runs_max: 3, project_runs_max: 4, host_runs_max: 100 };
+  const worker = openDuties(engine, limits, () => undefined);
+  const process: Process = {
+    actor,
+    engine,
+    worker,
+    stop: async () => {
+      worker.leave();
+      await beginStop(engine.db, worker.worker_id);
+      await leave(engine.db, worker.worker_id, { is_fault: false });
+      process.close();
+    },
+    close: () => void sessions.close().catch(() => undefined),
+  };
+  world.processes.set(name, process);
+  return process;
+}
+
+/** Events of the past, as ingestion takes them: how long ago they happened, in milliseconds. */
+export async function insert(world: World, ages: number[]): Promise<void> {
+  const { ingestion, home, source, simulator, turns } = world;
+  const team_id = home.project.id;
+  await ingestion.db.transaction(async (tx) => {
+    await lockForWriting(tx, team_id);
+    const state = await readState(tx, team_id);
+    const last = state.last_inserted_at === null ? 0 : Date.parse(state.last_inserted_at);
+    const at = nextInsertion(state, last);
+    const batch_id = randomUUID();
+    const { epoch, last_inserted_at } = state;
+    const note = { team_id, epoch, batch_id, last_inserted_at, writes_persons: false };
+    const noted = await noteBatch(ingestion.db, {
+      ...note,
+      inserted_at: isoInstant(at),
+      seconds_max: 60,
+    });
+    if (noted !== 'noted') return;
+    await turns.step(ingestion.actor, 'insert', async () => {
+      const now = simulator.time.now();
+      for (const [number, age] of ages.entries())
+        source.rows.push({
+          uuid: randomUUID(),
+          instant: Math.round(now - age - number),
+          inserted_at: at,
+          digest: '',
+        });
+    });
+    await clearBatch(tx, team_id, batch_id);
+  });
+}
+
+/** Closes the sessions of the world's processes. */
+export async function closeWorld(world: World): Promise<void> {
+  for (const { actor, close } of world.processes.values()) {
+    actor.is_dead = true;
+    await actor.bury();
+    close();
+  }
+}
