@@ -79,7 +79,7 @@ function Changes({
         {(page) => (
           <>
             <ChainState entries={page.results} filter={filter} organization_id={organization_id} />
-            {page.results.length === 0 && <p className="empty">Nothing fits these filters.</p>}
+            {page.results.length === 0 && <p className="empty">No entries match these filters.</p>}
             <ol className="records" reversed>
               {page.results.map((entry) => (
                 <Entry key={entry.id} entry={entry} organization_id={organization_id} />

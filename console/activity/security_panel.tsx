@@ -45,7 +45,7 @@ function Events({ organization_id, filter, go }: Given) {
     <Shown query={query}>
       {(page) => (
         <>
-          {page.results.length === 0 && <p className="empty">Nothing fits these filters.</p>}
+          {page.results.length === 0 && <p className="empty">No entries match these filters.</p>}
           <EventList events={page.results} about={about} />
           <Further page={page} go={(cursor) => go({ ...filter, cursor })} />
         </>

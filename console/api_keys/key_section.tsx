@@ -20,10 +20,10 @@ import { pathTo } from '../http/path.ts';
 const day_ms = 86_400_000;
 
 const overlaps: [number, string][] = [
-  [0, 'not at all'],
-  [3_600, 'for an hour'],
-  [86_400, 'for a day'],
-  [604_800, 'for a week'],
+  [0, 'no longer: it stops at once'],
+  [3_600, 'for another hour'],
+  [86_400, 'for another day'],
+  [604_800, 'for another week'],
 ];
 
 type NewKey = Static<typeof NewApiKey>;
@@ -193,7 +193,7 @@ function Key({ api_key, created }: { api_key: ApiKeyRow } & Creating) {
           overlaps={overlaps}
           usual_seconds={86_400}
           rolled={async (key) => {
-            await done('The key was rolled.', api_keys);
+            await done('The key was rotated.', api_keys);
             created(key);
           }}
         />

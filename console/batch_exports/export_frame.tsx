@@ -123,7 +123,7 @@ function ExportActions({ row }: { row: BatchExport }) {
     row.paused
       ? {
           label: 'Resume this export, and make up for what it missed',
-          run: () => act('unpause', resume, 'The export goes on.'),
+          run: () => act('unpause', resume, 'The export is resumed.'),
         }
       : { label: 'Pause this export', run: () => act('pause', {}, 'The export is paused.') },
     {

@@ -74,7 +74,7 @@ test('an export is paused, goes on, and is deleted once its name is typed', { sk
   await page.getByText('since').waitFor();
   if (is_deep) await checkEverywhere(page, 'export_settings');
   await page.getByRole('button', { name: 'Resume the export' }).click();
-  await page.getByText('The export goes on.').waitFor();
+  await page.getByText('The export is resumed.').waitFor();
   await page.getByRole('button', { name: 'Delete the export' }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete the export?' });
   await dialog.getByRole('textbox').fill('Export');
@@ -138,7 +138,7 @@ test('a map without faults says that a backfill by event time failed', { skip },
   await page.goto(address);
   await note.getByText('has delivered 3 rows. They').waitFor();
   await goTo(page, `${address}?backfill=${id}`);
-  await page.getByText(/^What happened from 2026-01-01 00:00/).waitFor();
+  await page.getByText(/^Events that happened from 2026-01-01 00:00/).waitFor();
 });
 
 test('a backfill is asked for by typing its dates', { skip }, async () => {
@@ -247,7 +247,7 @@ test('all runs that match are tried again, and each has its result', { skip }, a
   await page.waitForURL('**action=*');
   await workBulkActions(world.harness.deps);
   const panel = page.getByRole('region', { name: 'Many runs' });
-  await panel.getByText('What came of each').click();
+  await panel.getByText('Result of each').click();
   await panel.getByText('3 results').waitFor();
   assert.equal(await panel.getByRole('listitem').count(), 3);
   if (is_deep) await checkEverywhere(page, 'export_bulk_done');

@@ -47,7 +47,7 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
   await section.getByText('It sees 1 member, and has deactivated 1.').waitFor();
   await section.getByText('They decide nothing until one is given a level.').waitFor();
   await section.getByRole('button', { name: 'Level of <b>Admins</b>' }).click();
-  await section.getByRole('button', { name: 'Leave it as it is' }).click();
+  await section.getByRole('button', { name: 'Cancel' }).click();
   await section.getByLabel('Its people are at least').waitFor({ state: 'detached' });
   await section.locator('h2:focus').waitFor();
   await section.getByRole('button', { name: 'Level of <b>Admins</b>' }).click();
@@ -104,13 +104,13 @@ test('a directory is switched on, given to it, and its groups get levels', { ski
     await page.getByRole('button', { name }).click();
     const told = page.getByRole('dialog').getByText('A directory token (SCIM) that they created');
     await told.waitFor();
-    await page.getByRole('button', { name: 'Leave it as it is' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
   }
   await page.goto(path);
 
   await page.getByRole('button', { name: 'Give the domain up' }).click();
   await page.getByRole('dialog').getByText('Its directory ends with it').waitFor();
-  await page.getByRole('button', { name: 'Leave it as it is' }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
   await section.getByText('Switch the directory off', { exact: true }).click();
   await section.getByRole('button', { name: 'Switch off' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();

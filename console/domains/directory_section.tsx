@@ -91,9 +91,8 @@ function On({ directory, created, ...given }: Given & Created & { directory: Dir
       </p>
       <h3>Tokens</h3>
       <p>
-        A token ends when the person who created it is no owner any more, so let two owners create
-        one each. To replace a token, create the next one, enter it at your directory, then revoke
-        the old one.
+        A token ends when its creator is no longer an owner, so let two owners create one each. To
+        replace a token, create the next one, enter it at your directory, then revoke the old one.
       </p>
       <DirectoryTokens {...place} />
       {domain.is_verified && (

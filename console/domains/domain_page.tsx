@@ -148,7 +148,7 @@ function Proof({ domain: { id, verification }, organization_id }: Given) {
         )}
         ,{' '}
         {next_check_at === null ? (
-          'and not by itself any more'
+          'and it is no longer looked up by itself'
         ) : (
           <>
             the next look is due <Instant at={next_check_at} />

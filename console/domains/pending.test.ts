@@ -108,7 +108,7 @@ test('what an administrator sets waits, and an owner confirms it', { skip }, asy
   await page.getByLabel('Your password').fill(password);
   await press('Confirm');
   await waiting().getByText('The changes are in effect.').waitFor();
-  await waiting().getByText('No changes are waiting any more.').waitFor();
+  await waiting().getByText('No changes are waiting now.').waitFor();
   const confirmed = await read();
   assert.deepEqual(
     [confirmed.saml_entity_id, confirmed.sso_enforcement, confirmed.pending_changes],

@@ -27,7 +27,7 @@ export function PendingSection({ domain, organization_id }: Given) {
   return (
     <Section title="Waiting for an owner" is_wide>
       {waiting === null ? (
-        <p className="muted">No changes are waiting any more.</p>
+        <p className="muted">No changes are waiting now.</p>
       ) : (
         <>
           <p>

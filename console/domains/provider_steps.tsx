@@ -134,7 +134,7 @@ export function TestSignIn({ domain, organization_id }: Given) {
           id: domain.id,
         })}
         done={setTest}
-        button="Begin a test"
+        button="Start test"
         tone="plain"
       />
     </>

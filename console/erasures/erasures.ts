@@ -73,7 +73,7 @@ export const step_words: Record<ErasureRow['step'], string> = {
   resolve: 'Finding the distinct ids',
   note: 'Finding the rows and the deliveries',
   remove: 'Rows are leaving the store',
-  settle: 'Runs under way begin anew',
+  settle: 'Runs in progress restart',
   rewrite: 'Copies are rewritten',
   scrub: 'Logs and warnings are cleaned',
   files: 'The store is removing its former files',

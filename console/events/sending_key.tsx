@@ -22,9 +22,9 @@ export function SendingKey({
       })}
       done={async ({ value }) => {
         if (value !== undefined) created(value);
-        await done('The key stands in the commands below. It is not shown again.', api_keys);
+        await done('The key is in the commands below. It is not shown again.', api_keys);
       }}
-      button="Create a key and put it in"
+      button="Create a send-only key"
       tone="plain"
     />
   );

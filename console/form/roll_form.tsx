@@ -22,17 +22,17 @@ export function RollForm<To extends RollRoute>({
   rolled: (created: Answer<'POST', To>) => unknown;
 }) {
   return (
-    <Seldom summary="Roll it">
+    <Seldom summary="Rotate this key">
       <Form<RollRoute>
         path={path}
         body={({ overlap_seconds }) => ({ overlap_seconds: Number(overlap_seconds) })}
         done={(created) => rolled(created as Answer<'POST', To>)}
-        button="Roll"
-        about={`the key ${name}`}
+        button="Rotate key"
+        about={`“${name}”`}
       >
         <ChoiceField
           name="overlap_seconds"
-          label="The old key goes on to work"
+          label="The old key works"
           value={String(usual_seconds)}
           options={overlaps.map(([seconds, label]) => ({ value: String(seconds), label }))}
         />

@@ -32,7 +32,7 @@ export function TypedForm<To extends Route<'DELETE'>>({
         title: `${given.button}?`,
         text,
         button: given.button,
-        keep: 'Leave it as it is',
+        keep: 'Cancel',
         typed: name,
       })}
     />

@@ -66,7 +66,7 @@ test('what somebody else has deleted meanwhile is said to a person', async (cont
     pathTo('/api/projects/:project_id/write_keys/:id/', { project_id: 1, id: 1 }),
   );
   assert.ok(!outcome.ok);
-  assert.match(outcome.problem.message, /^This is not there any more, so nothing was done/);
+  assert.match(outcome.problem.message, /^This no longer exists, so nothing was done/);
   assert.deepEqual([outcome.problem.status, outcome.problem.code], [404, 'not_found']);
 });
 

@@ -97,7 +97,7 @@ const gone_meanwhile: Violation = {
   attr: null,
   code: 'not_found',
   detail:
-    'This is not there any more, so nothing was done: somebody has deleted it, or you may no ' +
+    'This no longer exists, so nothing was done: somebody deleted it, or you may no ' +
     'longer see it.',
 };
 

@@ -75,7 +75,7 @@ export function InviteSection({
   );
 }
 
-/** What came of each address, with the links, which the API shows once. */
+/** Results address, with the links, which the API shows once. */
 function Created({ created }: { created: InviteWithLink[] }) {
   const note = unsentNote(created);
   const seesLinks = created.some(({ link }) => link !== undefined);
@@ -126,7 +126,7 @@ function Row({ invite, children }: { invite: InviteRow; children: ReactNode }) {
       </Table.Td>
       <Table.Td data-label="Invited by" className="long">
         {created_by === null ? (
-          <span className="muted">nobody any more</span>
+          <span className="muted">a deleted user</span>
         ) : (
           <bdi>{nameOf(created_by)}</bdi>
         )}

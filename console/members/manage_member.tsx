@@ -76,7 +76,7 @@ function ChangeLevel(given: Given) {
               title: `Change the level of ${nameOf(member.user)}?`,
               text: tokensEnding(member),
               button: 'Change the level',
-              keep: 'Leave it as it is',
+              keep: 'Cancel',
             }
           : undefined
       }
@@ -129,7 +129,7 @@ function Leave({ member, organization }: Given) {
     <TypedForm
       name={organization.name}
       text={
-        'You see nothing of it from then on, unless you are invited again.' +
+        'You lose access to it, unless you are invited again.' +
         (member.directory_token_count > 0
           ? ' The directory tokens (SCIM) that you created end at once.'
           : '') +

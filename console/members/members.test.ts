@@ -23,8 +23,8 @@ test('a level is changed and a member removed, who is named by typing', { skip }
   await checkEverywhere(page, 'members');
 
   await goTo(page, `/organizations/${home.organization.id}/members?page=99`);
-  await page.getByText('Nothing stands on page 99 any more.').waitFor();
-  await page.getByRole('button', { name: 'To the last page' }).click();
+  await page.getByText('Page 99 is empty now.').waitFor();
+  await page.getByRole('button', { name: 'Go to the last page' }).click();
 
   await row.getByRole('link', { name: 'Manage' }).click();
   await page.getByRole('link', { name: 'Close' }).click();

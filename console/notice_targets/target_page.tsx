@@ -46,7 +46,7 @@ export function TargetPage() {
                 <TargetState target={target} />
               </p>
               <ManagedNote by={target.managed_by} />
-              <Section title="Try it out">
+              <Section title="Test">
                 <Try {...given} />
               </Section>
               <Section title="What it is told">
@@ -70,7 +70,9 @@ function Try({ target, project_id }: Given) {
       {tried !== undefined && (
         <Panel>
           <p className={tried.is_delivered === true ? 'good' : 'bad'}>
-            {tried.is_delivered === true ? 'It was taken.' : 'It was not taken.'}
+            {tried.is_delivered === true
+              ? 'The target accepted it.'
+              : 'The target did not accept it.'}
           </p>
           {tried.detail !== null && <p>{tried.detail}</p>}
         </Panel>

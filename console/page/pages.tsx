@@ -21,9 +21,9 @@ export function Pages({
   if (page > Math.max(last, 1))
     return (
       <p role="status">
-        Nothing stands on page {page} any more.{' '}
+        Page {page} is empty now.{' '}
         <Button size="compact-sm" variant="default" onClick={() => go(Math.max(last, 1))}>
-          To the last page
+          Go to the last page
         </Button>
       </p>
     );

@@ -160,7 +160,7 @@ function RemoveConfig({
       text="Its settings here, what it keeps and its log are gone. The plugin stays installed."
       path={configPath(project_id, config.id)}
       if_match={etagOf(config)}
-      done={() => done('It is not used in this project any more.', pluginConfigs(project_id))}
+      done={() => done('This project no longer uses the plugin.', pluginConfigs(project_id))}
       button="Take it out"
     />
   );

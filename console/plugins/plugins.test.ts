@@ -160,7 +160,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   await show.click();
   await version.getByText('2.0.0 → 1.0.0').waitFor();
   // What is closed again leaves the focus near.
-  await version.getByRole('button', { name: 'Leave it as it is' }).click();
+  await version.getByRole('button', { name: 'Cancel' }).click();
   await version.locator('h2:focus').waitFor();
   await show.click();
   await version.getByText('lib/a.ts', { exact: true }).waitFor();
@@ -278,7 +278,7 @@ test('from the catalogue to an upgrade that is looked at before, and back', { sk
   const end = page.getByRole('dialog', { name: 'Take it out?' });
   await end.getByRole('textbox').fill('Listed');
   await end.getByRole('button', { name: 'Take it out' }).click();
-  await here.getByText('It is not used in this project any more.').waitFor();
+  await here.getByText('This project no longer uses the plugin.').waitFor();
   if (is_deep) await checkEverywhere(page, 'plugin_unused');
   await goTo(page, `/projects/${home.project.id}/plugins?show=unused`);
   await page.getByRole('link', { name: 'Listed' }).waitFor();

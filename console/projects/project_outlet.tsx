@@ -17,7 +17,7 @@ export function ProjectOutlet() {
   }, [id]);
   const missing = (
     <NoSuch noun="project">
-      <Link to="/">To the start</Link>
+      <Link to="/">Go to the start page</Link>
     </NoSuch>
   );
   return (

@@ -111,7 +111,7 @@ function Fields({
           <TextField
             name="retention_days"
             label="Days"
-            hint="Counted from when they were taken in."
+            hint="Counted from when they were ingested."
             value={String(project.retention_days)}
             inputMode="numeric"
             autoComplete="off"
@@ -128,7 +128,7 @@ function Latest({ answer, project }: { answer: RetentionAnswer; project: Project
   return (
     <>
       The latest removal, of {(latest.events ?? 0).toLocaleString('en')} events,{' '}
-      {latest.ended_at === null ? 'is under way since' : 'ended'}{' '}
+      {latest.ended_at === null ? 'has run since' : 'ended'}{' '}
       {exactly(latest.ended_at ?? latest.started_at, project.timezone)}.
     </>
   );

@@ -23,15 +23,15 @@ test('what a setting removes is told with its number and its days', () => {
     ],
     [
       { ...days, events: none, persons: none },
-      'Now it would remove nothing: it is about what was taken in before 2026-02-01.',
+      'Now it would remove nothing: it concerns what was ingested before 2026-02-01.',
     ],
     [
       { ...days, events: found(1), persons: none },
-      'Now it would remove 1 event, taken in from 2026-01-01 to 2026-02-01.',
+      'Now it would remove 1 event, ingested from 2026-01-01 to 2026-02-01.',
     ],
     [
       { ...days, events: found(1_200), persons: found(2) },
-      'Now it would remove 1,200 events and 2 replaced versions of persons, taken in from ' +
+      'Now it would remove 1,200 events and 2 replaced versions of persons, ingested from ' +
         '2026-01-01 to 2026-02-01.',
     ],
   ] as const)

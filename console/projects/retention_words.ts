@@ -14,10 +14,10 @@ export function forecastOf(
   const [first] = [events.oldest, persons.oldest].filter((at) => at !== null).toSorted();
   if (what === '' || first === undefined)
     return (
-      'Now it would remove nothing: it is about what was taken in before ' +
+      'Now it would remove nothing: it concerns what was ingested before ' +
       `${on(removes_before)}.`
     );
-  return `Now it would remove ${what}, taken in from ${on(first)} to ${on(removes_before)}.`;
+  return `Now it would remove ${what}, ingested from ${on(first)} to ${on(removes_before)}.`;
 }
 
 /** Who keeps rows that are old enough to go, as a sentence; empty where nobody does. */

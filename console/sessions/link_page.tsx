@@ -23,7 +23,7 @@ export function LinkPage() {
         <p>Open the link of the terminal again: it works once, within 15 minutes.</p>
       ) : (
         <>
-          <p>This link of the operator signs you in, once.</p>
+          <p>This link signs you in. It works once.</p>
           <Form
             path={pathTo('/api/single_sign_on/link/')}
             body={() => ({ token })}

@@ -10,7 +10,7 @@ export function NoSuchPage() {
     <PlainPage title="There is no such page">
       <p>It was moved or deleted, or the address is not complete.</p>
       <p>
-        <Link to="/">To the start</Link>
+        <Link to="/">Go to the start page</Link>
       </p>
     </PlainPage>
   );

@@ -46,12 +46,12 @@ test(
       /^otpauth:\/\/totp\//,
     );
     await page.getByLabel('The six digits that the app shows').fill('12345');
-    await press('Switch it on');
+    await press('Turn on second factor');
     await page.getByText('Must be six digits.').waitFor();
     await page
       .getByLabel('The six digits that the app shows')
       .fill(codeOf(secret.replaceAll(' ', ''), clock.now()));
-    await press('Switch it on');
+    await press('Turn on second factor');
     await part.getByText('Your second factor is set up.').waitFor();
     await checkPage(page);
     const codes = await part.getByRole('listitem').allTextContents();

@@ -99,7 +99,7 @@ function SetUpForm({ own, showCodes }: WithCodes) {
           // Organizations that ask for one are open from now on.
           await queries.invalidateQueries();
         }}
-        button="Switch it on"
+        button="Turn on second factor"
       >
         <TextField
           name="code"

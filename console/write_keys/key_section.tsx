@@ -18,11 +18,11 @@ import { pathTo } from '../http/path.ts';
 const day_seconds = 86_400;
 /** Apps that nobody updates live long. */
 const overlaps: [number, string][] = [
-  [0, 'not at all'],
-  [day_seconds, 'for a day'],
-  [7 * day_seconds, 'for a week'],
-  [90 * day_seconds, 'for 90 days'],
-  [366 * day_seconds, 'for 366 days'],
+  [0, 'no longer: it stops at once'],
+  [day_seconds, 'for another day'],
+  [7 * day_seconds, 'for another week'],
+  [90 * day_seconds, 'for another 90 days'],
+  [366 * day_seconds, 'for another 366 days'],
 ];
 
 /** What SDKs of the project send events with: its token, and keys that can end by themselves. */
@@ -56,7 +56,7 @@ export function WriteKeySection({
           </>
         )}
       </Shown>
-      <OnlyFor organization_id={organization} what="Keys are created, rolled and revoked">
+      <OnlyFor organization_id={organization} what="Keys are created, rotated and revoked">
         <Seldom summary="Create a key">
           <CreateKey project_id={id} />
         </Seldom>
@@ -104,7 +104,7 @@ function Key({ project_id, write_key, may_change }: OneKey & { may_change: boole
             name={name}
             overlaps={overlaps}
             usual_seconds={7 * day_seconds}
-            rolled={() => done('The key was rolled.', writeKeysOf(project_id))}
+            rolled={() => done('The key was rotated.', writeKeysOf(project_id))}
           />
         )}
       </div>

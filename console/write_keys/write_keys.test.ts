@@ -50,10 +50,10 @@ test('a key for events is created, renamed, rolled and revoked', { skip }, async
   await section.getByText('The key was renamed.').waitFor();
   assert.equal((await stored())[0]!.name, hostile);
 
-  await section.getByText('Roll it').click();
-  await section.getByLabel('The old key goes on to work').selectOption('86400');
-  await section.getByRole('button', { name: /^Roll/ }).click();
-  await section.getByText('The key was rolled.').waitFor();
+  await section.getByText('Rotate this key').click();
+  await section.getByLabel('The old key works').selectOption('86400');
+  await section.getByRole('button', { name: /^Rotate key/ }).click();
+  await section.getByText('The key was rotated.').waitFor();
   const [second, old] = await stored();
   assert.deepEqual([old!.value, second!.expires_at], [first!.value, null]);
   assert.ok(old!.expires_at !== null);

@@ -111,12 +111,12 @@ test('a key is created, rolled and revoked by keyboard alone', { skip }, async (
   await keys.getByText('It is not shown again').waitFor();
   const first = await shown.textContent();
   assert.equal(await works(first), 200);
-  await pressByKey(page, 'Roll it');
-  await tabTo(page, 'The old key goes on to work');
+  await pressByKey(page, 'Rotate this key');
+  await tabTo(page, 'The old key works');
   await page.keyboard.press('ArrowUp');
   await page.keyboard.press('ArrowUp');
-  await pressByKey(page, 'Roll the key Keys');
-  await keys.getByText('The key was rolled.').waitFor();
+  await pressByKey(page, 'Rotate key “Keys”');
+  await keys.getByText('The key was rotated.').waitFor();
   const second = await shown.textContent();
   assert.notEqual(second, first);
   assert.deepEqual([await works(first), await works(second)], [401, 200]);

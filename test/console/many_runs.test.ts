@@ -48,7 +48,7 @@ test('many failed runs are retried by keyboard alone, each with its result', { s
   await workBulkActions(world.harness.deps);
   await panel.getByRole('button', { name: 'Close' }).waitFor();
   await page.getByRole('heading', { level: 1 }).click();
-  await pressByKey(page, 'What came of each');
+  await pressByKey(page, 'Result of each');
   await panel.getByText(`${told} results`).waitFor();
   const results = panel.getByRole('listitem');
   await results.filter({ hasText: 'succeeded' }).first().waitFor();

@@ -51,7 +51,7 @@ test('pages, exports and actions are reached by keyboard alone', { skip }, async
   await checkEverywhere(page, 'palette_done');
   await page.keyboard.press('Escape');
   await choose(page, 'resume', /Resume this export/);
-  await page.getByText('The export goes on.').waitFor();
+  await page.getByText('The export is resumed.').waitFor();
   assert.equal(await paused(), false);
   await page.keyboard.press('Escape');
   await choose(page, 'curl', 'as curl');

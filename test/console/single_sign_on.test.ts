@@ -65,7 +65,7 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   await record.getByText('To do').waitFor();
   // What would be refused is not offered: its step says what is left to do.
   await page.getByText('It can begin once the steps above are done.').waitFor();
-  assert.equal(await page.getByRole('button', { name: 'Begin a test' }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Start test' }).count(), 0);
   assert.equal(await page.getByRole('button', { name: 'Save the rules' }).count(), 0);
   resolver.set(name!, { records: [{ type: 'TXT', strings: [value!] }] });
   await page.getByRole('button', { name: 'Look it up now' }).click();
@@ -88,7 +88,7 @@ test('from the claim of a domain to a sign-in through its provider', { skip }, a
   await page.getByText('The provider was saved.').waitFor();
 
   // The test signs nobody in, and shows what the provider says.
-  await page.getByRole('button', { name: 'Begin a test' }).click();
+  await page.getByRole('button', { name: 'Start test' }).click();
   const [tried] = await Promise.all([
     context.waitForEvent('page'),
     page.getByRole('link', { name: 'Open the test in another tab' }).click(),

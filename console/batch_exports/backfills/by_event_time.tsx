@@ -23,7 +23,7 @@ export const ByEventTime = memo(function ByEventTime() {
     <p className="note" role="note">
       {counted(them.length, 'backfill')} by event time {them.length === 1 ? 'has' : 'have'}{' '}
       delivered {counted(rows, 'row')}
-      {open > 0 && `, ${open} still under way`}
+      {open > 0 && `, ${open} still in progress`}
       {failed > 0 && (
         <>
           , <strong className="bad">{them.length === 1 ? 'and failed' : `${failed} failed`}</strong>

@@ -45,13 +45,13 @@ export const Repair = memo(function Repair(given: Given) {
 type Choice = Pick<Repaired, 'mode' | 'by'>;
 
 const modes: { value: Choice['mode']; label: string }[] = [
-  { value: 'missing', label: 'What is missing' },
-  { value: 'all', label: 'Everything once more' },
+  { value: 'missing', label: 'Only what is missing' },
+  { value: 'all', label: 'Everything again' },
 ];
 
 const times: { value: Choice['by']; label: string }[] = [
-  { value: 'inserted_at', label: 'What was taken in then, as on the map' },
-  { value: 'timestamp', label: 'What happened then, whenever it was taken in' },
+  { value: 'inserted_at', label: 'Ingested then, as on the map' },
+  { value: 'timestamp', label: 'Happened then, whenever ingested' },
 ];
 
 function Asked({ selection, setSelection, close, is_by_dates }: Given & { is_by_dates: boolean }) {
@@ -140,7 +140,7 @@ function Planned({ selection, choice }: { selection: Span; choice: Choice }) {
     }),
     [selection.from, end, choice],
   );
-  if (selection.from >= latest) return <p>This lies in the future: nothing of it is stored yet.</p>;
+  if (selection.from >= latest) return <p>This range is in the future: nothing is stored yet.</p>;
   return (
     <>
       {zone !== 'UTC' && (
@@ -211,7 +211,7 @@ function Plan({ repaired }: { repaired: Repaired }) {
 }
 
 function Nothing({ has_other }: { has_other: boolean }) {
-  const hint = ' For events that an import or a phone brought later, choose What happened then.';
+  const hint = ' For events that an import or a phone brought later, choose “Happened then”.';
   return <p>There is nothing to deliver.{has_other && hint}</p>;
 }
 

@@ -46,7 +46,7 @@ function Standing({ backfill, ids }: { backfill: Backfill; ids: ExportIds }) {
   const zone = useContext(ZoneContext);
   const readAnew = useReadAnew(exportPath(ids));
   const { id, status, detail, by, start_at, end_at, progress, settles_at, finished_at } = backfill;
-  const what = by === 'timestamp' ? 'What happened' : 'What was taken in';
+  const what = by === 'timestamp' ? 'Events that happened' : 'Rows ingested';
   const share = progress.total_runs === 0 ? 0 : progress.finished_runs / progress.total_runs;
   return (
     <>

@@ -142,14 +142,14 @@ function useEffectAsked(
 
 function Effect({ effect, answer }: { effect: ChangeEffect; answer: (yes: boolean) => void }) {
   return (
-    <Dialog title="This starts anew" close={() => answer(false)}>
+    <Dialog title="This restarts the export" close={() => answer(false)}>
       <p>{effect.detail}</p>
       <div className="toolbar">
         <Button variant="default" onClick={() => answer(false)}>
           Back to the form
         </Button>
         <Button variant="default" className="danger" onClick={() => answer(true)}>
-          Save and start anew
+          Save and restart
         </Button>
       </div>
     </Dialog>

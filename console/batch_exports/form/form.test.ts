@@ -234,7 +234,7 @@ test(
     await again.fill('new');
     await page.getByText('Secrets are not kept').waitFor({ state: 'detached' });
     await button(page, 'Save the changes').click();
-    const dialog = page.getByRole('dialog', { name: 'This starts anew' });
+    const dialog = page.getByRole('dialog', { name: 'This restarts the export' });
     await dialog.getByText('1,234 delivered rows no longer count').waitFor();
     await checkEverywhere(page, 'edit_export_anew');
     await page.keyboard.press('Escape');
@@ -242,7 +242,7 @@ test(
     await untilInPage(page, "document.activeElement.type === 'submit'");
     assert.equal((await stored(created.id)).body.destination.config.host, 'one.example.com');
     await button(page, 'Save the changes').click();
-    await button(page, 'Save and start anew').click();
+    await button(page, 'Save and restart').click();
     await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
     assert.equal((await stored(created.id)).body.destination.config.host, 'two.example.com');
 
@@ -256,7 +256,7 @@ test(
     assert.equal(await page.getByRole('checkbox', { name: /^Remove / }).count(), 1);
     await page.getByRole('checkbox', { name: 'Remove Token' }).check();
     await button(page, 'Save the changes').click();
-    await button(page, 'Save and start anew').click();
+    await button(page, 'Save and restart').click();
     await page.waitForURL(/\/exports\/[0-9a-f-]{36}$/);
 
     // A change by somebody else is not undone.

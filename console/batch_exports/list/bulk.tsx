@@ -38,7 +38,7 @@ export function BulkBar({
         asks={() => ({
           title: `Delete ${exports}?`,
           text:
-            'Their schedules end, and their runs under way are cancelled. What they delivered ' +
+            'Their schedules end, and their runs in progress are cancelled. What they delivered ' +
             'stays where it is. This cannot be undone.',
           button: `Delete ${exports}`,
           keep: 'Delete nothing',

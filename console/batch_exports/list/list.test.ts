@@ -137,7 +137,7 @@ test('of many exports those in the window are drawn, and all are found', { skip 
   await page.getByText('The first of all').waitFor();
   assert.equal(await page.getByLabel('Search by name').inputValue(), 'first OF');
   await page.getByLabel('Health').selectOption('failing');
-  await page.getByText('No exports that fit.').waitFor();
+  await page.getByText('No exports match.').waitFor();
   // What is wrong in an address is named.
   await goTo(page, `${list}?health=weather`);
   await page.getByRole('alert').filter({ hasText: 'health: Must be one of' }).waitFor();

@@ -113,7 +113,7 @@ function Exports({
         />
       )}
       {count === 0 ? (
-        <p className="empty">No exports that fit.</p>
+        <p className="empty">No exports match.</p>
       ) : (
         <ExportTable
           project_id={project_id}

@@ -47,7 +47,7 @@ test('an export is as its health says, unless an interval of it is missing', () 
   assert.deepEqual(told('incomplete', { failed_interval }), incomplete);
   assert.deepEqual(told('incomplete', { failed_interval, retrying }), incomplete);
   const retried = { failed_interval: { ...failed_interval, retry_run_id: 'a' } };
-  assert.equal(told('incomplete', retried)[2], 'A retry is under way, after: Refused.');
+  assert.equal(told('incomplete', retried)[2], 'A retry is in progress, after: Refused.');
   assert.deepEqual(told('late', { failed_interval }), ['bad', `Late, until ${later}`, why]);
   assert.deepEqual(told('late', { retrying }), [
     'bad',

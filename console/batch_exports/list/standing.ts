@@ -87,7 +87,7 @@ function failedBackfill(row: Told): State {
 
 function errorOf({ latest_error, retry_run_id }: NonNullable<Told['failed_interval']>): string {
   const error = latest_error ?? 'Its run failed, and no error was kept.';
-  return retry_run_id === null ? error : `A retry is under way, after: ${error}`;
+  return retry_run_id === null ? error : `A retry is in progress, after: ${error}`;
 }
 
 /** What is said of an export that only backfills have delivered with so far; else undefined. */

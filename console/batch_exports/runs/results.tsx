@@ -21,7 +21,7 @@ const choices: { value: Outcome | ''; label: string }[] = [
 ];
 
 /**
- * What came of each, however many: the refused ones first where there are some, and only those in
+ * Results, however many: the refused ones first where there are some, and only those in
  * the window have elements and are read.
  */
 export function Results({
@@ -42,7 +42,7 @@ export function Results({
   if (data === undefined) return undefined;
   return (
     <details className="seldom" open={refused > 0}>
-      <summary>What came of each</summary>
+      <summary>Result of each</summary>
       <div className="toolbar">
         <NativeSelect
           size="xs"

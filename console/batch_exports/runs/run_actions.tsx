@@ -52,11 +52,11 @@ export function RunActions({
           label="Cancel"
           size={size}
           about={about}
-          done={() => said('It is being taken back.')}
+          done={() => said('Cancelling the run.')}
         />
       )}
       {run.finished_at === null && run.cancel_requested_at !== null && (
-        <span className="muted">being taken back</span>
+        <span className="muted">being cancelled</span>
       )}
     </>
   );

@@ -44,7 +44,7 @@ export function RunList({
   useEffect(() => {
     if (has_more && !is_waiting && last >= runs.length - 20) more();
   }, [has_more, is_waiting, last, runs.length, more]);
-  if (runs.length === 0) return <p className="empty">No runs that fit.</p>;
+  if (runs.length === 0) return <p className="empty">No runs match.</p>;
   return (
     <div role="table" aria-label="Runs" aria-rowcount={has_more ? -1 : runs.length + 1}>
       <div role="row" aria-rowindex={1} className="run_row run_head">

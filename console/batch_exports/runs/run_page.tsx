@@ -124,7 +124,7 @@ function Steps({ run }: { run: BatchExportRun }) {
             <Table.Th>Step</Table.Th>
             <Table.Th>At</Table.Th>
             <Table.Th className="number">Took</Table.Th>
-            <Table.Th>What came of it</Table.Th>
+            <Table.Th>Result</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

@@ -117,7 +117,7 @@ export function outcomeOf(run: BatchExportRun): string {
             `at the source and safe at the destination.${refusedIn(run)}`;
     case 'Starting':
       return run.latest_error === null
-        ? 'It waits for a worker.'
+        ? 'Waiting for a worker.'
         : `It waits to be tried again: ${run.latest_error}`;
     case 'Running':
       return run.records_total_count === null
@@ -125,7 +125,7 @@ export function outcomeOf(run: BatchExportRun): string {
         : `A worker delivers it: ${counted(rows, 'row')} of ` +
             `${run.records_total_count.toLocaleString('en')} are safe.`;
     case 'Cancelled':
-      return 'Cancelled: nothing of it is at the destination.';
+      return 'Cancelled: nothing was delivered.';
     default:
       return `Failed: ${run.latest_error ?? 'its log says why.'}`;
   }

@@ -103,7 +103,7 @@ function Pause({ row, ids }: Own) {
   const done = useDone();
   return (
     <>
-      <p>A paused export plans no runs. Runs under way and backfills go on.</p>
+      <p>A paused export plans no runs. Runs in progress and backfills continue.</p>
       <Form
         path={pathTo('/api/projects/:project_id/batch_exports/:id/pause/', ids)}
         if_match={etagOf(row)}
@@ -134,7 +134,7 @@ function Unpause({ row, ids }: Own) {
         path={pathTo('/api/projects/:project_id/batch_exports/:id/unpause/', ids)}
         body={() => ({ backfill: makes_up })}
         if_match={etagOf(row)}
-        done={() => done('The export goes on.', { queryKey: [exportPath(ids)] })}
+        done={() => done('The export is resumed.', { queryKey: [exportPath(ids)] })}
         button="Resume the export"
       >
         <Checkbox
@@ -153,7 +153,7 @@ function Delete({ row, ids }: Own) {
     <TypedForm
       name={row.name}
       text={
-        'Its runs, its receipts and its ledger go with it; runs under way are taken back. What ' +
+        'Its runs, its receipts and its ledger go with it; runs in progress are cancelled. What ' +
         'was delivered stays at the destination. A new export would deliver it again.'
       }
       path={exportPath(ids)}

@@ -45,13 +45,13 @@ export const RangeTable = memo(function RangeTable({
           value={show === 'all' ? 'all' : 'trouble'}
           onChange={({ target }) => choose(target.value)}
           data={[
-            { value: 'trouble', label: 'What is failed, in doubt or missing' },
+            { value: 'trouble', label: 'Failed, uncertain or missing' },
             { value: 'all', label: 'All' },
           ]}
         />
       </div>
       {shown.length === 0 ? (
-        <p className="muted">Nothing is failed, in doubt or missing in this view.</p>
+        <p className="muted">Nothing is failed, uncertain or missing in this view.</p>
       ) : (
         <Parts parts={shown} setSelection={setSelection} />
       )}
