@@ -68,7 +68,7 @@ for (const page of pages)
     const told = (of: (part: string) => string[]) => (part: string) =>
       of(part).map((fault) => `${fault}: ${part}`);
     const sentences = sentencesOf(text);
-    assert.ok(sentences.length > 2);
+    assert.ok(sentences.length > 0);
     assert.deepEqual(sentences.flatMap(told(faultsOfSentence)), []);
     assert.deepEqual(headingsOf(text).flatMap(told(faultsOfHeading)), []);
   });

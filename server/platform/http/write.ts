@@ -28,9 +28,8 @@ export type Effect = () => Promise<unknown>;
 export type Afterwards = (effect: Effect) => void;
 
 /**
- * The entry of a write in the activity log. By default it goes to the log of the path's
- * organization, with the caller as the actor. `also`: further logs that the write concerns, in one
- * order everywhere.
+ * The entry of a write in the activity log: by default of the path's organization, with the caller
+ * as the actor. `also`: further logs that the write concerns, in one order everywhere.
  */
 export type Entry = Activity & {
   chain?: Chain;
@@ -259,9 +258,7 @@ async function keepEntry(
     await appendActivity(tx, secrets, one, actorOf(request, actor), activity, place);
 }
 
-/**
- * Returns the actor for the log: the caller, or on a public route the person whom the work found.
- */
+/** Returns the actor for the log: the caller, or on a public route the person who was found. */
 export function actorOf(request: FastifyRequest, person: Entry['actor']): Actor {
   const caller = request.caller as Caller | undefined;
   const { user_id = null, user_uuid = null, email = null } = person ?? caller ?? {};

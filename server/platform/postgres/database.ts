@@ -184,10 +184,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   };
 }
 
-/**
- * Opens a session on the primary. If the previous server is no longer the primary, looks for it
- * once.
- */
+/** Opens a session on the primary; looks for the primary once if it has moved. */
 async function connectTo(
   take: () => Promise<pg.PoolClient>,
   primary: Primary,

@@ -22,7 +22,7 @@ export type Dialect = {
   findColumns(table: string): Promise<FoundColumn[] | undefined>;
   /** Refuses a place without the schema that the config names. Left out: the session proves it. */
   requireSchema?(): Promise<void>;
-  /** Creates the table of an export. Another session that does so at the same moment is no fault. */
+  /** Creates the table of an export; another session may do so at the same moment. */
   createTable(layout: Layout): Promise<void>;
   /** Keeps the columns of the table as they are until the open transaction ends. */
   lockTable?(): Promise<void>;

@@ -52,7 +52,8 @@ export async function eraseRows(
 ): Promise<void> {
   const list = keys.map((_, index) => slot(index + 1)).join(', ');
   // The server takes the column's own type for the values, and so its index.
-  const statement = `DELETE FROM ${target.quoted} WHERE ${quoted(keyColumn(delivery)!)} IN (${list})`;
+  const key = quoted(keyColumn(delivery)!);
+  const statement = `DELETE FROM ${target.quoted} WHERE ${key} IN (${list})`;
   await (hasOwn(delivery.columns, 'team_id')
     ? rows(`${statement} AND ${quoted('team_id')} = ${slot(keys.length + 1)}`, [
         ...keys,
